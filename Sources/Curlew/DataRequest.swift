@@ -8,14 +8,14 @@ internal import FoundationNetworking
 ///     let user = try await session.request(url).decode(User.self)
 ///
 /// Or with handlers, in Alamofire's way: `session.request(url).validate().responseDecodable(of: User.self) { … }`.
-// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
+// SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
 public class DataRequest: Request, @unchecked Sendable {
     /// The description of the request, converted to a `URLRequest` for every attempt.
     public var convertible: any URLRequestConvertible { source.convertible }
 
     private let source: Source
 
-    /// How the user described the request.
+    /// The user's description of the request.
     enum Source {
         case plain(PlainRequest)
         case other(any URLRequestConvertible)
@@ -27,7 +27,7 @@ public class DataRequest: Request, @unchecked Sendable {
             }
         }
 
-        /// A method of its own: the description is looked at where it lies.
+        /// Returns the description as a plain request, or `nil` if only a `URLRequest` can express it.
         func makePlainRequest(in context: SessionContext) throws -> VisibleRequest? {
             switch self {
             case .plain(let plain):
@@ -48,7 +48,7 @@ public class DataRequest: Request, @unchecked Sendable {
         super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// The body, as far as it has come; nil where there is none.
+    /// The part of the body that has arrived. `nil` if there is none.
     public var data: Data? {
         let (incoming, body) = record.withLock { ($0.transfer.incoming, $0.transfer.body) }
         return incoming ?? body.contents

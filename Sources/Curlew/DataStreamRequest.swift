@@ -7,49 +7,50 @@ internal import FoundationNetworking
 ///
 ///     for try await line in session.streamRequest(url).lines { print(line) }
 ///
-/// The body has one reader: a sequence, or all handlers together. A slow reader stops the sender. Leaving the
-/// loop, or cancelling its task, cancels the request. A response that is not accepted is not handed on.
-// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
+/// The body has one reader: a sequence, or all handlers together. A slow reader slows down the sender. Leaving the
+/// loop, or cancelling its task, cancels the request. The body of a response that is not accepted reaches no reader.
+// SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
 public final class DataStreamRequest: Request, @unchecked Sendable {
     /// The description of the request, converted to a `URLRequest` for every attempt.
     public let convertible: any URLRequestConvertible
     /// Whether a chunk that cannot be serialized cancels the request.
     public let automaticallyCancelOnStreamError: Bool
 
-    /// Makes the body of every try; nil where it is the one inside the `URLRequest`.
+    /// Makes the body of every attempt. `nil` if it is the one inside the `URLRequest`.
     let makeUploadable: (@Sendable () throws -> UploadRequest.Uploadable)?
     let channel: BodyChannel
     let reading: Lock<Reading>
     private let handles: Lock<RequestHandles<DataStreamRequest>>
     private let isHandleOfRun: Bool
 
-    /// How the body is read.
+    /// The readers of the body, and the calls that wait for the head.
     struct Reading {
-        /// Whether it is for a sequence: one has begun to read it, or the head was asked for. That has started the run.
+        /// Whether a sequence or `head()` has claimed the body, which starts the run.
         var hasSequence = false
-        /// Whether a sequence has begun to read it.
+        /// Whether a sequence has begun to read the body.
         var hasReader = false
-        /// Calls that wait for the head.
+        /// The number of calls of `head()` that wait.
         var headsAwaited = 0
-        /// Whether the run was started by such a call.
+        /// Whether the run was started by `head()`.
         var isDrivenForHeads = false
-        /// The session drains: the request ends where its head is there and nothing reads its body.
+        /// Whether the session is draining: the request ends when its head has arrived and the body has no reader.
         var endsUnread = false
-        /// The handlers that read it.
+        /// The handlers that read the body.
         var consumers: [StreamConsumer] = []
-        /// Hands chunks to handlers.
+        /// The task that delivers chunks to the handlers.
         var pump: Task<Void, Never>?
-        /// Whether the request says that it expects an event stream.
+        /// Whether the request announces that it expects an event stream.
         var wantsEvents = false
-        /// Where requests that follow this one are made, also when this one has ended.
+        /// Creates the successors of a reconnecting event stream, also after this request has ended.
         weak var session: Session?
-        /// What follows this request where its events reconnect; made with the sequence.
+        /// The successors of this request if its events reconnect. Created with the sequence.
         var succession: EventSuccession?
 
-        /// Whether the body has no reader, and the request must not wait for one.
+        /// Whether the session drains and the body has no reader, so that the request must not wait for one.
         var isLeftUnread: Bool { endsUnread && hasSequence && !hasReader && headsAwaited == 0 }
 
-        /// Whether the last of the calls that the run is for has ended, and nothing reads the body.
+        /// Whether the last call of `head()` has ended, although the run was started for it, and the body has no
+        /// reader.
         var isLeftByHeads: Bool { isDrivenForHeads && !hasReader && pump == nil && headsAwaited == 0 }
     }
 
@@ -86,7 +87,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     }
 
     deinit {
-        // The run that `head()` has started goes on, and nothing can read its body any more.
+        // The run that `head()` started continues, but without the user's handle its body cannot be read.
         if !isHandleOfRun, reading.withLock({ $0.isLeftByHeads }) { channel.leave() }
     }
 
@@ -124,7 +125,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         }
     }
 
-    /// The reader of a sequence would get the beginning a second time. Handlers are told about each try.
+    /// `false` once the reader of a sequence has bytes: it would get the beginning a second time. Handlers hear of each
+    /// attempt.
     override var mayBeTriedAgain: Bool {
         guard reading.withLock({ $0.hasSequence }) else { return true }
         return record.withLock { $0.transfer.acceptedHead == nil || $0.transfer.download.completed == 0 }
@@ -136,7 +138,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         StreamTaskDelegate(exchange, channel, run.rules)
     }
 
-    /// The handle is that of the whole stream: what has followed this request, or would, is cancelled with it.
+    /// Cancels the successors of a reconnecting stream as well: the user has only the first request.
     override func cancel(with error: CurlewError) {
         super.cancel(with: error)
         reading.withLock { $0.succession }?.cancel(with: error)

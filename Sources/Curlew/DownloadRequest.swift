@@ -3,16 +3,16 @@ internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
 
-/// A request whose response body goes into a file.
+/// A request whose response body is written to a file.
 ///
 ///     let file = try await session.download(url, to: destination).file()
 ///
-/// The bytes grow in a private file beside the destination, and get their final name in one step when the
-/// response was found acceptable. A failed or cancelled download leaves nothing behind, unless there is
-/// resume data, which refers to what has come.
-// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
+/// The bytes are written to a private file next to the destination, which gets its final name in one step when the
+/// response was accepted. A failed or cancelled download leaves no file, unless there is resume data, which refers to
+/// the received part.
+// SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
 public final class DownloadRequest: Request, @unchecked Sendable {
-    /// What a download starts from.
+    /// The starting point of a download.
     public enum Downloadable: Sendable {
         /// A new download, described by its request.
         case request(any URLRequestConvertible)
@@ -20,7 +20,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         case resumeData(Data)
     }
 
-    /// What this download starts from.
+    /// The starting point of this download.
     public let downloadable: Downloadable
     let destination: Destination?
     let download: Lock<DownloadRecord>
@@ -48,16 +48,17 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// Where the file is once it is complete: while it is validated under its temporary name.
+    /// The URL of the complete file. During validation the file still has its temporary name.
     public var fileURL: URL? { record.withLock { $0.transfer.body.fileURL } }
 
-    /// What a later request can continue this download with: there after `cancel(producingResumeData: true)`
-    /// and after a lost connection, if the server has told which version of the file it was sending.
+    /// The data with which a later request can continue this download. It exists after
+    /// `cancel(producingResumeData: true)` and after a lost connection, if the server has identified the version of the
+    /// file.
     public var resumeData: Data? { record.withLock { $0.error } == nil ? nil : producedResumeData }
 
-    /// What another process could continue this download with if this one ended now.
+    /// The data with which another process could continue this download if this process ended now.
     ///
-    /// Save it from time to time to survive a crash. The file that it refers to stays behind then.
+    /// Save it from time to time to survive a crash. A crash leaves the file that it refers to.
     public var currentResumeData: Data? {
         let written = record.withLock { $0.transfer.download.completed }
         let (growing, segments) = download.withLock { ($0.growing, $0.growingSegments?.current) }
@@ -118,6 +119,6 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         await tellResumeData()
     }
 
-    // Also where there was no run that cleaned up.
+    // For a download that ended without a run, and so without `cleanUp()`.
     override func untilBodyIsTaken() async { await tellResumeData() }
 }

@@ -4,32 +4,32 @@ internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
 
-/// One thing to fetch, send or stream: its options, its state and the history of its attempts.
+/// A request to a server: its options, its state and the history of its attempts.
 ///
-/// A request is cold when it is made. Awaiting a result runs it in the awaiting task; adding a response
-/// handler, or `resume()`, runs it in a task of Curlew's. It runs once: later awaiters and handlers get the
-/// same result. All members can be used from any thread.
-// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
+/// Creating a request starts nothing. Awaiting a result runs it in the awaiting task; adding a response handler, or
+/// calling `resume()`, runs it in a task that Curlew starts. It runs once: later awaiters and handlers get the same
+/// result. All members can be used from any thread.
+// SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
 public class Request: @unchecked Sendable {
-    /// How far a request has come.
+    /// The state of a request, from its creation to its end.
     public typealias State = RequestState
 
-    /// What to do with a response whose head has come.
+    /// The decision about a response, made when its head has arrived.
     public enum ResponseDisposition: Sendable {
         /// Receive the body.
         case allow
         /// Cancel the request.
         case cancel
-        /// Receive the body into a file, as a download does. Means `allow` where there is no body, and for downloads
-        /// and streams.
+        /// Receive the body into a file, as a download does. Means `allow` if there is no body, and for downloads and
+        /// streams.
         case becomeDownload
     }
 
     let record: Lock<RequestRecord>
     let context: SessionContext
-    /// Tells requests that were made earlier from those that were made later.
+    /// The number of the request in its session, in the order of creation.
     let serial: UInt64
-    /// What the request was told about its start; nil leaves it to the session.
+    /// The `shouldAutomaticallyResume` of the request. `nil` leaves the decision to the session.
     package let automaticallyResumes: Bool?
 
     init(session: Session, interceptor: __shared (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?) {
@@ -39,7 +39,8 @@ public class Request: @unchecked Sendable {
         record = Lock(making: { RequestRecord(session: .strong(session), interceptor: interceptor) })
     }
 
-    /// Another handle of the same request, for its run: the user's handle can then be released while the run goes on.
+    /// Creates another handle of the same request for its run: the user's handle can then be released while the run
+    /// continues.
     init(ofRun original: Request) {
         context = original.context
         serial = original.serial
@@ -47,85 +48,87 @@ public class Request: @unchecked Sendable {
         record = original.record
     }
 
-    /// The handle that users have, as long as there is one.
+    /// The user's handle, or this one if the user's has been released.
     var usersHandle: Request { self }
 
-    // MARK: What a kind of request differs in
+    // MARK: Differences between the kinds of requests
 
-    /// The request as the user described it, made anew for every try.
+    /// Returns the request as the user described it. Called for every attempt.
     func makeURLRequest() throws -> URLRequest { throw CurlewError.createURLRequestFailed(error: NoDescription()) }
 
-    /// The same where it will not be looked at; nil where only a `URLRequest` can say it.
+    /// A cheaper description for requests that no adapter or monitor looks at. `nil` if only a `URLRequest` can express
+    /// it.
     func makePlainRequest() throws -> VisibleRequest? { nil }
 
-    /// What has to be done for the body of the next try before `makeUpload`, and may take long.
+    /// Prepares the next attempt's body. May take long; called before `makeUpload`.
     var bodyPreparation: (@Sendable () async -> Void)? { nil }
 
-    /// The body of the next try, where it is not the one inside the `URLRequest`.
+    /// Returns the body of the next attempt. `nil` if it is the one inside the `URLRequest`.
     func makeUpload(events: EventSink?) throws(CurlewError) -> UploadRequest.Uploadable? { nil }
 
-    /// The URL of an error as its user knows it.
+    /// Returns the URL to name in errors, in the form in which the user gave it.
     func urlInErrors(_ url: URL?) -> URL? { url }
 
-    /// What carries out its exchanges.
+    /// Returns the transport that carries out the exchanges of this request.
     func transport(in session: Session) -> any Transport { session.transport }
 
-    /// Whether the cookies of the last response were kept when its head came.
+    /// Whether the cookies of the last response were stored when its head arrived.
     var hasRememberedFields: Bool { false }
 
-    /// Collects the next exchange: in memory, unless the kind of request has another place for it.
+    /// Returns the delegate that collects the next exchange. By default it keeps the body in memory.
     func makeDelegate(
         for exchange: consuming ExchangeContext, _ outgoing: TransferRequest, of run: Run
     ) -> any TaskDelegate {
         DataTaskDelegate(exchange)
     }
 
-    /// The result is there, and was not told yet.
+    /// Called once with the result, before awaiters and streams receive it.
     func resultArrived(_ result: RunResult) {}
 
-    /// Before handlers are completed: what was handed on piece by piece has been taken, and what is told before the
-    /// response has been told.
+    /// Returns when the handlers have consumed the streamed body, and everything that precedes the response has been
+    /// delivered. Awaited before the completions of response handlers are called.
     func untilBodyIsTaken() async {}
 
-    /// Where its user wants the file, where the kind of request has one.
+    /// The user's destination of a download. `nil` if there is none, and for other kinds of requests.
     var ownDestination: DownloadRequest.Destination? { nil }
 
-    /// What the bytes are for.
+    /// The use of the response body, which the transport has to know.
     var purpose: TransferPurpose { .memory }
 
-    /// What a later download can go on with.
+    /// The resume data with which a later download can continue this one.
     var producedResumeData: Data? { nil }
 
-    /// Whether the kind of request has something to put away.
+    /// Whether `cleanUp()` has to be called.
     var hasToCleanUp: Bool { false }
 
-    /// After the last attempt: puts it away.
+    /// Removes the temporary files of the request. Called after the last attempt.
     func cleanUp() async {}
 
-    /// Removes what a request that ends before it ran was given ahead of its start. Must not wait.
+    /// Removes the temporary files of a request that ends before it runs. Must not wait.
     func cleanUpWithoutRun() {}
 
-    /// Whether another try would do no harm: what was handed on cannot be taken back.
+    /// Whether another attempt does no harm. `false` once a reader has received bytes, which cannot be taken back.
     var mayBeTriedAgain: Bool { true }
 
-    /// Whether a failed exchange is followed by another at once: not a retry, but one that asks differently.
+    /// Returns whether to repeat a failed attempt at once without asking the retriers, because the next one asks
+    /// differently.
     func triesAgainAtOnce() -> Bool { false }
 
-    /// Whether it may connect once more, although it went well.
+    /// Whether the request may connect again, even after a success.
     var mayReconnect: Bool { false }
-    /// Whether its transport can answer no other challenge than one for Basic.
+    /// Whether the transport of this request can answer only challenges for Basic.
     var offersOnlyBasic: Bool { false }
 
-    /// How long to wait before the request connects once more, nil where it does not: not a retry, since an attempt may have
-    /// gone well.
+    /// Returns the pause before the request connects again, or `nil` if it does not. Unlike a retry it may follow a
+    /// success.
     func pauseBeforeReconnecting(after result: RunResult) -> Duration? { nil }
 
-    /// A kind that makes no URLRequest.
+    /// Thrown by a kind of request that makes no `URLRequest`.
     private struct NoDescription: Error {}
 
     // MARK: State
 
-    /// How far the request has come.
+    /// The current state.
     public var state: State { record.withLock { $0.state } }
     /// Whether the request has not been started yet.
     public var isInitialized: Bool { state == .initialized }
@@ -141,20 +144,23 @@ public class Request: @unchecked Sendable {
     /// Whether the first response handler starts this request.
     var startsImmediately: Bool { automaticallyResumes ?? context.startsImmediately }
 
-    /// Session monitors, then the request's own; nil where there are none.
+    /// The monitors of the session, of the request and of the process. `nil` if there are none.
     var eventSink: EventSink? {
         EventSink(session: context.monitorQueues, own: record.withLock { $0.extras?.hooks.monitorQueues } ?? [])
     }
 
-    /// Runs the request, or lets it go on after `suspend()`.
+    /// Starts the request, or continues it after `suspend()`.
     @discardableResult
     public func resume() -> Self {
         if let resumption = record.withLock({ $0.resume() }) { carryOut(resumption) }
         return self
     }
 
-    /// Tells the exchange whether it is to stand still: in the order in which that was decided, but without the lock, since
-    /// transports are not Curlew's alone.
+    /// Suspends or resumes the exchange, as the state of the request demands.
+    ///
+    /// `suspend()` and `resume()` may be called on two threads at once. The lock decides their order; then one thread
+    /// at a time tells the control the latest state, until the two agree. The control is called without the lock,
+    /// because a transport may be the user's.
     func tellControl() {
         while let (control, isSuspended) = record.withLock({ $0.nextTold() }) {
             if isSuspended { control.suspend() } else { control.resume() }
@@ -175,7 +181,7 @@ public class Request: @unchecked Sendable {
         }
     }
 
-    /// Holds the request: no byte moves until `resume()`. Timeouts go on.
+    /// Suspends the request: no byte is transferred until `resume()`. Timeouts are not suspended.
     @discardableResult
     public func suspend() -> Self {
         let (didSuspend, task) = record.withLock { ($0.suspend(), $0.startedTask) }
@@ -208,7 +214,8 @@ public class Request: @unchecked Sendable {
             unshelve()
             HandlerRun.start(self, drives: true)
         case .stop(let parts):
-            // Before the exchange hears of it, whose end may come at once.
+            // Emitted before the control is cancelled, which may end the exchange at once: monitors hear of the
+            // cancellation first.
             emitChange(of: parts.task, to: .cancelled, eventSink)
             parts.hold?.resolve(())
             parts.foreignCall?.cancel()
@@ -217,13 +224,13 @@ public class Request: @unchecked Sendable {
         }
     }
 
-    /// Tells monitors of a change of the exchange, if there is one.
+    /// Reports a change of the exchange to the monitors, if there is an exchange.
     func emitChange(of task: TaskIdentifier?, to change: TaskChange, _ events: EventSink?) {
         guard let task else { return }
         events?.emit { [self] in $0.request(self, didChangeTask: task, to: change) }
     }
 
-    /// Ends a request that never ran.
+    /// Ends a request that has not started. Does nothing if it runs or has ended.
     func end(with error: CurlewError) {
         let ending = record.withLock { record -> RequestRecord.Ending? in
             switch record.run {
@@ -245,23 +252,25 @@ public class Request: @unchecked Sendable {
 
     // MARK: The session's shelf
 
-    /// Leaves the request to the session until it is resumed.
+    /// Puts the request on the session's shelf until it is resumed. The session then holds the request, which refers to
+    /// the session weakly.
     func shelve() {
         let session = record.withLock { record -> Session? in
             switch record.run {
             case .idle(.strong(let session)), .prepared(.strong(let session), _):
                 record.run.link(.shelved(WeakSession(session: session)))
-                // Under the lock, so that it is not taken off the shelf before it is there.
+                // Under the lock: otherwise `unshelve()` on another thread could remove the request before it is on the
+                // shelf.
                 session.shelf.put(self)
                 return session
             case .idle, .prepared, .running, .ended: return nil
             }
         }
-        // If this was the last reference, the session ends here, and its requests with it.
+        // Released without the lock. If this was the last reference, the session's `deinit` ends the shelved requests.
         _ = session
     }
 
-    /// Back from the shelf: the session stays until the run has ended.
+    /// Takes the request off the shelf. It holds its session until the run has ended.
     func unshelve() {
         let session = record.withLock { record -> Session? in
             guard case .shelved(let weak) = record.run.link, let session = weak.session else { return nil }
@@ -271,7 +280,8 @@ public class Request: @unchecked Sendable {
         session?.shelf.take(self)
     }
 
-    /// Keeps the result, and wakes all that wait for it. `isLast`: only handlers may still be at work, and monitors are told.
+    /// Records the result and resumes all that wait for it. With `isLast`, nothing but handlers can follow: the request
+    /// is finished, and monitors are notified.
     func settle(_ result: RunResult, isLast: Bool = false) {
         let ending = record.withLock { record in
             if isLast, record.error == nil { record.error = result.error }
@@ -289,7 +299,7 @@ public class Request: @unchecked Sendable {
     private func tell(_ ending: RequestRecord.Ending) {
         if case .shelved(let weak) = ending.run.link { weak.session?.shelf.take(self) }
         resultArrived(ending.result)
-        // Before the others hear of the end: the last value is older than that.
+        // Observers get the last progress value before awaiters and streams hear of the end.
         ending.hooks?.uploadProgress?.finish()
         ending.hooks?.downloadProgress?.finish()
         ending.awaitedResult?.resolve(ending.result)
@@ -298,19 +308,19 @@ public class Request: @unchecked Sendable {
 
     // MARK: Identity
 
-    /// The identity of the request, created when it is first read.
+    /// The identifier of the request, created when it is first read.
     public var id: UUID { record.withLock { $0.identity.value() } }
 }
 
 extension Request: Hashable {
-    /// Whether both are the same request. The run of a stream or a WebSocket has a handle of its own: monitors may be given that
-    /// one, so compare requests with `==` instead of `===`.
+    /// Returns whether both are handles of the same request. The run of a stream or a WebSocket has a handle that is
+    /// not the user's, and monitors may be given that one, so compare requests with `==` instead of `===`.
     public static func == (lhs: Request, rhs: Request) -> Bool { RequestKey(lhs) == RequestKey(rhs) }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(RequestKey(self)) }
 }
 
-/// Names a request, whichever handle of it one has.
+/// Identifies a request by any of its handles.
 package struct RequestKey: Hashable, Sendable {
     private let context: ObjectIdentifier
     private let serial: UInt64
@@ -322,7 +332,7 @@ package struct RequestKey: Hashable, Sendable {
 }
 
 extension Request: CustomStringConvertible {
-    /// Method, URL without secrets, and status once there is one.
+    /// The method, the URL without secrets, and the status once there is one.
     public var description: String {
         let (request, response) = record.withLock { ($0.history.lastRequest, $0.transfer.response) }
         guard let request, let url = request.url else { return "No request created yet." }
@@ -331,7 +341,7 @@ extension Request: CustomStringConvertible {
     }
 }
 
-/// A UUID costs microseconds and most requests are never asked for theirs.
+/// A UUID that is created when it is first read, because most never are.
 struct LazyIdentity: Sendable {
     private var made: UUID?
 
@@ -344,6 +354,6 @@ struct LazyIdentity: Sendable {
 }
 
 extension Request: CustomReflectable {
-    /// Debuggers print every stored property of what has no mirror, secrets included.
+    /// Empty: debuggers print every stored property of a type without a mirror, secrets included.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

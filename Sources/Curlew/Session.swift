@@ -6,9 +6,9 @@ internal import CurlewLocks
 ///
 ///     let user = try await Session.default.request("https://example.org/user").decode(User.self)
 ///
-/// Creating a request is synchronous and starts nothing: the request runs when you await its result, or when you add its
-/// first response handler. You do not have to close a session. Releasing the last reference closes its connections; a
-/// running request keeps its session until it has ended.
+/// Creating a request is synchronous and starts nothing: the request runs when you await its result, or when you add
+/// its first response handler. You do not have to close a session. Releasing the last reference closes its connections;
+/// a running request keeps its session until it has ended.
 public actor Session {
     /// A shared session with the default configuration.
     public static let `default` = Session()
@@ -29,24 +29,24 @@ public actor Session {
     public nonisolated var cachedResponseHandler: (any CachedResponseHandler)? { context.cachedResponseHandler }
 
     nonisolated let context: SessionContext
-    /// Requests that wait for `resume()` with handlers: nothing else may hold them.
+    /// Holds requests that have handlers and wait for `resume()`: nothing else may refer to them.
     nonisolated let shelf = RequestShelf()
     nonisolated var registry: Lock<RequestRegistry> { context.registry }
 
-    /// Evaluates the trust of servers in place of libcurl.
+    /// Evaluates the trust of servers instead of libcurl.
     public nonisolated let serverTrustManager: ServerTrustManager?
 
-    /// Why no request may go over the transport.
+    /// The error of every request, if the transport does not enforce a guard of the configuration.
     private nonisolated let refusal: CurlewError?
-    /// The first call of `invalidate()` has closed the connections.
+    /// Resolved when the first call of `invalidate()` has closed the connections.
     private nonisolated let invalidation = OneShot<Void>()
 
     /// Creates a session.
     ///
-    /// Without a `transport`, the session creates the one that the configuration describes. Your own transport has to be
-    /// given the server trust manager itself (`configuration.makeTransport(serverTrustManager:)`). If the configuration asks
-    /// for a protection that your transport does not enforce (`Transport.enforcedGuards(of:)`), every request fails with
-    /// `.unsupported`.
+    /// Without a `transport`, the session creates the one that the configuration describes. If you pass a transport,
+    /// give it the server trust manager as well (`configuration.makeTransport(serverTrustManager:)`). If the
+    /// configuration asks for a protection that your transport does not enforce (`Transport.enforcedGuards(of:)`),
+    /// every request fails with `.unsupported`.
     public init(
         configuration: SessionConfiguration = .default,
         transport: (any Transport)? = nil,
@@ -82,7 +82,7 @@ public actor Session {
     }
 
     deinit {
-        // Running requests hold the session: only those that were never started can be left.
+        // Running requests hold the session, so the shelf has only requests that were never started.
         for request in shelf.empty() { request.end(with: .sessionDeinitialized) }
         guard !registry.withLock({ $0.lifecycle.isClosed }) else { return }
         context.becameInvalid(SessionReference(identifier: configuration.identifier, session: nil))
@@ -90,10 +90,11 @@ public actor Session {
 
     // MARK: The registry
 
-    /// The request whose current attempt has this identifier, or nil.
+    /// The request whose current exchange has this identifier, or `nil`.
     public subscript(task: TaskIdentifier) -> Request? { registry.withLock { $0[task] }?.usersHandle }
 
-    /// All requests that have started and not ended. With eager set-up, also those that have been set up ahead of their start.
+    /// All requests that have started and not ended. With eager set-up, also those that have been set up but not
+    /// started.
     public var activeRequests: [Request] {
         switch requestSetup {
         case .lazy: running.map(\.usersHandle)
@@ -103,7 +104,8 @@ public actor Session {
 
     private var running: [Request] { registry.withLock { $0.activeRequests } }
 
-    /// A run begins: its request joins, its first attempt gets a name. One step for both.
+    /// Registers a request whose run begins, and names its first exchange, in one step. Throws if the session takes no
+    /// requests.
     nonisolated func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
         if let refusal { throw refusal }
         let early = request.isSetUpAhead ? request.earlyTask : nil
@@ -111,50 +113,52 @@ public actor Session {
         return task
     }
 
-    /// A name for an exchange that is set up ahead of its start.
+    /// Returns an identifier for an exchange that is set up before the request starts.
     nonisolated func reserveTask() throws(CurlewError) -> TaskIdentifier {
         if let refusal { throw refusal }
         return try registry.withLock { registry throws(CurlewError) in try registry.reserve() }
     }
 
-    /// The next attempt of a run.
+    /// Returns the identifier of the next exchange of a run, which replaces the last one in the registry.
     nonisolated func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
         registry.withLock { $0.nextTask(of: request, after: last) }
     }
 
-    /// A run has ended, with all that belongs to it.
+    /// Removes the request from the registry, and resumes the waits that this completes. Call it once the run and its
+    /// clean-up have ended.
     nonisolated func leave(_ request: Request, last: TaskIdentifier) {
         for ended in registry.withLock({ $0.leave(request, last: last) }) { ended.resolve(()) }
     }
 
     // MARK: Ending
 
-    /// Cancels every request and returns when every one has ended.
+    /// Cancels every request and returns when they have ended.
     ///
-    /// This method, ``drain()`` and ``invalidate()`` can be called from a request's own adapter, retrier or handler. They do not
-    /// wait for that request, which cannot end before its code has returned, nor for other requests whose own code waits like
-    /// this, or for a refresh of credentials. If the waiting task is cancelled, the wait ends early; a task that was cancelled
-    /// before the call waits as any other.
+    /// This method, ``drain()`` and ``invalidate()`` can be called from a request's own adapter, retrier or handler.
+    /// They do not wait for that request, which cannot end before its code has returned, nor for other requests whose
+    /// own code waits in the same way, or for a refresh of credentials. If the waiting task is cancelled, the wait ends
+    /// early; a task that was cancelled before the call waits as any other.
     public func cancelAllRequests() async { await cancelRequests(upTo: .max) }
 
-    /// Cancels those that had been made when so many had.
+    /// Cancels the requests up to and including this serial number.
     func cancelRequests(upTo serial: UInt64) async {
         await UserCode.waiting {
             let waiting = shelf.all.filter { $0.serial <= serial }
             let running = running.filter { $0.serial <= serial }
             for request in waiting + running { request.cancel() }
-            // One that was set up has to run to its end.
+            // Ending a request that was set up ahead takes a run, which reports the end of its exchange.
             for request in waiting where !UserCode.isCalled(for: request) { _ = await request.joined() }
             await untilEnded(waiting + running)
         }
     }
 
-    /// Refuses new requests and returns when the running ones have ended. Stream data that is not being read is discarded;
-    /// otherwise the sender would wait forever. A stream of which only the head was asked for is cancelled: reading it later throws
-    /// `.sessionClosed`.
+    /// Refuses new requests and returns when the running ones have ended.
+    ///
+    /// Stream data without a reader is discarded; otherwise the sender would wait forever. A stream of which only the
+    /// head was requested is cancelled: reading it later throws `.sessionClosed`.
     public func drain() async { await drain(isCleaningUp: Task.isCancelled) }
 
-    /// `isCleaningUp`: the wait goes on although the task is cancelled. Otherwise a cancelled task does not wait.
+    /// With `isCleaningUp`, the wait continues although the task is cancelled.
     func drain(isCleaningUp: Bool) async {
         await UserCode.waiting {
             registry.withLock { $0.lifecycle.drainBegan() }
@@ -165,8 +169,9 @@ public actor Session {
         }
     }
 
-    /// Cancels all requests, waits for their end and closes all connections. Later requests fail with `.sessionClosed`. Every call
-    /// returns when that is done, except a later call from a request's own code: the first may wait for that request.
+    /// Cancels all requests, waits for their end and closes all connections. Later requests fail with `.sessionClosed`.
+    /// Every call returns when that is done, except a later call from a request's own code: the first call may be
+    /// waiting for that request.
     public func invalidate() async {
         await UserCode.waiting {
             let isFirst = registry.withLock { $0.lifecycle.closed() }
@@ -183,15 +188,16 @@ public actor Session {
         }
     }
 
-    /// Returns when those of the requests that run have ended; user code does not wait for requests whose own code waits. False if
-    /// the waiting task was cancelled before that.
+    /// Returns when those of `requests` that are running have ended; user code does not wait for requests whose own
+    /// code waits. Returns `false` if the waiting task was cancelled before that.
     @discardableResult
     private func untilEnded(_ requests: [Request], isCleaningUp: Bool = Task.isCancelled) async -> Bool {
         let isUserCode = UserCode.isInside
         guard let ended = registry.withLock({ $0.wait(for: requests, isUserCode: isUserCode) }) else {
             return isCleaningUp || !Task.isCancelled
         }
-        // A task that was cancelled already cleans up: nothing may run afterwards.
+        // A task that was cancelled before the call is cleaning up, so its wait is not cut short: no request may run
+        // afterwards.
         if isCleaningUp { return await ended.waitThroughCancellation() != nil }
         if await ended.wait() != nil { return true }
         registry.withLock { $0.stopWaiting(for: ended) }
@@ -200,6 +206,6 @@ public actor Session {
 }
 
 extension Session: CustomReflectable {
-    /// Debuggers print every stored property of what has no mirror, secrets included.
+    /// Empty: debuggers print every stored property of a type without a mirror, secrets included.
     public nonisolated var customMirror: Mirror { Mirror(self, children: []) }
 }

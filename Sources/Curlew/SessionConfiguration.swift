@@ -9,7 +9,7 @@ public import Foundation
 ///         $0.maximumConnectionsPerHost = 16
 ///     })
 public struct SessionConfiguration: Sendable {
-    /// A new copy of the defaults. Sessions share what they remember about hosts only if you give them the same stores.
+    /// A new copy of the defaults. Sessions share their knowledge of hosts only if you give them the same stores.
     public static var `default`: SessionConfiguration { SessionConfiguration() }
 
     /// A name for logs and monitors.
@@ -17,56 +17,57 @@ public struct SessionConfiguration: Sendable {
 
     // MARK: Requests
 
-    /// The URL that relative URLs are resolved against, by RFC 3986, as if its path ended with a slash. Absolute URLs ignore it.
+    /// The URL that relative URLs are resolved against, by RFC 3986, as if its path ended with a slash. Absolute URLs
+    /// ignore it.
     ///
-    /// With `https://api.example.com/v1`, `users?page=2` stands for `https://api.example.com/v1/users?page=2`, and `/users` for
-    /// `https://api.example.com/users`. Its query is not sent. Without a host, or with another scheme than
-    /// `http`, `https`, `ws` or `wss`, requests with a relative URL fail with `.invalidURL`.
+    /// With `https://api.example.com/v1`, `users?page=2` means `https://api.example.com/v1/users?page=2`, and `/users`
+    /// means `https://api.example.com/users`. The query of the base URL is not sent. If the base URL has no host, or
+    /// another scheme than `http`, `https`, `ws` or `wss`, requests with a relative URL fail with `.invalidURL`.
     public var baseURL: URL?
     /// Header fields of every request. A request's own field of the same name takes precedence.
     public var headers: HTTPHeaders = .default
-    /// Whether `Accept: */*` is added to requests without an `Accept` field. An empty field in `headers` would be sent as
-    /// `Accept:`, which is not the same as none.
+    /// Whether `Accept: */*` is added to requests without an `Accept` field. An empty field in `headers` would be sent
+    /// as `Accept:`, which differs from no field.
     public var addsAccept = true
     /// Header fields that can change while the session is in use. They take precedence over `headers`.
     package var changingHeaders: (any ChangingHeaders)?
     /// The five timeouts. `Request.timeouts(_:)` changes them for one request.
     public var timeouts = Timeouts()
-    /// The maximum size of a body in memory, in bytes after decompression. `Request.maximumBodySize(_:)` changes it for one
-    /// request.
+    /// The maximum size of a body in memory, in bytes after decompression. `Request.maximumBodySize(_:)` changes it for
+    /// one request.
     public var maximumBodySize = 128 * 1024 * 1024
-    /// Which redirects are followed, and which header fields are sent along.
+    /// The rules for following redirects, and for the header fields that are sent along.
     public var redirects = RedirectPolicy()
-    /// Whether the path segments `.` and `..` of a request's URL are sent as they are, for instance to test a server. By
-    /// default they are resolved before adapters, cookies and the cache see the URL. Those of a redirect's `Location`, and
-    /// those of a URL that is relative to `baseURL`, are always resolved.
+    /// Whether the path segments `.` and `..` of a request's URL are sent unchanged, for instance to test a server. By
+    /// default they are resolved before adapters, cookies and the cache see the URL. Those of a redirect's `Location`,
+    /// and those of a URL that is relative to `baseURL`, are always resolved.
     public var keepsDotSegments = false
     /// The cookie jar. There is none by default: a server must not share cookies between its users by accident.
     public var cookies: CookieJar?
     /// The response cache. There is none by default: a stored response must be meant for every request of the session.
     public var cache: ResponseCache?
-    /// Remembers hosts that require https (HSTS). With nil, HSTS is ignored.
+    /// Remembers hosts that require https (HSTS). With `nil`, HSTS is ignored.
     public var hsts: HSTSStore? = HSTSStore()
-    /// Credentials by origin, in lower case, for requests without credentials of their own. They are sent to that origin only,
-    /// and never to the target of a redirect to another one.
+    /// Credentials by origin, in lower case, for requests that bring none. They are sent to that origin only, and never
+    /// to the target of a redirect to another one.
     ///
-    /// A key is an origin (`https://api.example.com`, `http://localhost:8080`), a host (which stands for https on port 443), or
-    /// `host:port` (for any scheme).
+    /// A key is an origin (`https://api.example.com`, `http://localhost:8080`), a host (which means https on port 443),
+    /// or `host:port` (for any scheme).
     public var credentials: [String: TransferAuthentication] = [:]
     /// The netrc file to read further credentials from.
     public var netrc: Netrc = .ignored
 
-    /// The options of WebSockets. Each WebSocket can change its own.
+    /// The default options of WebSockets. Each WebSocket can change its options.
     public var webSocket = WebSocketOptions()
 
     // MARK: Handlers
 
-    /// The queue for response handlers that name no queue of their own; nil stands for the main queue.
+    /// The queue for response handlers that name no queue. `nil` means the main queue.
     public var completionQueue: DispatchQueue?
-    /// A group that is entered when a response handler is added and left when it has returned. Use `notify` or `wait` to learn
-    /// when all handlers have been called.
+    /// A group that is entered when a response handler is added and left when it has returned. Use `notify` or `wait`
+    /// to learn when all handlers have been called.
     public var completionGroup: DispatchGroup?
-    /// Decisions for every request.
+    /// Decisions for every request, made by another module of this package.
     package var decisions: (any SessionDecisions)?
     /// Stores unfinished downloads on disk, so that another process can continue them.
     public var downloadJournal: DownloadJournal?
@@ -77,40 +78,41 @@ public struct SessionConfiguration: Sendable {
     public var maximumConnectionsPerHost = 6
     /// The maximum number of connections to all hosts together.
     public var maximumConnections = 256
-    /// How long an idle connection is kept for the next request.
+    /// The time that an idle connection is kept for the next request.
     public var connectionIdleLifetime: Duration = .seconds(118)
-    /// The probes that find out whether the peer of a silent connection has vanished; `nil` sends none.
+    /// The probes that detect whether the peer of a silent connection has vanished. `nil` sends none.
     public var keepAlive: KeepAlive? = KeepAlive()
-    /// Which versions of HTTP are used.
+    /// The versions of HTTP to use.
     public var httpVersion: HTTPVersionPolicy = .automatic
-    /// Remembers servers that have announced HTTP/3, for `httpVersion = .automatic`. With nil, announcements are ignored.
+    /// Remembers servers that have announced HTTP/3, for `httpVersion = .automatic`. With `nil`, announcements are
+    /// ignored.
     public var alternativeServices: AlternativeServiceStore? = AlternativeServiceStore()
-    /// Whether to use HTTP/3 over OpenSSL's own QUIC, which puts trailers into bodies and breaks uploads that are answered
+    /// Whether to use HTTP/3 over OpenSSL's QUIC, which adds trailers to bodies and breaks uploads that are answered
     /// early. It has no effect with other QUIC libraries.
     public var allowsExperimentalHTTP3 = false
-    /// The content codings to accept, by name (`gzip`, `br`); nil stands for all that the transport supports.
+    /// The content codings to accept, by name (`gzip`, `br`). `nil` means all that the transport supports.
     public var acceptedEncodings: [String]?
     /// The maximum size of all header lines of a response, in bytes.
     public var maximumHeaderSize = 256 * 1024
     /// The proxy to use.
     public var proxy: Proxy = .environment
-    /// Chooses the proxy for each URL, in place of `proxy`. Both nil and `.none` stand for a direct connection.
+    /// Chooses the proxy for each URL, instead of `proxy`. Both `nil` and `.none` mean a direct connection.
     public var proxyRouting: (@Sendable (URL) -> Proxy?)?
     /// The settings of TLS.
     public var tls = TLSConfiguration()
-    /// How host names are resolved.
+    /// The resolution of host names.
     public var dns = DNSConfiguration()
     /// The local address to connect from.
     public var localAddress: String?
     /// The network interface to connect from.
     public var interface: String?
-    /// The Unix domain socket to connect to, whatever the host of the URL is.
+    /// The Unix domain socket to connect to, regardless of the URL's host.
     public var unixSocketPath: String?
     /// The maximum speed of an upload, in bytes per second.
     public var uploadRateLimit: Int?
     /// The maximum speed of a download, in bytes per second.
     public var downloadRateLimit: Int?
-    /// Which addresses may be connected to.
+    /// The addresses that connections may be made to.
     public var addressPolicy: AddressPolicy = .any
 
     /// Creates a configuration with the defaults.
@@ -122,7 +124,7 @@ public struct SessionConfiguration: Sendable {
         try change(&self)
     }
 
-    /// The credentials for a URL's origin.
+    /// Returns the credentials for a URL's origin.
     func authentication(for url: URL) -> TransferAuthentication? {
         guard !credentials.isEmpty, let host = url.host()?.lowercased(), let scheme = url.scheme?.lowercased() else {
             return nil
@@ -135,7 +137,7 @@ public struct SessionConfiguration: Sendable {
         return scheme == "https" && port == usual ? credentials[host] : nil
     }
 
-    /// What a transport has to know of it.
+    /// The settings that concern the transport.
     var transport: TransportConfiguration {
         var transport = TransportConfiguration()
         transport.httpVersion = httpVersion

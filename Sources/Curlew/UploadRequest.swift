@@ -3,16 +3,17 @@ internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
 
-/// A request that sends a body of its own: data, a file, a stream or a form.
-// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
+/// A request that sends a body: data, a file, a stream or a form.
+// SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
 public final class UploadRequest: DataRequest, @unchecked Sendable {
-    /// The body of one try.
+    /// The body of one attempt.
     public enum Uploadable: Sendable {
         /// Bytes in memory.
         case data(Data)
-        /// `shouldRemove`: the file is Curlew's. It goes when the request has ended, or has made another body for its next try.
+        /// A file. With `shouldRemove` it belongs to Curlew, which removes it when the request has ended, or has made
+        /// another body for its next attempt.
         case file(URL, shouldRemove: Bool)
-        /// Bytes from a stream. With nil as their length they are sent in chunks.
+        /// Bytes from a stream. Without a length they are sent in chunks.
         case stream(any BodyStream, length: Int64?)
 
         package init(_ source: BodySource) {
@@ -33,7 +34,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         }
     }
 
-    /// Makes the body of every try.
+    /// Makes the body of every attempt.
     package let makeUploadable: @Sendable () throws -> Uploadable
     private let preparation: (@Sendable () async -> Void)?
 
@@ -55,7 +56,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         )
     }
 
-    /// The body of the last try; nil before there is one.
+    /// The body of the last attempt. `nil` before the first one is made.
     public var uploadable: Uploadable? { record.withLock { $0.history.uploadable } }
 
     override var bodyPreparation: (@Sendable () async -> Void)? { preparation }
@@ -64,7 +65,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         do {
             let made = try makeUploadable()
             let former = record.withLock { exchange(&$0.history.uploadable, with: made) }
-            // At once, where the new body was made as well: later, the path could be that of the next one.
+            // Removed here, because the next body may be written to the same path later. The closure may also return
+            // the same file again, which must be kept.
             if let former, !former.isFile(of: made) { former.removeOwnFile() }
             events?.emit { [self] in $0.request(self, didCreateBody: .success(made)) }
             return made
@@ -93,13 +95,13 @@ extension UploadRequest.Uploadable {
         if case .file(_, shouldRemove: true) = self { true } else { false }
     }
 
-    /// Whether both are one file: what makes a body may give the same one for every try.
+    /// Returns whether both are the same file: the closure that makes bodies may return one file for every attempt.
     fileprivate func isFile(of other: Self) -> Bool {
         guard case .file(let url, _) = self, case .file(let otherURL, _) = other else { return false }
         return url == otherURL || url.resolvingSymlinksInPath().path == otherURL.resolvingSymlinksInPath().path
     }
 
-    /// Blocks. Removes nothing that is not Curlew's.
+    /// Removes the file if it belongs to Curlew. Blocks.
     func removeOwnFile() {
         guard case .file(let url, shouldRemove: true) = self else { return }
         try? FileManager.default.removeItem(at: url)

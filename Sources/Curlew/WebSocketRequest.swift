@@ -11,9 +11,9 @@ internal import FoundationNetworking
 ///         if case .text(let text) = message { print(text) }
 ///     }
 ///
-/// The first call to `send`, `ping` or `opened()`, or the first iteration, opens the connection. Leaving the loop, or cancelling
-/// its task, closes it. Cancelling the request drops the connection without a closing handshake.
-// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
+/// The first call to `send`, `ping` or `opened()`, or the first iteration, opens the connection. Leaving the loop, or
+/// cancelling its task, closes it. Cancelling the request drops the connection without a closing handshake.
+// SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
 public final class WebSocketRequest: Request, @unchecked Sendable {
     /// The description of the request, converted for every attempt.
     public let convertible: any URLRequestConvertible
@@ -29,7 +29,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     private let handles: Lock<RequestHandles<WebSocketRequest>>
     private let isHandleOfRun: Bool
 
-    /// Handlers of events, which read the messages together.
+    /// The handlers of events, which read the messages together.
     struct Observation {
         var observers: [WebSocketObserver] = []
         var pump: Task<Void, Never>?
@@ -73,7 +73,8 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     }
 
     deinit {
-        // The run that a verb has started goes on, and nothing can use the WebSocket any more, unless handlers read its messages.
+        // The run that a verb started continues, but without the user's handle the WebSocket is unusable, unless
+        // handlers read its messages.
         guard !isHandleOfRun, observation.withLock({ $0.pump }) == nil, let run = handles.withLock({ $0.ofRun }) else {
             return
         }
@@ -89,7 +90,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     override var usersHandle: WebSocketRequest { handles.withLock { $0.users } ?? self }
 
-    /// Whether this is the first time that it is asked.
+    /// Returns `true` for the first call only.
     func startsNow() -> Bool {
         isStarted.withLock { isStarted in
             defer { isStarted = true }
@@ -97,16 +98,17 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         }
     }
 
-    // MARK: What its run asks
+    // MARK: Hooks of the run
 
     override var purpose: TransferPurpose { .stream }
 
     override func makeURLRequest() throws -> URLRequest {
-        // Before the scheme is looked at: it may be the base URL's.
+        // Resolved before the scheme is read: a relative URL has the scheme of the base URL.
         var request = try convertible.asURLRequest().absolute(in: context)
         if !protocols.isEmpty {
             guard WebSocketHandshake.areValid(protocols) else { throw CurlewError.invalidSubprotocol }
-            // A field of the request, so that a redirect to another origin leaves it behind as it does other secrets.
+            // The subprotocols are a header field of the request, so that a redirect to another origin removes them
+            // like other secrets.
             request.headers.update(.websocketProtocol(protocols.joined(separator: ", ")))
         }
         let scheme = request.url?.scheme?.lowercased()
@@ -129,7 +131,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
             hook: preparation)
     }
 
-    /// What the user does with each connection before anything else uses it.
+    /// The user's preparation of each connection, which runs before anything else uses the connection.
     private var preparation: WebSocketLink.Hook? {
         guard let hook = hook.withLock({ $0 }) else { return nil }
         return { [self] opening in
@@ -147,10 +149,11 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         WebSocketTaskDelegate(exchange)
     }
 
-    // The cookies of a 101 are for requests that are made while the WebSocket is open.
+    // The cookies of a 101 were stored when the connection opened, for requests that are made while the WebSocket is
+    // open.
     override var hasRememberedFields: Bool { link.hasConnection }
 
-    /// Retriers are asked about its opening; what follows a connection that was lost is the policy's.
+    /// Retriers are asked only about the opening. After a lost connection the reconnection policy decides.
     override var mayBeTriedAgain: Bool { !link.hasConnection }
 
     override var mayReconnect: Bool { true }
@@ -168,7 +171,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 }
 
 extension URL {
-    /// nil where the URL cannot be taken apart.
+    /// Returns the URL with another scheme, or `nil` if it cannot be taken apart.
     func with(scheme: String) -> URL? {
         var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
         parts?.scheme = scheme
@@ -177,7 +180,7 @@ extension URL {
 }
 
 extension URLRequest {
-    /// The same with another scheme: the handshake is one of HTTP.
+    /// Returns the request with another scheme, because the handshake is an HTTP request.
     fileprivate func with(scheme: String) throws -> URLRequest {
         guard let url else { return self }
         guard let changed = url.with(scheme: scheme) else {

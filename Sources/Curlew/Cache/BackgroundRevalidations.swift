@@ -1,15 +1,16 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// Asks servers about responses that were served stale, behind their readers' backs.
+/// Validates stored responses that were served stale, in the background.
 ///
-/// This file is one of the few places that start an unstructured task: no request waits for the answer. The session owns
-/// the tasks, few at a time and one for a key, and ends them when it drains or is invalidated.
+/// This file is one of the few places that start an unstructured task, because no request waits for a validation. The
+/// session owns the tasks, a limited number at a time and one per key, and ends them when it drains or is invalidated.
 final class BackgroundRevalidations: Sendable {
     private struct State: Sendable {
         var running: [CacheKey: Task<Void, Never>] = [:]
-        /// The starts whose work has not ended, also those that are not yet in `running`. Each has a number of its own: the
-        /// next one of a key may be there before a starter that was held up goes on.
+        /// Starts whose work has not ended, by key, even if their tasks are not in `running` yet. Every start has a
+        /// unique number: if a starter is delayed between `begin` and `keep`, its work may end, and the next start of
+        /// the key may begin, before it continues.
         var begun: [CacheKey: Int] = [:]
         var starts = 0
         var isClosed = false
@@ -22,7 +23,7 @@ final class BackgroundRevalidations: Sendable {
 
     deinit { for task in state.withLock({ Array($0.running.values) }) { task.cancel() } }
 
-    /// Starts the work, unless there is enough, or some for that key already.
+    /// Starts the work, unless the limit is reached or the key's previous work has not ended.
     func start(_ key: CacheKey, _ work: @escaping @Sendable () async -> Void) {
         guard let number = begin(key) else { return }
         let task = Task { [weak self] in
@@ -32,7 +33,7 @@ final class BackgroundRevalidations: Sendable {
         keep(task, key, number)
     }
 
-    /// The number of a start; nil where there is enough, or some for that key already.
+    /// Reserves a start and returns its number; `nil` if the limit is reached or the key's previous work has not ended.
     func begin(_ key: CacheKey) -> Int? {
         state.withLock { state -> Int? in
             guard !state.isClosed, state.begun.count < limit, state.begun[key] == nil else { return nil }
@@ -42,7 +43,7 @@ final class BackgroundRevalidations: Sendable {
         }
     }
 
-    /// The task of a start, unless its work has ended.
+    /// Stores the task of a start, unless its work has ended. Cancels it if `close` was called first.
     func keep(_ task: Task<Void, Never>, _ key: CacheKey, _ number: Int) {
         let isTooLate = state.withLock { state in
             if state.begun[key] == number { state.running[key] = task }
@@ -59,13 +60,13 @@ final class BackgroundRevalidations: Sendable {
         }
     }
 
-    /// Waits for what runs.
+    /// Waits for the running validations.
     func settle() async {
         for task in state.withLock({ Array($0.running.values) }) { await task.value }
     }
 
-    /// Ends what runs, and starts nothing any more. Code that a revalidation calls may end the session: it does not wait for the
-    /// revalidations, which cannot end before it has returned.
+    /// Ends the running validations, and starts no more. User code that a validation calls may end the session. That
+    /// call does not wait for the validations, which cannot end before the code has returned.
     func close() async {
         let tasks = state.withLock { state in
             state.isClosed = true

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import Glibc
 
-/// Room for a large body of known size, which becomes a `Data` without a copy.
+/// Memory for a large body of known size, which becomes a `Data` without a copy.
 ///
-/// The system makes memory that is new available page by page, and for a body that takes several times as long as writing it.
-/// So this asks for huge pages, which the system gives where it has them.
+/// The system maps new memory page by page, which takes several times as long as writing the body. We therefore ask for
+/// huge pages, which the system provides if it has them.
 final class BodyMemory {
     private let start: UnsafeMutableRawPointer
     private let capacity: Int
@@ -13,12 +13,12 @@ final class BodyMemory {
 
     private static let hugePage = 2 << 20
 
-    /// nil for a size that is not worth it, and where there is no memory.
+    /// `nil` if the size is too small for huge pages, or if there is no memory.
     init?(ofSize size: Int64) {
         guard size >= Int64(Self.hugePage), let capacity = Int(exactly: size) else { return nil }
         var start: UnsafeMutableRawPointer?
         guard posix_memalign(&start, Self.hugePage, capacity) == 0, let start else { return nil }
-        // Whole ones: the rest of the last one would be memory that no byte needs.
+        // Only whole huge pages are requested: most of a last partial one would stay unused.
         madvise(start, capacity / Self.hugePage * Self.hugePage, MADV_HUGEPAGE)
         self.start = start
         self.capacity = capacity
@@ -26,7 +26,7 @@ final class BodyMemory {
 
     deinit { if !isHandedOver { free(start) } }
 
-    /// False where there is no room for the bytes.
+    /// False if the bytes do not fit.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard !isHandedOver, bytes.count <= capacity - count else { return false }
         guard let source = bytes.baseAddress else { return true }
@@ -35,7 +35,7 @@ final class BodyMemory {
         return true
     }
 
-    /// What has come together. Nothing is added afterwards.
+    /// Returns the collected bytes. No bytes can be added afterwards.
     func data() -> Data {
         guard !isHandedOver, count > 0 else { return Data() }
         isHandedOver = true

@@ -1,7 +1,8 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// What a store lets this process alone send, until the store is told, once, that it is over.
+/// This process's claim to send the request for a key, if several processes share a store. The store is told once that
+/// the claim is over.
 final class CacheClaim: Sendable {
     private struct State: Sendable {
         var isOver = false
@@ -14,8 +15,8 @@ final class CacheClaim: Sendable {
 
     init(of key: CacheKey, from store: any CacheStore) { (self.key, self.store) = (key, store) }
 
-    /// Nothing will be stored: other processes need not wait until the response is complete. The caller, which may be the
-    /// network's thread, does not wait for the store.
+    /// Ends the claim because nothing will be stored: other processes need not wait until the response is complete.
+    /// Does not wait for the store, because the caller may be the network's thread.
     func giveUp() {
         state.withLock { [store, key] state in
             guard !state.isOver else { return }
@@ -24,7 +25,7 @@ final class CacheClaim: Sendable {
         }
     }
 
-    /// The request is over. Returns when the store has been told.
+    /// Ends the claim with the request. Returns when the store has been told.
     func end(stored: Bool) async {
         let (wasOver, telling) = state.withLock { state in
             defer { state.isOver = true }

@@ -1,12 +1,12 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Names for texts that must not be kept themselves.
+/// Names for texts that must not be stored themselves.
 enum CacheDigest {
     /// SHA-256 in hexadecimal digits.
     static func name(of text: String) -> String {
         guard let digest = try? Digest(.sha256) else {
-            // A libcrypto without SHA-256 has no TLS either. A name of its own makes every lookup a miss.
+            // A libcrypto without SHA-256 supports no TLS either. A unique name makes every lookup a miss.
             return newIdentifier()
         }
         var text = text
@@ -14,7 +14,7 @@ enum CacheDigest {
         return SignatureV4.hex(digest.finish())
     }
 
-    /// 32 hexadecimal digits that no other entry has.
+    /// 32 random hexadecimal digits, which identify an entry.
     static func newIdentifier() -> String {
         let numbers = [UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)]
         return SignatureV4.hex(

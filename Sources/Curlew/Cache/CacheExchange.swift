@@ -2,22 +2,22 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// The way back into an exchange that the cache answers: from the store, after a wait, or by passing on what the network
-/// gives. Its reader sees one control, whatever happens behind it.
+/// The control of an exchange that the cache answers: from the store, after a wait, or by passing on a response from
+/// the network. Its reader sees one control throughout.
 final class CacheExchange: TransferControl {
     private struct State: Sendable {
         var network: (any TransferControl)?
-        /// Of the controls that were attached, the last one's number.
+        /// The number of network controls that have been attached.
         var attachments = 0
-        /// What that was told last, and whether it is being told.
+        /// The suspension that the attached network was told last, and whether a thread is telling it.
         var isToldSuspended = false
         var isBeingTold = false
         var isPaused = false
         var isSuspended = false
         var ending: CurlewError?
-        /// Waits until bytes may go on.
+        /// Resolved when bytes may be delivered.
         var wait: OneShot<Bool>?
-        /// Waits for something else: only the end of the exchange cuts that short.
+        /// Another event that is awaited. Only the end of the exchange interrupts this wait.
         var event: OneShot<Bool>?
 
         var isClear: Bool { ending != nil || !(isSuspended || isPaused) }
@@ -25,7 +25,7 @@ final class CacheExchange: TransferControl {
 
     private let state = Lock(State())
 
-    /// Most bytes in one call of a sink.
+    /// The most bytes in one call of a sink.
     private static let sliceSize = 256 * 1024
 
     // MARK: From the reader
@@ -72,7 +72,7 @@ final class CacheExchange: TransferControl {
 
     // MARK: The network
 
-    /// An exchange of the network carries on from here.
+    /// Connects an exchange of the network, and passes the reader's commands on to it.
     func attach(_ network: any TransferControl) {
         let (ending, _) = state.withLock { state in
             state.attachments += 1
@@ -84,8 +84,9 @@ final class CacheExchange: TransferControl {
         if let ending { network.cancel(with: ending) }
     }
 
-    /// Tells the network until it knows what the reader wants. One thread at a time does: two might be heard in the wrong
-    /// order, and the network would stand still for ever, or go on.
+    /// Tells the network until it knows the reader's last wish. Only one thread tells at a time. With two, `suspend`
+    /// and `resume` could arrive in the wrong order: the network would then stay suspended for ever, or continue
+    /// despite the suspension.
     private func tellSuspension() {
         while let (network, number, isSuspended) = state.withLock({ state -> (any TransferControl, Int, Bool)? in
             guard let network = state.network, !state.isBeingTold, state.isToldSuspended != state.isSuspended else {
@@ -104,7 +105,7 @@ final class CacheExchange: TransferControl {
 
     // MARK: Waiting
 
-    /// Waits for something else; cancelling the exchange ends the wait with nil.
+    /// Waits for an event; `nil` if the exchange is ended first.
     func wait(for event: OneShot<Bool>) async -> Bool? {
         let isOver = state.withLock { state in
             state.event = event
@@ -118,7 +119,7 @@ final class CacheExchange: TransferControl {
 
     var ending: CurlewError? { state.withLock { $0.ending } }
 
-    /// Whether bytes may go on; throws what the exchange was ended with.
+    /// Whether bytes may be delivered. Throws the error that the exchange was ended with.
     private var isClear: Bool {
         get throws(CurlewError) {
             let (isClear, ending) = state.withLock { ($0.isClear, $0.ending) }
@@ -127,7 +128,8 @@ final class CacheExchange: TransferControl {
         }
     }
 
-    /// Returns when bytes may go on; throws the error that the exchange was ended with: at the deadline the total timeout.
+    /// Waits until bytes may be delivered. Throws the error that the exchange was ended with, which at the deadline is
+    /// the total timeout.
     private func clearance(until deadline: ContinuousClock.Instant?) async throws(CurlewError) {
         while try !isClear {
             let wait = OneShot<Bool>()
@@ -154,7 +156,7 @@ final class CacheExchange: TransferControl {
 
     // MARK: Delivery from a store
 
-    /// Gives a stored response to a sink, as fast as that takes it. How many bytes of body it was.
+    /// Delivers a stored response to a sink, at the sink's speed. Returns the number of bytes in the body.
     func deliver(
         _ head: ResponseHead,
         _ body: (any CacheReader)?,
@@ -171,7 +173,7 @@ final class CacheExchange: TransferControl {
             if let limit, delivered > limit {
                 throw CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
             }
-            // A user may count its bytes from 0.
+            // The user may get the data unchanged, and expect its indices to begin at 0.
             let canBeKept = keeper != nil && chunk.startIndex == 0
             var rest = chunk[...]
             while !rest.isEmpty {
@@ -184,13 +186,13 @@ final class CacheExchange: TransferControl {
                 if isTaken { rest = rest.dropFirst(slice.count) }
             }
         }
-        // A sink that paused at the last byte holds the end back.
+        // A sink that pauses at the last byte delays the end.
         if try !isClear { try await clearance(until: deadline) }
         return delivered
     }
 
-    /// Asks the sink; false where it wants the same again. A pause counts from before the call, because `resumeReceiving`
-    /// may come from another thread before it returns.
+    /// Makes an offer to the sink. False if the sink has paused and must be offered the same again. The pause is
+    /// recorded before the call, because `resumeReceiving` may come from another thread before the call returns.
     private func offer(_ ask: () -> Disposition) throws(CurlewError) -> Bool {
         state.withLock { $0.isPaused = true }
         switch ask() {

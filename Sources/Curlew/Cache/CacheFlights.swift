@@ -1,22 +1,22 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// A request whose response others may wait for: the one that is sent, of several for the same key.
+/// A request whose response others may wait for. Of several requests for the same key, it is the one that is sent.
 struct CacheFlight: Sendable, Equatable {
     enum End: Sendable {
         /// The response is in the store.
         case stored
-        /// The response is not for others: they send their own requests.
+        /// The response cannot be shared: waiting requests are sent themselves.
         case notStored
-        /// There is no response: the next of them may try.
+        /// There is no response: the next waiting request may try.
         case failed
-        /// Nothing of it came for a long time, because its own reader has paused perhaps, or it has become out of date on its
-        /// way: the same, but no server has failed.
+        /// The response made no progress for a long time, perhaps because its own reader has paused, or it became
+        /// outdated on its way. The next waiting request may try, as after `failed`, but no server has failed.
         case stalled
     }
 
     fileprivate let number: UInt64
-    /// Where the store was asked whether this process is to send the request.
+    /// The claim, if the store was asked whether this process may send the request.
     var claim: CacheClaim?
 
     fileprivate init(number: UInt64) { self.number = number }
@@ -24,11 +24,11 @@ struct CacheFlight: Sendable, Equatable {
     static func == (lhs: CacheFlight, rhs: CacheFlight) -> Bool { lhs.number == rhs.number }
 }
 
-/// Those who wait for a flight. Most flights have none, and nothing is made for them.
+/// The requests that wait for a flight. Created on demand, because most flights have none.
 final class CacheFollowers: Sendable {
     private struct State: Sendable {
         var end: CacheFlight.End?
-        /// When something of the response came last; nil before its head.
+        /// The time of the last bytes of the response; `nil` before its head.
         var lastHeard: ContinuousClock.Instant?
         var waiters: [OneShot<Bool>] = []
     }
@@ -38,7 +38,7 @@ final class CacheFollowers: Sendable {
     var end: CacheFlight.End? { state.withLock { $0.end } }
     var lastHeard: ContinuousClock.Instant? { state.withLock { $0.lastHeard } }
 
-    /// The head of the response is there: those who wait have other time limits now.
+    /// Records the head of the response. Wakes the waiting requests, whose time limits change with it.
     fileprivate func headCame() {
         let waiters = state.withLock { state -> [OneShot<Bool>] in
             state.lastHeard = .now
@@ -47,14 +47,14 @@ final class CacheFollowers: Sendable {
         for waiter in waiters { waiter.resolve(true) }
     }
 
-    /// Something of the body came. Who begins to wait later counts from then.
+    /// Records bytes of the body, if requests wait. A request that begins to wait later counts from that moment.
     fileprivate func bytesCame() {
         state.withLock { state in
             if !state.waiters.isEmpty { state.lastHeard = .now }
         }
     }
 
-    /// The first end counts.
+    /// Ends the flight. Only the first end counts.
     func end(_ end: CacheFlight.End) {
         let waiters = state.withLock { state -> [OneShot<Bool>] in
             guard state.end == nil else { return [] }
@@ -64,7 +64,7 @@ final class CacheFollowers: Sendable {
         for waiter in waiters { waiter.resolve(true) }
     }
 
-    /// The waiter is told of the head and of the end, once.
+    /// Adds a waiter, which is resolved once: at the head or at the end of the flight.
     func add(_ waiter: OneShot<Bool>) {
         let isOver = state.withLock { state in
             if state.end == nil { state.waiters.append(waiter) }
@@ -74,18 +74,18 @@ final class CacheFollowers: Sendable {
     }
 }
 
-/// Which responses are under way, so that of many requests for one response one is sent.
+/// The responses under way. Of many requests for one response, only one is sent.
 final class CacheFlights: Sendable {
     enum Joining {
-        /// This request is the one that is sent; the flight has to be landed.
+        /// This request is the one to send. It has to land the flight.
         case lead(CacheFlight)
-        /// Another is under way.
+        /// Another request is under way.
         case follow(CacheFollowers)
-        /// One has ended since the store was asked: its response may be there by now.
+        /// A flight has landed since the store was asked: its response may be in the store.
         case lookAgain
     }
 
-    /// A request by its key, at the cost of one reference.
+    /// A request with the identity of its key. Storing it in a dictionary costs one reference.
     private struct Asked: Sendable, Hashable {
         let request: CacheRequest
 
@@ -96,7 +96,7 @@ final class CacheFlights: Sendable {
 
     private struct UnderWay: Sendable {
         let flight: CacheFlight
-        /// What was made out of date before it began.
+        /// The invalidation mark at the beginning of the flight.
         let mark: UInt64
         var followers: CacheFollowers?
     }
@@ -105,7 +105,7 @@ final class CacheFlights: Sendable {
         var flights: [Asked: UnderWay] = [:]
         var lastNumber: UInt64 = 0
         var landings: UInt64 = 0
-        /// The keys of the last of them, by their number.
+        /// The keys of the latest landings; landing `n` is at `n` modulo the count.
         var recent: [CacheKey?] = Array(repeating: nil, count: 64)
 
         func hasLanded(_ key: CacheKey, since mark: UInt64) -> Bool {
@@ -120,7 +120,7 @@ final class CacheFlights: Sendable {
 
     init(_ invalidations: InvalidationLog) { self.invalidations = invalidations }
 
-    /// How many have stored a response. To be asked before the store is.
+    /// The number of landings with a stored response. Read it before asking the store.
     var landings: UInt64 { state.withLock { $0.landings } }
 
     func join(_ asked: CacheRequest, since mark: UInt64) -> Joining {
@@ -136,13 +136,13 @@ final class CacheFlights: Sendable {
             if case .lead = joining { state.lastNumber = next.flight.number }
             return (joining, outdated)
         }
-        // They wait for nothing that will be stored: one of them may lead the next flight.
+        // The response of the outdated flight will not be stored. One of its followers may lead the next flight.
         outdated?.end(.stalled)
         return joining
     }
 
-    /// One lookup of the key, for its flight and for the place of a new one. Those who wait for a flight that is out of date
-    /// come back, to be told.
+    /// Joins the key's flight or replaces it, with a single lookup. Returns the followers of an outdated flight, which
+    /// the caller ends outside the lock.
     private static func join(
         _ current: inout UnderWay?,
         hasLanded: Bool,
@@ -167,7 +167,8 @@ final class CacheFlights: Sendable {
         return (.lead(next.flight), outdated)
     }
 
-    /// The head of a response is there that others may use, and those who come from now on have to know it.
+    /// Records the head of a response that others may use. Creates the followers, because requests that join later must
+    /// know of the head.
     func headCame(of flight: CacheFlight, for asked: CacheRequest) {
         let followers = state.withLock { state -> CacheFollowers? in
             guard let underWay = state.flights[Asked(request: asked)], underWay.flight == flight else { return nil }
@@ -186,7 +187,7 @@ final class CacheFlights: Sendable {
         followers?.bytesCame()
     }
 
-    /// The flight is over for others. What it stored is in the store already. The first end counts.
+    /// Ends the flight for its followers. A stored response must be in the store already. Only the first end counts.
     func land(_ flight: CacheFlight, for asked: CacheRequest, _ end: CacheFlight.End) {
         let followers = state.withLock { state -> CacheFollowers? in
             if case .stored = end {

@@ -1,23 +1,23 @@
 internal import CurlewCore
 internal import Foundation
 
-/// The entries of a `MemoryCacheStore`: found by their keys, and in the order in which they are to go.
+/// The entries of a `MemoryCacheStore`, by key and in the order of eviction.
 ///
-/// There are two queues. What is new stands in the first, and moves to the second when it is used there; what is used in the
-/// second moves to its front. The second has four fifths of the room, and what does not fit there goes back to the first.
-/// Room is made at the end of the first (a segmented LRU).
+/// There are two queues (a segmented LRU). A new entry joins the first queue. When an entry is used, it becomes the
+/// newest of the second queue. The second queue may fill four fifths of the room; beyond that, its oldest entries
+/// return to the first queue. The oldest entry of the first queue is evicted first.
 ///
-/// A key has at most `Variants.maximumPerKey` entries: the one that was used least recently makes room for a new one.
+/// A key has at most `Variants.maximumPerKey` entries. A new one replaces the least recently used one.
 struct CacheMemory {
     let limit: Int
     private(set) var size = 0
     private(set) var count = 0
     private var places: [CacheKey: [Node]] = [:]
-    /// The partitions of a URL that have entries.
+    /// The partitions that have entries, by URL.
     private var partitions: [String: Set<String>] = [:]
     private var new = CacheQueue()
     private var proven = CacheQueue()
-    /// How often entries were stored or used: a time for the entries of one key.
+    /// The number of stores and uses so far, as a time for the entries of one key.
     private var uses: UInt64 = 0
 
     typealias Node = CacheQueue.Node
@@ -54,19 +54,21 @@ struct CacheMemory {
         node.lastUse = uses
     }
 
-    /// What had to go, because the entry's new fields may be larger: to be released without the lock.
+    /// Updates the fields of an entry. They may be larger, so other entries may be evicted. Release the returned nodes
+    /// outside the lock.
     mutating func update(_ entry: CacheEntry) -> [Node] {
         guard let node = node(entry.key, entry.id) else { return [] }
         size -= node.cost
         if node.isProven { proven.replace(entry, of: node) } else { new.replace(entry, of: node) }
         size += node.cost
-        // Room for it alone would push out all others, and then itself.
+        // An entry above the limit would evict all others, and then itself.
         guard node.cost <= limit else { return [drop(node)] }
         boundProven()
         return makeRoom()
     }
 
-    /// Whether it was kept, and what had to go: to be released without the lock.
+    /// Stores an entry. Returns whether it was stored, and the nodes that it has replaced or evicted: release these
+    /// outside the lock.
     mutating func insert(_ entry: CacheEntry, _ body: Data) -> (Bool, [Node]) {
         let node = Node(entry, body)
         guard node.cost <= limit else { return (false, []) }
@@ -76,7 +78,7 @@ struct CacheMemory {
         stamp(node)
         places[entry.key, default: []].append(node)
         if nodes(for: entry.key).count == 1 { partitions[entry.key.url, default: []].insert(entry.key.partition) }
-        // What takes the place of an entry that was used is as likely to be used as that was.
+        // An entry that replaces a used one is as likely to be used.
         node.isProven = gone.contains { $0.isProven }
         if node.isProven { proven.append(node) } else { new.append(node) }
         size += node.cost
@@ -90,7 +92,7 @@ struct CacheMemory {
         return gone
     }
 
-    /// The entry that makes room for one more of its key; nil where there is room.
+    /// The entry to evict before one more is stored for its key; `nil` if there is room.
     private func surplus(of key: CacheKey) -> Node? {
         let nodes = nodes(for: key)
         return nodes.count < Variants.maximumPerKey ? nil : nodes.min { $0.lastUse < $1.lastUse }
@@ -98,7 +100,8 @@ struct CacheMemory {
 
     mutating func remove(_ entry: CacheEntry) -> [Node] { node(entry.key, entry.id).map { [drop($0)] } ?? [] }
 
-    /// The nodes, out of the lists: releasing the first of a list would release all behind it, each within the one before.
+    /// Removes all nodes and unlinks them. Releasing the first node of a linked list would release the others
+    /// recursively.
     mutating func removeAll() -> [Node] { removeAll { _ in true } }
 
     mutating func removeAll(where matches: (String) -> Bool) -> [Node] {
@@ -126,9 +129,9 @@ struct CacheMemory {
     }
 }
 
-/// A list from which any node can be taken in one step. The oldest is its first.
+/// A linked list from which any node can be removed in constant time. `first` is the oldest node.
 struct CacheQueue {
-    // SAFETY: touched under the store's lock alone; entry and body are copied out under it.
+    // SAFETY: accessed only under the store's lock; entry and body are copied out under it.
     final class Node: @unchecked Sendable {
         fileprivate(set) var entry: CacheEntry
         let body: Data
@@ -144,7 +147,7 @@ struct CacheQueue {
             cost = body.count + Self.cost(of: entry)
         }
 
-        /// Roughly what an entry costs beside its body.
+        /// An estimate of the memory that an entry needs besides its body.
         fileprivate static func cost(of entry: CacheEntry) -> Int {
             let fields = entry.response.head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
             return 512 + entry.key.url.utf8.count + fields
@@ -171,7 +174,7 @@ struct CacheQueue {
         cost -= node.cost
     }
 
-    /// In the node's place, at the cost that it has now.
+    /// Replaces the entry of a node, and updates its cost.
     mutating func replace(_ entry: CacheEntry, of node: Node) {
         cost -= node.cost
         node.entry = entry

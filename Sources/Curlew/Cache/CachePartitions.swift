@@ -1,10 +1,10 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Keeps responses of one URL apart that must not be served to each other's requests: `CacheKey.partition`.
+/// Separates responses of one URL that must not be served to each other's requests: `CacheKey.partition`.
 ///
 /// A partition is a digest of
-/// - the session's guards: every setting that decides which servers may answer and on which way they are reached,
+/// - the session's guards: every setting that decides which servers may answer and how they are reached,
 /// - the proxy that was chosen for the request, and its `Host` field,
 /// - in a private cache, the request's credentials and those that libcurl adds.
 ///
@@ -24,8 +24,9 @@ struct CachePartitions: Sendable {
     private let hasClientIdentity: Bool
     private let sensitiveHeaders: [String]
 
-    /// `trustManager` names the session's server trust manager. `otherGuards` are those that the session's transport sets in
-    /// another way than the configuration. Their values are not known, so the session has responses of its own.
+    /// `trustManager` is the identity of the session's server trust manager. `otherGuards` are those that the session's
+    /// transport sets in another way than the configuration. Their values are unknown, so the session shares no
+    /// responses.
     init(
         _ configuration: SessionConfiguration,
         judgedBy trustManager: String?,
@@ -34,10 +35,10 @@ struct CachePartitions: Sendable {
     ) {
         environment = PartitionText(proxiesOf: variables)
         proxy = PartitionText(configuration.proxy, environment)
-        // One digest, because a request with credentials has it in its partition.
+        // Digested once, because it is a part of many partitions.
         let file = PartitionText(configuration.netrc, home: variables["HOME"])
         netrc = file.isEmpty ? file : PartitionText("netrc", [file.digest])
-        // One digest of all, which may be long, so that little is left to digest for a request.
+        // Digested once, because the guards can be long and are a part of many partitions.
         var all = PartitionText(guardsOf: configuration, trustManager)
         if !otherGuards.isEmpty { all = all + PartitionText("transport", [CacheDigest.newIdentifier()]) }
         guards = all.isEmpty ? all : PartitionText("guards", [all.digest])
@@ -84,7 +85,7 @@ struct CachePartitions: Sendable {
     }
 }
 
-/// Facts as a text of which no two are alike: the length of each value stands before it.
+/// Facts as an unambiguous text: the length of each value precedes it.
 private struct PartitionText: Sendable {
     private var text = ""
 
@@ -94,7 +95,7 @@ private struct PartitionText: Sendable {
 
     var isEmpty: Bool { text.isEmpty }
 
-    /// Empty without facts.
+    /// The digest of the text; empty without facts.
     var digest: String { text.isEmpty ? "" : CacheDigest.name(of: text) }
 
     static func + (one: PartitionText, other: PartitionText) -> PartitionText {
@@ -117,7 +118,7 @@ private struct PartitionText: Sendable {
 // MARK: Guards
 
 extension PartitionText {
-    /// Which servers may answer, and how they are reached, except for the proxy.
+    /// The rules that decide which servers may answer and how they are reached, except for the proxy.
     init(guardsOf configuration: SessionConfiguration, _ trustManager: String?) {
         switch configuration.addressPolicy {
         case .any: break
@@ -134,7 +135,7 @@ extension PartitionText {
         if !configuration.dns.servers.isEmpty { add("name servers", configuration.dns.servers) }
         if configuration.dns.ipVersion != .any { add("addresses of", "\(configuration.dns.ipVersion)") }
         addTLS(configuration.tls)
-        // What evaluators decide is their own code, which cannot be compared.
+        // Evaluators are user code, which cannot be compared.
         add("trust manager", trustManager)
     }
 
@@ -170,8 +171,8 @@ extension PartitionText {
         if tls.requiresOCSPStapling { add("stapling", []) }
     }
 
-    /// The content of a file, or nothing if there is none. Only regular files are read: what is in a pipe can be read once,
-    /// and that is libcurl's.
+    /// The content of a file; empty if there is none. Only regular files are read: a pipe can be read only once, and
+    /// libcurl has to read it.
     private static func content(of url: URL) -> [String] {
         let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey])
         guard values?.isRegularFile == true, let data = try? Data(contentsOf: url) else { return [] }
@@ -184,10 +185,10 @@ extension PartitionText {
     }
 }
 
-// MARK: The way through a proxy
+// MARK: Proxy
 
 extension PartitionText {
-    /// Empty for a direct way, whether the proxy is `.none` or the environment names none.
+    /// Empty for a direct connection, whether the proxy is `.none` or the environment names none.
     init(_ proxy: Proxy, _ environment: PartitionText) {
         switch proxy {
         case .none: break
@@ -197,7 +198,7 @@ extension PartitionText {
         }
     }
 
-    /// The variables as curl reads them.
+    /// The environment variables that curl reads.
     init(proxiesOf environment: [String: String]) {
         let names = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         guard names.contains(where: { environment[$0]?.isEmpty == false }) else { return }
@@ -208,7 +209,7 @@ extension PartitionText {
 // MARK: Credentials and hosts
 
 extension PartitionText {
-    /// The file that libcurl takes credentials from; empty if it is not there.
+    /// The netrc file that libcurl reads credentials from; empty if it does not exist.
     init(_ netrc: Netrc, home: String?) {
         let file: URL
         switch netrc {
@@ -238,22 +239,23 @@ extension PartitionText {
         add("authentication", ["\(authentication.scheme)", username, password])
         switch authentication.scheme {
         case .negotiate: add("process", Self.process)
-        // Only a ticket can answer a challenge without a name.
+        // Without a user name, only a Kerberos ticket can answer a challenge.
         case .any where username.isEmpty: add("process", Self.process)
         case .any, .basic, .digest, .ntlm, .bearer, .awsSigV4: break
         }
     }
 
-    /// Kerberos authenticates with the process's ticket, and nothing here names its owner: other processes must not share
-    /// what it was answered.
+    /// Kerberos authenticates with the process's ticket, whose owner is unknown here. Other processes must not share
+    /// the responses.
     private static let process = CacheDigest.newIdentifier()
 
-    /// The host that a `Host` field names; empty if it is the URL's own.
+    /// The host that a `Host` field names; empty if it is the URL's.
     init(hostIn headers: HTTPHeaders, of url: URL) {
         guard let host = headers.combinedValue(for: "Host").map(ASCII.lowercased) else { return }
-        // `https://example.org/`. The field is compared as it is sent: a URL made of it would lose what follows `#` or `/`.
+        // The origin has the form `https://example.org/`. The field is compared as it is sent: a URL made from it would
+        // lose everything from `#` or `/` on.
         let authority = CacheKey(url: url).origin.dropFirst((url.scheme?.utf8.count ?? 0) + 3).dropLast()
-        // The colons of an IPv6 address stand in brackets.
+        // The colons of an IPv6 address are inside brackets.
         let hasPort = authority[(authority.lastIndex(of: "]") ?? authority.startIndex)...].contains(":")
         let port = ASCII.lowercased(url.scheme ?? "") == "https" ? 443 : 80
         if host != authority, hasPort || host != "\(authority):\(port)" { add("host", host) }

@@ -1,14 +1,14 @@
 internal import CurlewCore
 internal import Foundation
 
-// Of many requests for one response at the same time one is sent. The others wait for it, and what is found for them then is
-// theirs like any other stored response: they go themselves where it is another variant, or not to be shared.
+// Of many simultaneous requests for one response, only one is sent. The others wait for it and then ask the store
+// again. They are sent themselves if the response is another variant, or cannot be shared.
 extension CacheRun {
-    /// Where a request stands among others for the same response.
+    /// The position of a request among others for the same response.
     enum Place {
-        /// It can be sent: it is the first, or not to be compared with others.
+        /// It can be sent: it is the first, or it does not take part in collapsing.
         case free
-        /// It is the first in this process; another process may have sent one.
+        /// It is the first in this process. Another process may have sent one.
         case claiming(CacheFlight)
         case following(CacheFollowers)
         /// Another one has landed since the store was asked.
@@ -31,7 +31,7 @@ extension CacheRun {
         }
     }
 
-    /// Whether this request is to be sent; false where the store is to be asked again.
+    /// Whether to send this request. False if the store has to be asked again.
     mutating func takesOff(from place: Place) async throws(CurlewError) -> Bool {
         switch place {
         case .free: return true
@@ -39,7 +39,7 @@ extension CacheRun {
         case .claiming(let led):
             do throws(CurlewError) {
                 guard try await claim() else {  // CacheRun+Waiting.swift
-                    // Another process has stored it.
+                    // Another process has stored the response.
                     flights.land(led, for: asked, .stored)
                     return false
                 }
@@ -57,14 +57,14 @@ extension CacheRun {
         }
     }
 
-    /// The request that others may be waiting for is over.
+    /// Ends the flight that this request leads, and its claim.
     mutating func land(_ end: CacheFlight.End) async {
         let claim = flight?.claim
         landInProcess(end)
         await claim?.end(stored: end == .stored)
     }
 
-    /// The same for a store that nothing was claimed from.
+    /// Ends the flight that this request leads, if there is no claim.
     mutating func landInProcess(_ end: CacheFlight.End) {
         guard let landed = flight else { return }
         flight = nil

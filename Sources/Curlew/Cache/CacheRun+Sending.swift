@@ -2,7 +2,8 @@ internal import CurlewCore
 internal import Foundation
 
 extension CacheRun {
-    /// Sends the request, and stores its response where that is allowed. A stored response may be validated by it.
+    /// Sends the request, and stores the response if that is allowed. With `stored`, the response may validate that
+    /// one.
     mutating func send(
         _ status: CacheStatus,
         adding fields: [HTTPHeader],
@@ -11,7 +12,7 @@ extension CacheRun {
         guard asked.method == .get, !asked.control.has("no-store") else {
             return try await pass(status, adding: fields)
         }
-        // What the sink is told may come from the store in the end: it must not hold on to the network.
+        // The stored response may be served in the end, so the sink must not hold the network's control.
         if stored != nil { _ = ownExchange() }
         let withholding = stored.map { [self] stored in { withholds($0, for: stored) } }
         let cacheSink = CacheSink(self, requestTime: cache.clock(), withholds: withholding)
@@ -40,7 +41,8 @@ extension CacheRun {
         return outcome
     }
 
-    /// Most of what is not stored concerns nothing that is: then there is nothing to wait for.
+    /// Ends the run without a wait, if the response neither is stored nor concerns stored ones. True for most responses
+    /// that are not stored.
     mutating func isOver(_ status: CacheStatus, _ outcome: inout TransferOutcome, _ cacheSink: CacheSink) -> Bool {
         guard cacheSink.storage == nil, asked.policy != .reload, !cache.storeMayWait, asked.method.isSafe,
             !cacheSink.mayInvalidate
@@ -50,7 +52,8 @@ extension CacheRun {
         return true
     }
 
-    /// The reader has got a whole response, which may be to be stored, or may say something of what is.
+    /// Concludes the run after the reader has received a complete response, which may have to be stored, or may affect
+    /// stored ones.
     mutating func conclude(
         _ status: CacheStatus,
         _ outcome: inout TransferOutcome,
@@ -60,23 +63,24 @@ extension CacheRun {
         let invalidation = Invalidation(method: request.method, url: request.url, head: outcome.head)
         if invalidation != .none { await cache.invalidate(invalidation) }
         let isStored = await cacheSink.storage?.finish() ?? false
-        // A response that came later, and was stored meanwhile, is no reason to remove it.
+        // A response that arrived later, and was stored meanwhile, must not be removed.
         if !isStored, cacheSink.storage?.isSuperseded != true {
             await removeReplaced(stored, by: outcome.head.status)
         }
-        // What became out of date on its way says nothing of the next response, unless it is the one that said so itself.
+        // Becoming outdated on the way does not mean that the next response cannot be stored, unless the response has
+        // caused the invalidation itself.
         let isOutdated = invalidation == .none && cacheSink.storage?.isOutdated == true
         await land(isStored ? .stored : isOutdated ? .stalled : .notStored)
         note(status, in: &outcome)
     }
 
-    /// The request has failed.
+    /// Concludes the run of a failed request.
     mutating func abandon(_ storage: ResponseStorage?) async {
         await storage?.drop()
         await land(.failed)
     }
 
-    /// Whether a response concerns the cache alone, because it is about a stored one.
+    /// Whether a response must not reach the reader, because it is about a stored one.
     private func withholds(_ head: ResponseHead, for stored: StoredEntry) -> Bool {
         if head.status == 304 { return Validators(stored.entry.response.head.headers).areUsable }
         return Revalidation.isFailure(head.status) && allowsOnFailure(stored)
@@ -85,7 +89,7 @@ extension CacheRun {
     private func outgoing(adding fields: [HTTPHeader]) throws(CurlewError) -> TransferRequest {
         var outgoing = request
         for field in fields { outgoing.headers.update(field) }
-        // The network's total clock begins anew. What a wait or a first try has used up is gone.
+        // The network starts a new total timeout. It gets the time that waits and earlier exchanges have left.
         if let total = budget.total, let remaining = budget.remaining, total - remaining > .milliseconds(1) {
             guard remaining > .zero else {
                 throw CurlewError(
@@ -101,8 +105,8 @@ extension CacheRun {
         return outgoing
     }
 
-    /// Whether the server could not be reached, did not answer, or has answered with a failure that was to be kept back:
-    /// how that ends makes no difference, unless it is the request that was ended.
+    /// Whether the server could not be reached, did not answer, or has answered with a failure that was withheld. The
+    /// end of a withheld failure does not matter, unless the request itself was ended.
     private func isFailureOfServer(_ error: CurlewError, _ fate: CacheSink.Fate) -> Bool {
         switch fate {
         case .none: error.isConnectivity || (error.isTimeout && error.code != .queueTimedOut)
@@ -116,8 +120,8 @@ extension CacheRun {
         outcome.metrics.cacheStatus = status
     }
 
-    /// The server has sent another response, which is not to be stored: what was stored is not right any more (RFC 9111,
-    /// 4.3.3). A 404 or 410 says that there is no such resource. Other errors say something of the request or of the server.
+    /// Removes stored responses after a different response that is not stored (RFC 9111, 4.3.3). A 404 or 410 says that
+    /// the resource does not exist. Other errors concern only the request or the server.
     private func removeReplaced(_ stored: StoredEntry?, by status: Int) async {
         guard (200..<300).contains(status) && status != 206 || status == 404 || status == 410 else { return }
         if let stored { await cache.store.remove(stored.entry) }
@@ -126,10 +130,10 @@ extension CacheRun {
 
     // MARK: Failures of the server
 
-    /// What becomes of the request if there is no stored response any more.
+    /// The outcome of the request if the stored response cannot be served.
     private enum Failure {
         case noAnswer(CurlewError)
-        /// It was kept back, and this is how it ended.
+        /// The response was withheld. The result is that of its exchange.
         case answer(Result<TransferOutcome, CurlewError>)
     }
 
@@ -141,16 +145,16 @@ extension CacheRun {
         if !isInBackground, let served = try await serve(stored, .whole, .stale(.ifError)) { return served }
         switch failure {
         case .noAnswer(let error): throw error
-        // Nothing reads it.
+        // The response has no reader.
         case .answer(let result) where isInBackground: return try result.get()
-        // The server has to say it again.
+        // The withheld response is lost, so the request is sent again.
         case .answer: return try await send(.miss, adding: [])
         }
     }
 
-    // MARK: What is not stored
+    // MARK: Requests whose responses are not stored
 
-    /// Sends the request, and draws from its response what that says about stored ones.
+    /// Sends the request, and applies its response to stored ones.
     mutating func pass(
         _ status: CacheStatus,
         adding fields: [HTTPHeader] = []
@@ -160,7 +164,7 @@ extension CacheRun {
         do throws(CurlewError) {
             outcome = try await network.perform(try outgoing(adding: fields), sink: sink)
         } catch {
-            // It may have taken effect all the same.
+            // The failed request may have taken effect on the server.
             if !request.method.isSafe { await cache.invalidate(.urls([asked.key.url])) }
             throw error
         }

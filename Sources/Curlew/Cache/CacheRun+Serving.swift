@@ -2,8 +2,8 @@ internal import CurlewCore
 internal import Foundation
 
 extension CacheRun {
-    /// Gives a stored response to the sink; nil where its body is gone, and nothing has been given. `news` is what the
-    /// server has said about it, where it was asked.
+    /// Delivers a stored response to the sink. `nil` if its body is gone, in which case nothing has been delivered.
+    /// `news` is the server's response to a validation, if there was one.
     mutating func serve(
         _ stored: StoredEntry,
         _ form: AnswerForm,
@@ -14,7 +14,7 @@ extension CacheRun {
         var reader: (any CacheReader)?
         if let range = form.bytes(ofBody: size) {
             reader = await stored.body.reader(of: range)
-            // A store removes by itself what is damaged. One that was only too slow keeps the entry.
+            // A store removes damaged entries itself. An entry whose body it was too slow to read remains.
             guard reader != nil else { return nil }
         }
         let response = stored.entry.response
@@ -22,7 +22,7 @@ extension CacheRun {
         var head = form.head(of: response, age: age, bodySize: size)
         let bytes = try await deliver(head, reader)
         cache.count(status, bytes: bytes)
-        // What a validation says about cookies is for the session, and not for later readers.
+        // Cookies of a validation are for the session, and not for later readers of the stored response.
         for field in news?.head.headers ?? [:] where ASCII.equalsIgnoringCase(field.name, "Set-Cookie") {
             head.headers.append(field)
         }

@@ -1,10 +1,9 @@
 internal import CurlewCore
 internal import Foundation
 
-// What the server says about a stored response, in a 304 or in a response to `HEAD`, becomes part of it, unless that must
-// not be stored.
+// A 304 and a response to `HEAD` update the stored response, unless the result must not be stored.
 extension CacheRun {
-    /// The response was kept back: it is a 304.
+    /// Applies a 304, which was withheld from the reader.
     mutating func finish(
         validationOf stored: StoredEntry,
         with outcome: TransferOutcome,
@@ -12,7 +11,7 @@ extension CacheRun {
     ) async throws(CurlewError) -> TransferOutcome {
         guard !Self.isOfAnotherVersion(outcome.head, than: stored.entry) else {
             await cache.store.remove(stored.entry)
-            // The server has to send what it means. Who waits for this request goes on waiting.
+            // The server has to send the version that it means. Waiters of the collapsed request keep waiting.
             if !isInBackground { return try await send(.miss, adding: []) }  // CacheRun+Sending.swift
             await land(.notStored)
             return outcome
@@ -26,12 +25,13 @@ extension CacheRun {
             cache.count(.revalidated)
             return outcome
         }
-        // Also what does not stay: it is the answer to this request.
+        // The response is served even if it is not kept: it answers this request.
         if let served = try await serve(fresh, .whole, .revalidated, news: outcome) { return served }
         return try await send(.miss, adding: [])
     }
 
-    /// A response to `HEAD` says what is stored of the same version, or that it is another (RFC 9111, 4.3.5).
+    /// Updates the stored response with a response to `HEAD`, or removes it if that is about another version (RFC 9111,
+    /// 4.3.5).
     func update(with head: ResponseHead, _ requestTime: Date) async {
         let entries = await cache.store.entries(for: asked.key)
         guard let found = Variants.select(entries, for: asked, digest: CacheDigest.name),
@@ -42,7 +42,7 @@ extension CacheRun {
             await cache.store.remove(entry)
             return
         }
-        // Of this response nothing is to be kept; what is stored is as right as before.
+        // This response must not be stored. The stored one stays as it is.
         guard !asked.control.has("no-store"), !asked.hasPrecondition else { return }
         let new = updated(entry, with: head, requestTime)
         if mayStay(new) { await cache.store.update(new) } else { await cache.store.remove(entry) }
@@ -57,7 +57,7 @@ extension CacheRun {
         return entry
     }
 
-    /// Whether an entry with new fields might be stored as a response to this request, and is still the variant that it was.
+    /// Whether an entry with new fields might be stored as a response to this request, and is still the same variant.
     private func mayStay(_ entry: CacheEntry) -> Bool {
         let head = entry.response.head
         return Variants.fields(of: head.headers) == entry.varyingFields

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-// Waits for something that is not the network. The reader can end them, and so can the request's own time limits.
+// Waits for events other than those of the network. The reader and the request's own time limits can end them.
 extension CacheRun {
     /// Waits for the response to the request that leads a flight.
     mutating func follow(_ other: CacheFollowers) async throws(CurlewError) -> CacheFlight.End {
@@ -12,7 +12,7 @@ extension CacheRun {
             let limit = clocks.limit(lastHeard: other.lastHeard)
             if let limit, limit.instant <= .now {
                 guard limit.verdict == .stalled else { throw late(limit.verdict) }
-                // One of those who wait leads the next flight.
+                // One of the waiting requests leads the next flight.
                 other.end(.stalled)
                 continue
             }
@@ -22,7 +22,7 @@ extension CacheRun {
         }
     }
 
-    /// Waits until the store lets this process send the request; false where another process has stored the response.
+    /// Waits until the store lets this process send the request. False if another process has stored the response.
     mutating func claim() async throws(CurlewError) -> Bool {
         let (store, key) = (cache.store, asked.key)
         let exchange = ownExchange()
@@ -49,7 +49,7 @@ extension CacheRun {
         throw error
     }
 
-    /// Returns when the event has come, or at the deadline; throws what the request was ended with.
+    /// Returns at the event or at the deadline. Throws the error that the request was ended with.
     private func wait(
         on exchange: CacheExchange,
         for event: OneShot<Bool>,

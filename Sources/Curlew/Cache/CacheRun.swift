@@ -1,23 +1,23 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Carries out one exchange over a cache. This page is the way of every request through it; what is decided on the way
-/// is `CacheDecision`'s.
+/// Performs one exchange over a cache. Every request follows the path in this file; `CacheDecision` makes the
+/// decisions.
 struct CacheRun: Sendable {
     let request: TransferRequest
     let asked: CacheRequest
     let sink: any TransferSink
     let context: CacheContext
-    /// nil in a validation that nothing waits for.
+    /// `nil` in a background validation.
     private let background: BackgroundRevalidations?
     let began: Date
-    /// The total clock, which runs through waits and several exchanges.
+    /// The total timeout, which covers waits and all exchanges.
     let budget: TimeoutBudget
-    /// What the sink has as its control, once that is one of the cache's own.
+    /// The control that the sink has, if it is the cache's and not the network's.
     var exchange: CacheExchange?
     /// The flight that this request leads: others may wait for its response.
     var flight: CacheFlight?
-    /// How the flight ended that this request has waited for.
+    /// The end of the flight that this request has waited for.
     var awaited: CacheFlight.End?
 
     init(_ request: TransferRequest, sink: any TransferSink, over transport: CachingTransport) {
@@ -30,7 +30,7 @@ struct CacheRun: Sendable {
         asked = context.partitions.cacheRequest(request, mode: context.cache.mode)
     }
 
-    /// The validation of what another request was served stale.
+    /// A background validation of a response that was served stale to another request.
     init(inBackgroundOf run: CacheRun) {
         (request, asked, context) = (Self.unconditional(run.request), run.asked, run.context)
         sink = BackgroundSink()
@@ -44,7 +44,7 @@ struct CacheRun: Sendable {
     var network: any Transport { context.network }
     var isInBackground: Bool { background == nil }
 
-    /// The request without its caller's conditions, and for the whole: the validation has a condition of its own.
+    /// The request without its caller's conditions and range. The validation adds a condition.
     private static func unconditional(_ request: TransferRequest) -> TransferRequest {
         let names = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
         var headers = request.effectiveHeaders
@@ -52,7 +52,7 @@ struct CacheRun: Sendable {
         for name in names { headers.remove(name: name) }
         var bare = request
         bare.headers = headers
-        // All are among those already, and one of them may be among these.
+        // `headers` contains the default fields already, except for those that were removed.
         bare.defaultHeaders = nil
         return bare
     }
@@ -61,14 +61,14 @@ struct CacheRun: Sendable {
         request.options.timeouts.total.map { TimeoutBudget(total: $0, started: .now) } ?? .unlimited
     }
 
-    /// How a request begins, as far as nothing has to be waited for.
+    /// The first step of a request, as far as it needs no wait.
     enum Start: Sendable {
-        /// Nothing is decided: the request has wishes of its own, or the store has to be waited for.
+        /// Undecided: the request is not plain or has a body, or the store has to be waited for.
         case open
         case decided(CacheDecision, since: UInt64)
-        /// Nothing is stored for it. It is to be sent as it is, in its place among others.
+        /// No response is stored for the request. It has to wait for its place among others.
         case placed(Place)
-        /// The same, now.
+        /// No response is stored for the request. It can be sent at once.
         case send
     }
 
@@ -103,8 +103,8 @@ struct CacheRun: Sendable {
             if try await takesOff(from: place) { return try await send(.miss, adding: []) }
         case .send: return try await send(.miss, adding: [])
         }
-        // What was found may be gone, and a request that this one waits for may fail. Then all is as at the beginning, but
-        // not for ever.
+        // A response that was found may be gone when it is read, and a request that this one waits for may fail. The
+        // run then starts over, a limited number of times.
         for round in rounds {
             let mark = flights.landings
             let entries =
@@ -116,7 +116,7 @@ struct CacheRun: Sendable {
         return try await send(.miss, adding: [])
     }
 
-    /// nil where the store has to be asked again.
+    /// `nil` if the store has to be asked again.
     private mutating func carryOut(
         _ decision: CacheDecision,
         since mark: UInt64,
@@ -155,7 +155,7 @@ struct CacheRun: Sendable {
         background.start(asked.key) {
             var validation = validation
             let fields = Validators(stored.entry.response.head.headers).conditions
-            // Nothing waits for it: a failure leaves what is stored as it is.
+            // No request waits for the validation. If it fails, the stored response stays as it is.
             _ = try? await validation.send(.miss, adding: fields, validating: stored)
         }
     }
@@ -164,7 +164,7 @@ struct CacheRun: Sendable {
         CacheDecision.allowsOnFailure(stored.entry.response, for: asked, mode: cache.mode, now: cache.clock())
     }
 
-    /// The control by which the sink controls an exchange that is not the network's alone.
+    /// Returns the cache's control. The first call gives it to the sink, in place of the network's.
     mutating func ownExchange() -> CacheExchange {
         if let exchange { return exchange }
         let made = CacheExchange()

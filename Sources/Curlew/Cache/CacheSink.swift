@@ -1,47 +1,48 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Stands between the network and a reader: keeps back what only concerns the cache, stores what goes by.
-// SAFETY: ownership is handed over, as for the reader's: the network's thread alone touches it from `perform`'s start to its
-// return, the cache's task before and after.
+/// The sink between the network and a reader. It withholds responses that concern only the cache, and stores others
+/// while it passes them on.
+// SAFETY: ownership is handed over, as for the reader's: only the network's thread accesses it from `perform`'s start
+// to its return, only the cache's task before and after.
 final class CacheSink: TransferSink, @unchecked Sendable {
-    /// What became of the response.
+    /// The fate of the response.
     enum Fate {
-        /// No head has come.
+        /// No head has arrived.
         case none
-        /// It went to the reader.
+        /// The response was passed to the reader.
         case forwarded
-        /// It was kept back: the stored response is to be served.
+        /// The response was withheld, because the stored one is to be served.
         case withheld(ResponseHead)
     }
 
     private let reader: any TransferSink
-    /// The control that the reader has already; nil where it gets the network's own.
+    /// The control that the reader has already; `nil` if it gets the network's.
     private let exchange: CacheExchange?
     private let request: TransferRequest
     private let asked: CacheRequest
     private let context: CacheContext
-    /// What others may wait for; told once whether the response may be theirs.
+    /// The flight of the request. It lands at once if the response cannot be shared.
     private let flight: CacheFlight?
-    /// Whether a head concerns the cache alone. nil where none does, because no stored response is being validated.
+    /// Whether a head concerns the cache alone. `nil` if no stored response is being validated.
     private let withholds: ((ResponseHead) -> Bool)?
     let requestTime: Date
-    /// What was made out of date before the request was sent.
+    /// The invalidation mark at the beginning of the request.
     private let mark: UInt64
     private var control: (any TransferControl)?
     private(set) var fate = Fate.none
-    /// nil where there is nothing to store.
+    /// `nil` if the response is not stored.
     private(set) var storage: ResponseStorage?
     private var withheldBytes = 0
-    /// Whether the response may make stored ones out of date, as far as its head tells.
+    /// Whether the response may invalidate stored ones, as far as its head tells.
     private(set) var mayInvalidate = true
-    /// Whether others know already that the response is not for them.
+    /// Whether followers have been told that the response is not for them.
     private(set) var hasLanded = false
 
-    /// More than any explanation of an error.
+    /// The limit for the explanation in a withheld error response.
     private static let withheldLimit = 1024 * 1024
 
-    /// Of the request of a run, as that stands now.
+    /// Creates the sink for the request of a run, with the run's state at this moment.
     init(_ run: borrowing CacheRun, requestTime: Date, withholds: ((ResponseHead) -> Bool)? = nil) {
         reader = run.sink
         exchange = run.exchange
@@ -105,7 +106,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
             return .abort(CurlewError(.limitExceeded, phase: .receive, reason: reason))
         }
         guard let storage, storage.isStoring else { return reader.didReceive(body: body) }
-        // The store is behind: it will let the network go on.
+        // The store cannot keep up. It resumes the network.
         if storage.isFull { return .pause }
         let disposition = reader.didReceive(body: body)
         if case .proceed = disposition { storage.take(body) }
@@ -115,7 +116,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     func didSend(bodyBytes: Int64, of expected: Int64?) { reader.didSend(bodyBytes: bodyBytes, of: expected) }
 }
 
-/// Reads nothing: a stored response is being validated, and no request waits for it.
+/// Discards the response to a background validation, which has no reader.
 final class BackgroundSink: TransferSink {
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition { .proceed }
 }

@@ -1,16 +1,16 @@
 internal import CurlewCore
 
-/// What a cache has done since it was made.
+/// Counts of what a cache has done since its creation.
 public struct CacheStatistics: Sendable, Hashable {
-    /// Responses that were stored and fresh.
+    /// Responses that were served from the store while they were fresh.
     public var hits = 0
-    /// Responses that came from the server because none was stored, or none that the server still holds for right.
+    /// Responses from the server, because none was stored or the stored one was not valid.
     public var misses = 0
-    /// Responses that were stored, and that the server has said are still right.
+    /// Stored responses that the server has confirmed as valid.
     public var revalidations = 0
     /// Stale responses that were served.
     public var staleHits = 0
-    /// Requests that waited for the response to another one and got that.
+    /// Requests that waited for the response to another one and were answered with it.
     public var collapsed = 0
     /// Responses that were stored.
     public var stores = 0

@@ -4,7 +4,7 @@ public import FoundationNetworking
 
 /// A response that is about to be stored, with its body.
 public struct CachedResponse: Sendable {
-    /// Where a response may be stored.
+    /// The kinds of stores that may keep a response.
     public enum StoragePolicy: Sendable, Hashable {
         /// The response may be stored in memory and on disk.
         case allowed
@@ -16,24 +16,25 @@ public struct CachedResponse: Sendable {
 
     /// The body.
     public let data: Data
-    /// Where it may be stored.
+    /// The kinds of stores that may keep the response.
     public let storagePolicy: StoragePolicy
 
     private let lazyResponse: LazyResponse
 
-    /// The status and the header fields as Foundation's type; nil where Foundation cannot express them.
+    /// The status and the header fields as Foundation's type; `nil` if Foundation cannot express them.
     public var response: HTTPURLResponse? { lazyResponse.value }
     /// The head as it is stored.
     public var head: ResponseHead { lazyResponse.head }
 
-    /// Creates a response, to be stored in place of another.
+    /// Creates a response to be stored in place of another.
     public init(response: HTTPURLResponse, data: Data, storagePolicy: StoragePolicy = .allowed) {
         lazyResponse = LazyResponse(response)
         self.data = data
         self.storagePolicy = storagePolicy
     }
 
-    /// Creates a response with the status and the fields of another's `response`, to be stored in its place; nil where that has none.
+    /// Creates a response with the status and the fields of another's `response`, to be stored in its place. `nil` if
+    /// `response` is `nil`.
     ///
     ///     .modify { _, cached in CachedResponse(response: cached.response, data: Data("{}".utf8)) }
     public init?(response: HTTPURLResponse?, data: Data, storagePolicy: StoragePolicy = .allowed) {
@@ -55,7 +56,8 @@ public struct CachedResponse: Sendable {
         }
     }
 
-    /// What goes into the store. A body that was changed has a length and a coding of its own.
+    /// The head and the body to store. A changed body loses `Content-Encoding`, and an existing `Content-Length` is
+    /// corrected.
     func stored(insteadOf offered: CachedResponse) -> (head: ResponseHead, body: Data) {
         var head = head
         if head.reason.isEmpty { head.reason = offered.head.reason }

@@ -2,37 +2,37 @@ public import CurlewCore
 
 /// Decides about a response before it is stored.
 ///
-/// The handler sees only responses that the rules of HTTP allow to be stored. A body is kept in memory meanwhile, so with a
-/// handler a response above 8 MiB is not stored. The request's own reader gets what the server sent, whatever is stored.
+/// The handler sees only responses that the rules of HTTP allow to be stored. The body is kept in memory until then, so
+/// with a handler a response above 8 MiB is not stored. The request's own reader always gets the server's response.
 public protocol CachedResponseHandler: Sendable {
-    /// Returns the response to store, the given one or another, or nil to store none.
+    /// Returns the response to store, which may be another one; `nil` to store none.
     func dataTask(_ task: TaskIdentifier, willCacheResponse response: CachedResponse) async -> CachedResponse?
 }
 
 /// A handler that stores every response, stores none, or stores what a closure makes of it.
 public struct ResponseCacher: CachedResponseHandler {
-    /// What a `ResponseCacher` does with a response.
+    /// The decision of a `ResponseCacher` about a response.
     public enum Behavior: Sendable {
-        /// Stores it.
+        /// Stores the response.
         case cache
-        /// Does not store it.
+        /// Does not store the response.
         case doNotCache
-        /// Stores what the closure answers; nil stores nothing.
+        /// Stores the result of the closure; `nil` stores nothing.
         case modify(@Sendable (TaskIdentifier, CachedResponse) -> CachedResponse?)
     }
 
-    /// A cacher that stores.
+    /// A cacher that stores every response.
     public static let cache = ResponseCacher(behavior: .cache)
-    /// A cacher that does not store.
+    /// A cacher that stores no response.
     public static let doNotCache = ResponseCacher(behavior: .doNotCache)
 
-    /// What this cacher does.
+    /// The behavior of this cacher.
     public let behavior: Behavior
 
     /// Creates a cacher.
     public init(behavior: Behavior) { self.behavior = behavior }
 
-    /// Does what `behavior` says.
+    /// Returns the response to store according to `behavior`.
     public func dataTask(_ task: TaskIdentifier, willCacheResponse response: CachedResponse) async -> CachedResponse? {
         switch behavior {
         case .cache: response
@@ -46,10 +46,10 @@ extension CachedResponseHandler where Self == ResponseCacher {
     /// Stores responses: `cacheResponse(using: .cache)`.
     public static var cache: ResponseCacher { ResponseCacher(behavior: .cache) }
 
-    /// Stores none: `cacheResponse(using: .doNotCache)`.
+    /// Stores no response: `cacheResponse(using: .doNotCache)`.
     public static var doNotCache: ResponseCacher { ResponseCacher(behavior: .doNotCache) }
 
-    /// Stores what the closure answers; nil stores nothing.
+    /// Stores the result of the closure; `nil` stores nothing.
     public static func modify(
         using closure: @escaping @Sendable (TaskIdentifier, CachedResponse) -> CachedResponse?
     ) -> ResponseCacher {

@@ -1,9 +1,10 @@
 internal import CurlewCore
 internal import Foundation
 
-/// A transport that answers from a cache what it can, and asks another transport for the rest.
+/// A transport that answers from a cache if possible, and asks another transport otherwise.
 ///
-/// It stands above the network and below redirects, credentials and retries: each hop is an exchange of its own to it.
+/// It is above the network and below redirects, credentials and retries, so each request of these is a separate
+/// exchange.
 final class CachingTransport: Transport {
     let context: CacheContext
     let background: BackgroundRevalidations
@@ -17,8 +18,8 @@ final class CachingTransport: Transport {
         var run = CacheRun(request, sink: sink, over: self)
         let start = run.start()
         guard case .send = start else { return try await run.outcome(after: start) }
-        // The way of most requests: nothing was found for them, and nothing of their responses is stored. They wait for
-        // the network alone.
+        // The path of most requests: no response is stored for them. Unless their own response is stored or concerns
+        // stored ones, they wait only for the network.
         let cacheSink = CacheSink(run, requestTime: run.began)
         var outcome: TransferOutcome
         do throws(CurlewError) {
@@ -37,10 +38,10 @@ final class CachingTransport: Transport {
         await context.network.shutdown()
     }
 
-    /// Ends what no request waits for.
+    /// Ends the background validations.
     func drain() async { await background.close() }
 
-    /// Waits for what no request waits for.
+    /// Waits for the background validations.
     func settle() async { await background.settle() }
 
     func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
@@ -48,8 +49,8 @@ final class CachingTransport: Transport {
     }
 }
 
-/// What the runs over one cache share. Not the revalidations: a run behind its readers' backs must not keep them alive, since
-/// they end it when they go with their transport.
+/// The parts that the runs over one cache share. `BackgroundRevalidations` is not among them: its tasks hold runs, and
+/// it ends its tasks when it is released with the transport.
 final class CacheContext: Sendable {
     let network: any Transport
     let cache: ResponseCache

@@ -1,13 +1,14 @@
 internal import CurlewLocks
 
-/// What was made out of date lately: a response that was under way then is not stored, and no later request waits for it.
+/// The latest invalidations. A response that was under way during an invalidation is not stored, and no later request
+/// waits for it.
 ///
-/// A request notes the mark when it is sent, without a lock where nothing was ever invalidated. The rest is asked where there is something to store.
+/// A request reads the mark when it is sent, which takes no lock before the first invalidation.
 final class InvalidationLog: Sendable {
     enum Extent: Sendable {
-        /// As `CacheKey.url` has it.
+        /// A URL in the form of `CacheKey.url`.
         case url(String)
-        /// As `CacheKey.origin` has it.
+        /// An origin in the form of `CacheKey.origin`.
         case origin(String)
         case everything
 
@@ -33,7 +34,7 @@ final class InvalidationLog: Sendable {
             total += 1
         }
 
-        /// What is too long ago to be told counts as concerned.
+        /// Whether an invalidation since `mark` covers the URL. True if that is too long ago to be known.
         func concern(_ url: String, since mark: UInt64) -> Bool {
             guard total - mark <= UInt64(InvalidationLog.length) else { return true }
             return (mark..<total).contains { recent[Int($0 % UInt64(InvalidationLog.length))].covers(url) }
@@ -42,20 +43,21 @@ final class InvalidationLog: Sendable {
 
     private let state = MostlyEmpty(State()) { $0.total == 0 }
 
-    /// How many are remembered.
+    /// The number of invalidations that are remembered.
     private static let length = 64
 
-    /// What a request notes when it is sent.
+    /// The number of invalidations so far.
     var mark: UInt64 { state.isEmpty ? 0 : state.withLock { $0.total } }
 
-    /// To be called before anything is removed from the store: what is committed afterwards finds it here.
+    /// Records invalidations. Call it before responses are removed from the store, so that a response that is committed
+    /// after the removal finds them.
     func note(_ extents: [Extent]) {
         state.withLock { state in
             for extent in extents { state.append(extent) }
         }
     }
 
-    /// Whether what is stored for a URL was made out of date since a mark.
+    /// Whether responses of a URL have been invalidated since a mark.
     func concerns(_ url: String, since mark: UInt64) -> Bool {
         guard !state.isEmpty else { return false }
         return state.withLock { $0.concern(url, since: mark) }

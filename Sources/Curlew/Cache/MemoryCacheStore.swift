@@ -4,8 +4,8 @@ internal import Foundation
 
 /// Keeps responses in memory, up to a size.
 ///
-/// What was used least recently goes first. An entry has to be used twice before it can push out others that were: a crawl
-/// through many URLs pushes out only what was never used again.
+/// The least recently used entries are evicted first, and entries that were never read before those that were: a crawl
+/// through many URLs does not evict the responses that are used repeatedly.
 public final class MemoryCacheStore: CacheStore, ImmediateStore {
     /// The maximum size of all entries together, in bytes.
     public let maximumSize: Int
@@ -50,7 +50,7 @@ public final class MemoryCacheStore: CacheStore, ImmediateStore {
 
     public func size() async -> Int64 { Int64(memory.withLock { $0.size }) }
 
-    /// How many entries there are.
+    /// The number of entries.
     package var count: Int { memory.withLock { $0.count } }
 
     func used(_ key: CacheKey, _ id: String) { memory.withLock { $0.used(key, id) } }
@@ -61,7 +61,7 @@ public final class MemoryCacheStore: CacheStore, ImmediateStore {
     }
 }
 
-/// A body in the store; reading it is a use of its entry.
+/// A body in the store. Reading it counts as a use of its entry.
 private struct MemoryCacheBody: CacheBody {
     let data: Data
     let entry: CacheEntry
@@ -88,7 +88,7 @@ private final class MemoryCacheWriter: CacheWriter {
     func write(_ chunk: Data) async -> Bool {
         body.withLock { body in
             guard chunk.count <= store.maximumEntrySize - body.count else { return false }
-            // The first chunk is nearly always all, and is kept as it is.
+            // The first chunk is usually the whole body, and is stored without a copy.
             if body.isEmpty { body = chunk } else { body.append(chunk) }
             return true
         }

@@ -2,12 +2,12 @@ internal import CurlewLocks
 internal import Foundation
 internal import Glibc
 
-/// Cuts what comes of a body into pieces for a store.
+/// Cuts a body that arrives into pieces for a store.
 ///
-/// The memory of a piece is used again once the store has let go of it: memory that is new is made available page by page, which
+/// The memory of a piece is reused after the store has released it: the system maps new memory page by page, which
 /// takes longer than writing it.
 final class PieceCutter {
-    /// Of each piece but the last one.
+    /// The size of every piece but the last.
     static let size = 1 << 20
 
     private let spares = SparePieces()
@@ -16,7 +16,8 @@ final class PieceCutter {
 
     deinit { if let piece { free(piece) } }
 
-    /// Takes bytes up to the end of a piece. How many, and the piece where that is full; nil where there is no memory.
+    /// Copies bytes up to the end of a piece. Returns their number, and the piece if it is full; `nil` if there is no
+    /// memory.
     func take(_ bytes: UnsafeRawBufferPointer) -> (taken: Int, full: Data?)? {
         guard let piece = piece ?? spares.take() else { return nil }
         self.piece = piece
@@ -26,7 +27,7 @@ final class PieceCutter {
         return (taken, count == Self.size ? rest() : nil)
     }
 
-    /// What is left for a piece that is not full.
+    /// Returns the current piece and begins a new one; `nil` if it is empty.
     func rest() -> Data? {
         guard let piece, count > 0 else { return nil }
         defer { (self.piece, count) = (nil, 0) }
@@ -35,12 +36,12 @@ final class PieceCutter {
     }
 }
 
-/// Memory of pieces that are written.
+/// The memory of released pieces, for reuse.
 private final class SparePieces: Sendable {
-    // Addresses: the memory is no piece's now.
+    // Addresses, because no piece owns the memory.
     private let addresses = Lock<[UInt]>([])
 
-    /// A store that is behind has more of them under way than it will need again.
+    /// The most pieces to keep. A slow store has more of them at the same time than it will need later.
     private static let most = 4
 
     deinit { for address in addresses.withLock({ $0 }) { free(UnsafeMutableRawPointer(bitPattern: address)) } }

@@ -2,14 +2,14 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
-/// A response cache by RFC 9111. Several sessions can share one.
+/// A response cache according to RFC 9111. Several sessions can share one.
 ///
 ///     let session = Session(configuration: SessionConfiguration { $0.cache = ResponseCache() })
 ///     let response = await session.request(url).response()
 ///     print(response.cacheStatus)   // Curlew; hit
 ///
-/// It stores responses to `GET` while they are being read, and serves them while they are fresh. After that it asks the server
-/// whether they are still valid, and keeps the body if they are.
+/// The cache stores responses to `GET` while they are being read, and serves them while they are fresh. After that it
+/// asks the server whether they are still valid, and keeps the body if they are.
 public final class ResponseCache: Sendable {
     /// The store of the responses.
     public let store: any CacheStore
@@ -17,15 +17,15 @@ public final class ResponseCache: Sendable {
     public let mode: CacheMode
     /// Whether only one of many identical requests at the same time is sent, and the others wait for its response.
     public let collapsesRequests: Bool
-    /// The maximum number of background validations of a session at the same time. Beyond it, a response that was served stale is
-    /// validated when it is requested again.
+    /// The maximum number of background validations of a session at the same time. Beyond it, a response that was
+    /// served stale is validated when it is requested again.
     public let staleWhileRevalidateLimit: Int
 
-    /// The present, for tests of time.
+    /// The current time, which tests replace.
     let clock: @Sendable () -> Date
-    /// Whether `claimFetch` may take its time.
+    /// Whether `claimFetch` may take a long time.
     let storeMayWait: Bool
-    /// What of the responses under way is out of date already.
+    /// The latest invalidations, for responses under way.
     let invalidations = InvalidationLog()
     private let immediateStore: (any ImmediateStore)?
     private let counters = Lock(CacheStatistics())
@@ -65,19 +65,19 @@ public final class ResponseCache: Sendable {
     /// Counts of what the cache has done so far.
     public var statistics: CacheStatistics { counters.withLock { $0 } }
 
-    /// Removes all responses. Those that are under way are not stored.
+    /// Removes all responses. Responses that are under way are not stored.
     public func removeAll() async {
         invalidations.note([.everything])
         await store.removeAll()
     }
 
-    /// Removes the responses to requests for a URL, whatever their header fields and credentials were. Those that are under
-    /// way are not stored.
+    /// Removes the responses to requests for a URL, whatever their header fields and credentials were. Responses that
+    /// are under way are not stored.
     public func remove(for url: URL) async {
         await invalidate(.urls([CacheKey.text(of: Self.withoutCredentials(url))]))
     }
 
-    /// As requests go out, and are stored.
+    /// The URL without credentials, as it is sent and stored.
     private static func withoutCredentials(_ url: URL) -> URL {
         guard url.user(percentEncoded: true) != nil || url.password(percentEncoded: true) != nil else { return url }
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -86,17 +86,17 @@ public final class ResponseCache: Sendable {
         return parts?.url ?? url
     }
 
-    /// Most bytes of a body where the store keeps it in this process's memory; nil where it takes it elsewhere.
+    /// The maximum size of a body in bytes, if the store keeps bodies in this process's memory; otherwise `nil`.
     var maximumSizeInMemory: Int? { immediateStore?.maximumEntrySize }
 
-    /// What is stored under a key; nil where the store has to be waited for.
+    /// The stored responses for a key; `nil` if the store has to be waited for.
     func entriesAtHand(for key: CacheKey) -> [StoredEntry]? { immediateStore?.entriesAtHand(for: key) }
 
     func count(_ status: CacheStatus, bytes: Int64 = 0) { counters.withLock { $0.count(status, bytes: bytes) } }
 
     func countStore() { counters.withLock { $0.stores += 1 } }
 
-    /// What one response has made out of date.
+    /// Removes the responses that another response has invalidated.
     func invalidate(_ invalidation: Invalidation) async {
         switch invalidation {
         case .none: break

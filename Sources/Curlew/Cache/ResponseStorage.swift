@@ -1,35 +1,37 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Stores one response while it goes to its reader. It appears in the store when it is complete.
+/// Stores one response while its reader receives it. The store has it once it is complete.
 ///
-/// A body for a store in memory, and a small one, is collected and written at the end. A large one is written piece by piece,
-/// by a task of its own, which `finish` and `drop` wait for; where the store cannot keep up the network is paused.
-// SAFETY: as for `CacheSink`: one owner at a time. What the writing task shares is in `StorageBacklog`.
+/// A small body, and every body for a store in memory, is collected and written at the end. A large one is written
+/// piece by piece by another task, which `finish` and `drop` wait for. The network is paused if the store cannot keep
+/// up.
+// SAFETY: as for `CacheSink`: one owner at a time. The state that the writing task shares is in `StorageBacklog`.
 final class ResponseStorage: @unchecked Sendable {
     private let cache: ResponseCache
     private let request: TransferRequest
     private let asked: CacheRequest
     private let entry: CacheEntry
     private let expectedSize: Int64?
-    /// What was made out of date before the request was sent.
+    /// The invalidation mark at the beginning of the request.
     private let mark: UInt64
-    /// Told where others need not wait for the response any more.
+    /// The flight of the request. It is ended early if others need not wait for the response.
     private let flight: CacheFlight?
     private let flights: CacheFlights
     private let control: (any TransferControl)?
 
     private(set) var isStoring = true
     private var buffer = Data()
-    /// In the place of the buffer, for a large body that stays in memory.
+    /// Replaces the buffer for a large body that stays in memory.
     private var memory: BodyMemory?
     private var backlog: StorageBacklog?
-    /// For what comes once there is a backlog.
+    /// Cuts the bytes that arrive after `backlog` was created.
     private lazy var cutter = PieceCutter()
 
-    /// So much is collected before a body counts as large.
+    /// A body of this size counts as large.
     private static let pieceSize = 256 * 1024
-    /// A body that is shown before it is stored has to lie in memory.
+    /// The maximum size of a body that is shown to the handler or to monitors before it is stored, because it has to be
+    /// in memory.
     private static let reviewLimit = 8 * 1024 * 1024
 
     /// Begins to store a response that may be stored.
@@ -69,13 +71,13 @@ final class ResponseStorage: @unchecked Sendable {
         let isSizeKnown = head.headers["Content-Encoding"] == nil || !asked.decodesContent
         let size = isSizeKnown ? head.headers["Content-Length"].flatMap { Int64($0) } : nil
         expectedSize = size.flatMap { $0 < 0 ? nil : $0 }
-        // Those who wait could not use it without asking the server themselves.
+        // A stale response is of no use to waiting requests: they would have to validate it.
         if !freshness.isFresh(at: response.responseTime) { endFlight() }
     }
 
     // MARK: On the network's thread
 
-    /// Whether the store has more to write than is kept for it.
+    /// Whether the store has more to write than the backlog may hold.
     var isFull: Bool { backlog?.isFull ?? false }
 
     func take(_ bytes: UnsafeRawBufferPointer) {
@@ -83,7 +85,7 @@ final class ResponseStorage: @unchecked Sendable {
         if let maximum = cache.maximumSizeInMemory { collect(bytes, maximum) } else { cut(bytes) }
     }
 
-    /// The store keeps the bytes where they are: they are copied once, here.
+    /// Collects bytes for a store that keeps them in memory. They are copied only here.
     private func collect(_ bytes: UnsafeRawBufferPointer, _ maximum: Int) {
         let collected = memory?.count ?? buffer.count
         guard bytes.count <= maximum - collected, Int64(maximum) >= expectedSize ?? 0 else { return giveUp() }
@@ -92,7 +94,7 @@ final class ResponseStorage: @unchecked Sendable {
             if memory == nil { buffer.reserveCapacity(Int(expectedSize)) }
         }
         if let memory {
-            // More than was announced is no whole response.
+            // A body that is longer than announced is not a complete response.
             guard memory.append(bytes) else { return giveUp() }
         } else {
             buffer.append(contentsOf: bytes)
@@ -116,7 +118,8 @@ final class ResponseStorage: @unchecked Sendable {
         }
     }
 
-    /// Whole pieces, which a store can write as they are. What is to be shown before it is stored stays together.
+    /// Adds bytes to the buffer up to the size of a piece, which a store can write as it is, and returns their number.
+    /// A body to be reviewed grows beyond that size.
     private func fill(with bytes: UnsafeRawBufferPointer) -> Int {
         let room = Self.pieceSize - buffer.count
         let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(room > 0 ? room : bytes.count))
@@ -125,7 +128,7 @@ final class ResponseStorage: @unchecked Sendable {
         return part.count
     }
 
-    /// The body is large: from here on it is written while it comes.
+    /// Begins to write a large body while it arrives.
     private func beginBacklog() {
         if request.options.cache?.review != nil {
             guard buffer.count > Self.reviewLimit else { return }
@@ -154,7 +157,7 @@ final class ResponseStorage: @unchecked Sendable {
 
     // MARK: In the cache's task
 
-    /// The response is complete. Whether it is stored.
+    /// Stores the complete response. False if it was not stored.
     func finish() async -> Bool {
         guard isStoring, !isOutdated, !isSuperseded else {
             await drop()
@@ -174,7 +177,7 @@ final class ResponseStorage: @unchecked Sendable {
             }
             isStored = await write(entry)
         }
-        // Meanwhile it may have become out of date, before the store had it.
+        // An invalidation may have emptied the store before it had this response.
         if isStored, isOutdated {
             await cache.store.remove(entry)
             return false
@@ -183,11 +186,11 @@ final class ResponseStorage: @unchecked Sendable {
         return isStored
     }
 
-    /// Whether what is stored for the URL was removed while the response was on its way.
+    /// Whether responses of the URL have been invalidated since the request was sent.
     var isOutdated: Bool { cache.invalidations.concerns(asked.key.url, since: mark) }
 
-    /// Whether a response that came later is stored already. Only a store that answers at once is asked. What came in the
-    /// future says nothing: the clock was wrong then.
+    /// Whether a response that arrived later is stored already. Only a store that answers at once is asked. A time in
+    /// the future is ignored: the clock was wrong then.
     var isSuperseded: Bool {
         guard let entries = cache.entriesAtHand(for: asked.key), !entries.isEmpty else { return false }
         let now = cache.clock()
@@ -206,7 +209,7 @@ final class ResponseStorage: @unchecked Sendable {
         return await writer.commit()
     }
 
-    /// The response was not complete, or its reader has left.
+    /// Ends the storage without a response: it was not complete, or its reader has left.
     func drop() async {
         isStoring = false
         _ = await backlog?.finish(complete: false)

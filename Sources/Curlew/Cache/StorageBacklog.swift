@@ -2,16 +2,16 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// What of a large body the store has yet to write.
+/// The bytes of a large body that the store has not written yet.
 final class StorageBacklog: Sendable {
     private struct State: Sendable {
         var pieces: [Data] = []
         var size = 0
-        /// nil while more may come; then whether the body is complete.
+        /// `nil` while more bytes may arrive; then whether the body is complete.
         var isComplete: Bool?
         var isRefused = false
         var isNetworkPaused = false
-        /// The writing task waits.
+        /// The writing task waits here.
         var news: OneShot<Bool>?
     }
 
@@ -36,7 +36,7 @@ final class StorageBacklog: Sendable {
         }
     }
 
-    /// Asked on the network's thread, which then pauses.
+    /// Whether the network must pause. Called on the network's thread; the writing task resumes the network.
     var isFull: Bool {
         state.withLock { state in
             guard state.size > Self.highWatermark, !state.isRefused else { return false }
@@ -45,7 +45,7 @@ final class StorageBacklog: Sendable {
         }
     }
 
-    /// False where the store does not want the body.
+    /// False if the store does not want the body.
     func append(_ piece: Data) -> Bool {
         let (isWanted, news) = state.withLock { state -> (Bool, OneShot<Bool>?) in
             guard !state.isRefused else { return (false, nil) }
@@ -57,7 +57,7 @@ final class StorageBacklog: Sendable {
         return isWanted
     }
 
-    /// No more comes. Whether the response is stored.
+    /// Ends the body. True if the response has been stored.
     func finish(complete: Bool) async -> Bool {
         let news = state.withLock { state in
             state.isComplete = complete

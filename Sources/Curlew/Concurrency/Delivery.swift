@@ -1,11 +1,11 @@
 internal import CurlewLocks
 internal import Dispatch
 
-/// How a completion reaches its caller: on a queue of the user's, or at once for Curlew's own handles.
+/// The delivery of a completion: on a user's queue, or immediately for Curlew's own handles.
 package struct Delivery: Sendable {
     private let queue: DispatchQueue?
     private let handoff: Handoff?
-    /// Entered already; left behind the completion.
+    /// Entered at the creation, and left after the completion.
     private var group: DispatchGroup?
 
     package static let direct = Delivery()
@@ -20,7 +20,7 @@ package struct Delivery: Sendable {
         handoff = Handoff()
     }
 
-    /// For one completion of a request: on the session's queue where there is none of its own.
+    /// Creates the delivery for one completion of a request. Without a queue, the session's is used.
     init(queue: DispatchQueue?, of request: Request) {
         let configuration = request.context.configuration
         self.init(queue: queue ?? configuration.completionQueue ?? .main)
@@ -28,7 +28,7 @@ package struct Delivery: Sendable {
         group?.enter()
     }
 
-    /// For what comes before the completion.
+    /// The delivery for values that precede the completion: it does not leave the group.
     var ofMany: Delivery {
         var copy = self
         copy.group = nil

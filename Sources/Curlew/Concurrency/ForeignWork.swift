@@ -1,29 +1,29 @@
 internal import CurlewLocks
 
-/// Foreign code at work for a driver, in a child task of the driver's.
+/// User code that a driver runs in a child of its task.
 ///
-/// `Request.cancel()` has to reach that code without cancelling the driver's own task, which belongs to
-/// the user.
-// SAFETY: what is not constant here lies behind a lock; `ForeignCall` says why what it adds is safe.
+/// `Request.cancel()` has to cancel that code without cancelling the driver's own task, which belongs to the user.
+// SAFETY: mutable state is protected by a lock; `ForeignCall` says why the state that it adds is safe.
 class ForeignWork: @unchecked Sendable {
     private struct State {
-        /// While it runs.
+        /// The child task, while the code runs.
         var task: RunningTask?
         var isCancelled = false
-        /// A thread is on its way into `task`, which must not end before it has come back.
+        /// Whether a thread is cancelling `task`, which must not end before that call has returned.
         var isBeingCancelled = false
-        /// The end of the work, where it waits for that thread.
+        /// The end of the work, if it waits for that thread.
         var end: UnsafeContinuation<Void, Never>?
     }
 
-    // SAFETY: `UnsafeCurrentTask` allows `cancel` from everywhere while its task lives; see `isBeingCancelled`.
+    // SAFETY: `UnsafeCurrentTask` allows `cancel` from any thread while its task lives; the task does not end while
+    // `isBeingCancelled` is set.
     private struct RunningTask: @unchecked Sendable {
         let task: UnsafeCurrentTask
     }
 
     private let state = Lock(making: { State() })
 
-    /// Cancels the work that runs, or is about to. Cancellation handlers of foreign code run in here.
+    /// Cancels the code that runs, or will run. Cancellation handlers of the user run inside this call.
     final func cancel() {
         let running = state.withLock { state -> RunningTask? in
             guard !state.isCancelled else { return nil }
@@ -40,9 +40,9 @@ class ForeignWork: @unchecked Sendable {
         end?.resume()
     }
 
-    /// In the child, which `cancel` reaches from now on.
-    // Never inlined: what this and `ends` keep on the stack has a size that the compiler does not know, which in an
-    // asynchronous function is an allocation.
+    /// Called in the child: from then on `cancel` reaches it.
+    // Never inlined: the frames of this and `ends` have a dynamic size, for which an asynchronous function would
+    // allocate.
     @inline(never)
     fileprivate final func begins() {
         withUnsafeCurrentTask { task in
@@ -56,7 +56,8 @@ class ForeignWork: @unchecked Sendable {
         }
     }
 
-    /// In the child, which `cancel` reaches no more. False while it is still at it.
+    /// Called in the child: from then on `cancel` does not reach it. Returns `false` if a thread is still cancelling
+    /// it.
     // Never inlined: see `begins`.
     @inline(never)
     fileprivate final func ends() -> Bool {
@@ -66,7 +67,7 @@ class ForeignWork: @unchecked Sendable {
         }
     }
 
-    /// Returns when `cancel` has let go of the child.
+    /// Returns when no thread is cancelling the child.
     fileprivate final func untilLetGo() async {
         await withUnsafeContinuation { continuation in
             let mayEnd = state.withLock { state in
@@ -78,7 +79,7 @@ class ForeignWork: @unchecked Sendable {
     }
 }
 
-/// One call of foreign code, in a child task that `cancel` reaches.
+/// One call of user code, in a child task that `cancel` reaches.
 // SAFETY: `result` is written by the child alone, and read when the child has ended.
 final class ForeignCall<Output: Sendable>: ForeignWork, @unchecked Sendable {
     private let call: @Sendable () async throws -> Output
@@ -89,7 +90,7 @@ final class ForeignCall<Output: Sendable>: ForeignWork, @unchecked Sendable {
     func run() async throws -> Output {
         await withDiscardingTaskGroup { group in
             #if compiler(>=6.2)
-            // On this thread until it waits for something, which most adapters never do.
+            // The child runs on this thread until it first waits, which most adapters never do.
             group.addImmediateTask { await self.runInChild() }
             #else
             group.addTask { await self.runInChild() }

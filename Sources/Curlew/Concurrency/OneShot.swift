@@ -1,6 +1,6 @@
 internal import CurlewLocks
 
-/// A value that comes once, and the tasks that wait for it.
+/// A value that is set once, and the tasks that wait for it.
 ///
 /// The first `resolve` counts. Cancelling a waiting task ends its wait and nothing else.
 package final class OneShot<Value: Sendable>: Sendable {
@@ -8,10 +8,10 @@ package final class OneShot<Value: Sendable>: Sendable {
 
     private struct State {
         var value: Value?
-        /// The only waiter that most have, and the others: a dictionary costs an allocation.
+        /// The first waiter. Most values have no other.
         var waiter: (number: Int, continuation: Continuation)?
         var others: [Int: Continuation] = [:]
-        /// Those whose task was cancelled before their continuation was there.
+        /// Waiters whose task was cancelled before their continuation was added.
         var abandoned: Set<Int> = []
         var lastWaiter = 0
 
@@ -30,10 +30,10 @@ package final class OneShot<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// What it was resolved with, if it was.
+    /// The value, once `resolve` was called.
     package var value: Value? { state.withLock { $0.value } }
 
-    /// False where there is a value already, which stays.
+    /// Sets the value. Returns `false` if there is one already, which is kept.
     @discardableResult
     package func resolve(_ value: Value) -> Bool {
         let waiting = state.withLock { state -> (Continuation?, [Int: Continuation])? in
@@ -47,7 +47,7 @@ package final class OneShot<Value: Sendable>: Sendable {
         return true
     }
 
-    /// The value; nil where the waiting task was cancelled before it came.
+    /// Returns the value, or `nil` if the waiting task is cancelled first.
     @discardableResult
     package func wait(isolation: isolated (any Actor)? = #isolation) async -> Value? {
         let waiter = newWaiter()
@@ -58,7 +58,7 @@ package final class OneShot<Value: Sendable>: Sendable {
         }
     }
 
-    /// The value, also where the waiting task is cancelled.
+    /// Returns the value, even if the waiting task is cancelled.
     func waitThroughCancellation() async -> Value? { await suspend(newWaiter()) }
 
     private func newWaiter() -> Int {
@@ -70,8 +70,9 @@ package final class OneShot<Value: Sendable>: Sendable {
 
     private func suspend(_ waiter: Int, isolation: isolated (any Actor)? = #isolation) async -> Value? {
         #if THREAD_SANITIZER
-        // A continuation that is resumed before its task suspends is ordered by an atomic of Swift's runtime that the sanitizer
-        // does not see: it takes what was written before `resolve` for unordered. The lock tells it the same.
+        // A continuation that is resumed before its task suspends is ordered by an atomic in Swift's runtime that the
+        // sanitizer does not see. It would report what was written before `resolve` as a race. Taking the lock once
+        // more shows the order.
         defer { _ = value }
         #endif
         return await withUnsafeContinuation(isolation: isolation) { continuation in
@@ -88,7 +89,7 @@ package final class OneShot<Value: Sendable>: Sendable {
     private func abandon(_ waiter: Int) {
         let continuation = state.withLock { state -> Continuation? in
             if let continuation = state.remove(waiter) { return continuation }
-            // The value was there first, or the continuation has yet to come.
+            // The value was set first, or the continuation has not been added yet.
             if state.value == nil { state.abandoned.insert(waiter) }
             return nil
         }

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// A change by a closure of the user's, of a value that a lock protects. The closure runs without the lock, on a copy; where
-/// the value was changed meanwhile it runs again on the new one.
+/// A change by a user's closure to a value that a lock protects. The closure runs without the lock, on a copy. If the
+/// value was changed in the meantime, it runs again on the new one.
 package enum OptimisticChange {
-    /// `storing` returns false where the version is not that of the value any more.
+    /// Carries out the change. `storing` returns `false` if the value has a newer version.
     package static func carryOut<Value>(
         reading: () -> (Value, version: ChangeVersion),
         _ change: (inout Value) -> Void,
@@ -13,8 +13,8 @@ package enum OptimisticChange {
             var (value, version) = reading()
             change(&value)
             if storing(value, version) { return }
-            // Another thread was first: then it has got on, and it is this one's turn some time. A closure that makes such a
-            // change itself is always too late: the outer change counts.
+            // Another thread won the race, so there is progress; try again. A closure that changes the same value
+            // itself would lose every time, so in that case the outer change is stored over the inner one.
             version = reading().version
             guard version.isOfThisThread else { continue }
             while !storing(value, version) { version = reading().version }

@@ -1,11 +1,12 @@
 internal import Dispatch
 
-/// A wait for a time that is mostly cut short. `Task.sleep` keeps a task and a timer, a kilobyte, until its time has passed, also
-/// where it is cancelled at once: the limits of ten thousand short connections would be ten megabytes for a minute.
+/// A wait that usually ends before its time. `Task.sleep` keeps a task and a timer, about a kilobyte, until the time
+/// has passed, even if it is cancelled: the time limits of ten thousand short connections would take ten megabytes for
+/// a minute.
 enum Pause {
     private static let queue = DispatchQueue(label: "curlew.pauses")
 
-    /// Returns when the time has passed; false where the waiting task was cancelled before.
+    /// Returns `true` when the time has passed, and `false` if the waiting task was cancelled before.
     static func wait(for duration: Duration) async -> Bool {
         guard duration > .zero else { return !Task.isCancelled }
         let end = OneShot<Void>()
@@ -17,10 +18,10 @@ enum Pause {
         return await end.wait() != nil
     }
 
-    /// The same, until an instant.
+    /// Returns `true` when the instant has come, and `false` if the waiting task was cancelled before.
     static func wait(until instant: ContinuousClock.Instant) async -> Bool { await wait(for: instant - .now) }
 
-    /// At most some centuries.
+    /// Returns the duration, limited to some centuries.
     private static func nanoseconds(_ duration: Duration) -> Int {
         let (seconds, attoseconds) = duration.components
         guard seconds < 9_000_000_000 else { return .max }

@@ -1,12 +1,12 @@
 internal import CurlewLocks
 
-/// The calls of users' code that the current task is part of: adapters, retriers and handlers of requests, refreshes of
-/// credentials.
+/// The calls of user code that the current task is part of: adapters, retriers and handlers of requests, and refreshes
+/// of credentials.
 ///
 /// A request cannot end before the calls for it do. So such a call must never wait for the request's end. While a call
-/// waits in `Session.drain()` or one of its siblings, or for a refresh, `waiting` notes the request in its session's
-/// registry, and waits that are made inside of a call leave out every request that is noted. Otherwise two requests
-/// whose code ends the session would wait for each other for ever.
+/// waits in `Session.drain()`, one of its siblings, or for a refresh, `waiting` marks the request in its session's
+/// registry, and waits inside of a call leave out every marked request. Otherwise two requests whose code ends the
+/// session would wait for each other forever.
 ///
 /// The calls around a call count too. A retrier of one request may await another request, whose adapter then waits: the
 /// first request cannot end before that adapter does.
@@ -24,7 +24,7 @@ enum UserCode {
     /// inside only until then.
     @TaskLocal static var calls: [Lock<Caller?>] = []
 
-    /// Runs a user's code on behalf of the request.
+    /// Runs user code on behalf of the request.
     static func call<T>(
         for request: Request,
         isolation: isolated (any Actor)? = #isolation,
@@ -33,7 +33,7 @@ enum UserCode {
         try await call(by: .request(request), work)
     }
 
-    /// Runs a user's code on behalf of the caller.
+    /// Runs user code on behalf of the caller.
     static func call<T>(
         by caller: Caller,
         isolation: isolated (any Actor)? = #isolation,
@@ -41,13 +41,13 @@ enum UserCode {
     ) async rethrows -> T {
         let call = Lock<Caller?>(caller)
         defer { _ = call.withLock { exchange(&$0, with: nil) } }
-        // Without the calls that have returned: tasks that start each other through calls would keep them all.
+        // Without the calls that have returned: tasks that start each other from calls would otherwise keep them all.
         var open = calls.filter { $0.withLock { $0 != nil } }
         open.append(call)
         return try await $calls.withValue(open) { try await work() }
     }
 
-    /// Runs work that no call waits for.
+    /// Runs work that no call of user code waits for.
     static func outside(_ work: () async -> Void) async { await $calls.withValue([]) { await work() } }
 
     /// Runs a wait for requests or for a refresh. Until its end, waits of other calls leave out the requests whose code

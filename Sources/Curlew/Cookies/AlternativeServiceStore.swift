@@ -2,10 +2,10 @@ internal import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
-/// Which servers can be reached by HTTP/3, as they have announced it (`Alt-Svc`, RFC 7838), and where that works.
+/// A store of the servers that have announced HTTP/3 (`Alt-Svc`, RFC 7838), and of those with which it does not work.
 ///
-/// In memory unless made with a file, which is read then and written some time after a change. Used by sessions with
-/// `httpVersion = .automatic` where the running libcurl has HTTP/3; others do not touch it.
+/// It is in memory unless it is created with a file. The file is read at creation and written some time after a change.
+/// Only sessions with `httpVersion = .automatic` use the store, and only if the running libcurl has HTTP/3.
 public final class AlternativeServiceStore: Sendable, NetworkDependent {
     private let list: MostlyEmpty<AlternativeServiceList>
     private let file: StoredText?
@@ -17,9 +17,9 @@ public final class AlternativeServiceStore: Sendable, NetworkDependent {
         file = nil
     }
 
-    /// A store that is kept in a file. One that does not exist yet, or is damaged, is an empty store.
+    /// Creates a store that is kept in a file. If the file does not exist or is damaged, the store is empty.
     ///
-    /// The file says where alternatives are. Whether they work is found out anew by each process.
+    /// The file contains the announced alternatives. Each process finds out for itself whether they work.
     public init(file url: URL) {
         let stored = (try? Data(contentsOf: url)).flatMap {
             try? JSONDecoder().decode(AlternativeServiceList.self, from: $0)
@@ -32,23 +32,23 @@ public final class AlternativeServiceStore: Sendable, NetworkDependent {
         MostlyEmpty(list, isNothing: \.isEmpty)
     }
 
-    /// Whether the next request to the URL's origin would go by HTTP/3, or find out whether it can.
+    /// Whether the next request to the URL's origin would use or try HTTP/3.
     public func hasAlternative(for url: URL) -> Bool {
         guard url.scheme?.lowercased() == "https", let host = url.host(percentEncoded: false) else { return false }
         let origin = SecureOrigin(host: host, port: url.port ?? 443)
         return list.withLock { $0.hasAlternative(for: origin, at: Date()) }
     }
 
-    /// Forgets every alternative.
+    /// Removes all alternatives.
     public func removeAll() {
         list.withLock { $0.removeAll() }
         changed()
     }
 
-    /// Writes the file now; nothing for a store in memory.
+    /// Writes the file at once. Does nothing for a store in memory.
     public func save() async throws(CurlewError) { try await file?.writeNow { self.text } }
 
-    /// The machine is in another network.
+    /// Called when the machine is in another network.
     func networkChanged() {
         list.withLock { $0.networkChanged() }
         changed()
@@ -79,7 +79,7 @@ extension AlternativeServiceStore: AlternativeServices {
         if end == .misdirected { changed() }
     }
 
-    /// From the first alternative on: before that there is nothing to forget.
+    /// Observes the network from the first lookup on. Before it there is nothing to forget.
     private func watchNetwork() {
         let isFirst = watchesNetwork.withLock { watches in
             defer { watches = true }

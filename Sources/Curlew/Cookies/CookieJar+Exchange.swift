@@ -2,12 +2,12 @@ public import CurlewCore
 internal import Foundation
 public import FoundationNetworking
 
-// Cookies in the forms that others have.
+// Conversions from and to the cookies of Foundation, curl and wget.
 
 extension Cookie {
-    /// Foundation's form of the cookie; nil where Foundation has none (a cookie without a name).
+    /// The cookie as Foundation's type. `nil` for a cookie without a name, which Foundation cannot represent.
     public var httpCookie: HTTPCookie? {
-        // It makes one without a name, and then sends it with an equals sign that the server did not set.
+        // Foundation would accept an empty name and then send an equals sign that the server did not set.
         guard !name.isEmpty else { return nil }
         var properties: [HTTPCookiePropertyKey: Any] = [
             .name: name, .value: value, .path: path, .domain: isHostOnly ? domain : "." + domain,
@@ -18,7 +18,7 @@ extension Cookie {
         return HTTPCookie(properties: properties)
     }
 
-    /// A cookie of Foundation's. A domain without a leading dot is that host's alone.
+    /// Creates a cookie from Foundation's type. A domain without a leading dot is for that host only.
     public init(_ cookie: HTTPCookie) {
         self.init(
             name: cookie.name,
@@ -33,26 +33,26 @@ extension Cookie {
         )
     }
 
-    // Foundation reads it and has no name for it.
+    // Foundation reads this property but has no constant for it.
     private static let httpOnly = HTTPCookiePropertyKey(rawValue: "HttpOnly")
 }
 
 extension CookieJar {
-    /// Every cookie that has not expired, as Foundation's.
+    /// All cookies that have not expired, as Foundation's type. Cookies without a name are omitted.
     public var httpCookies: [HTTPCookie] { cookies.compactMap(\.httpCookie) }
 
-    /// Puts a cookie of Foundation's in. False where it could not be sent.
+    /// Stores a cookie of Foundation's type. Returns false if the cookie could never be sent.
     @discardableResult
     public func set(_ cookie: HTTPCookie) -> Bool { set(Cookie(cookie)) }
 
-    /// Puts in the cookies of a file in Netscape's format, as curl and wget write it. Lines that make no sense and
-    /// cookies that have expired are left out; how many were taken.
+    /// Stores the cookies of a file in Netscape's format, as curl and wget write it. Invalid lines and expired cookies
+    /// are skipped. Returns the number of stored cookies.
     @discardableResult
     public func importNetscape(_ text: String) -> Int {
         let now = Date()
         return set(NetscapeCookieFile.cookies(in: text, now: now).filter { !$0.isExpired(at: now) })
     }
 
-    /// Every cookie that has not expired in Netscape's format, those that end with the session included.
+    /// Returns all cookies that have not expired in Netscape's format, including session cookies.
     public func exportNetscape() -> String { NetscapeCookieFile.text(of: cookies) }
 }

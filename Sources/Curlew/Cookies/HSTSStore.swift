@@ -2,10 +2,12 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
-/// Hosts that have asked to be reached by https only (RFC 6797). Requests to them by http go out by https.
+/// A store of the hosts that asked to be contacted over https only (RFC 6797). Requests to them by http are sent by
+/// https.
 ///
-/// In memory unless made with a file, which is read then and written some time after a change. A host that says the same again
-/// changes the file once its expiry has moved by an hour, or by a tenth of a shorter `max-age`; `save()` writes what is known now.
+/// It is in memory unless it is created with a file. The file is read at creation and written some time after a change.
+/// If a host repeats its request, the file is written once its expiry has moved by an hour, or by a tenth of a shorter
+/// `max-age`; `save()` writes the current state at once.
 public final class HSTSStore: Sendable {
     private let list: MostlyEmpty<HSTSList>
     let file: StoredText?
@@ -16,7 +18,7 @@ public final class HSTSStore: Sendable {
         file = nil
     }
 
-    /// A store that is kept in a file. One that does not exist yet, or is damaged, is an empty store.
+    /// Creates a store that is kept in a file. If the file does not exist or is damaged, the store is empty.
     public init(file url: URL) {
         let stored = (try? Data(contentsOf: url)).flatMap { try? JSONDecoder().decode(HSTSList.self, from: $0) }
         list = Self.locked(stored ?? HSTSList())
@@ -27,19 +29,19 @@ public final class HSTSStore: Sendable {
         MostlyEmpty(list, isNothing: { $0.entries.isEmpty })
     }
 
-    /// Whether `host` is reached by https only.
+    /// Whether requests to `host` are sent over https only.
     public func contains(_ host: String) -> Bool { list.withLock { $0.contains(host, at: Date()) } }
 
-    /// Forgets every host.
+    /// Removes all hosts.
     public func removeAll() {
         list.withLock { $0.removeAll() }
         changed()
     }
 
-    /// Writes the file now; nothing for a store in memory.
+    /// Writes the file at once. Does nothing for a store in memory.
     public func save() async throws(CurlewError) { try await file?.writeNow { self.text } }
 
-    // MARK: The pipeline
+    // MARK: Requests and responses
 
     var isEmpty: Bool { list.isEmpty }
 

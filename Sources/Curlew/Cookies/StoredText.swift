@@ -2,18 +2,18 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// A small file that follows something in memory: whole or not at all, readable by this user only.
+/// A small file with the text of an object in memory. It is replaced as a whole and readable by this user only.
 final class StoredText: Sendable {
     private let url: URL
     private let lane = FileLane.next()
     private let isScheduled = Lock(false)
-    /// What the file holds, as far as it was written here. Changed on the lane alone.
+    /// The text that was last written by this object. Changed on the lane only.
     private let written = Lock<String?>(nil)
 
     init(_ url: URL) { self.url = url }
 
-    /// Writes on a file lane; changes until then go into the same write. The text that was written last is not written again: a
-    /// cookie that ends with the session changes memory, not the file.
+    /// Schedules a write on a file lane. Changes until then are part of the same write. An unchanged text is not
+    /// written again: a session cookie may change the object but not its file.
     func writeSoon(_ text: @escaping @Sendable () -> String) {
         let isFirst = isScheduled.withLock { isScheduled in
             defer { isScheduled = true }
@@ -32,20 +32,21 @@ final class StoredText: Sendable {
     }
 
     private func write(_ text: String) throws(CurlewError) {
-        // Half a write, or none, leaves the file in doubt.
+        // If the write fails, the contents of the file are unknown.
         written.withLock { $0 = nil }
         try Self.write(text, to: url)
         written.withLock { $0 = text }
     }
 
-    /// Waits until what was to be written before has been.
+    /// Waits for all writes that were scheduled before.
     func settled() async { await lane.barrier() }
 
     static func write(_ text: String, to url: URL) throws(CurlewError) {
         let path = url.path(percentEncoded: false)
         let file = try DownloadFile.create(in: FileMove.parent(of: path))
         let bytes = Array(text.utf8)
-        // A file from `DownloadFile` is private; moved by rename, readers see the old one or the new one.
+        // `DownloadFile` creates a private file. The rename replaces the old file in one step, so readers see either
+        // the old or the new contents.
         do throws(CurlewError) {
             let result: Result<Void, CurlewError> = bytes.withUnsafeBytes { buffer in
                 do throws(CurlewError) { return .success(try file.write(buffer, at: 0)) } catch {

@@ -1,13 +1,13 @@
 internal import CPSL
 internal import CurlewCore
 
-/// The public suffix list that libpsl has: the distribution's own, kept up to date with it.
+/// The public suffix list of libpsl, which the distribution keeps up to date.
 package struct SystemPublicSuffixes: PublicSuffixes {
-    /// Reads the list that libpsl was built with, or a newer one of the system.
+    /// Uses the list that libpsl was built with, or a newer one of the system.
     package init() {}
 
     package func isPublicSuffix(_ domain: String) -> Bool {
-        // `co.uk.` is the same name as `co.uk`, and libpsl knows the second one only.
+        // `co.uk.` and `co.uk` are the same name, but libpsl knows only the second.
         let name = (domain.hasSuffix(".") ? domain.dropLast() : domain[...]).lowercased()
         guard let list = Self.list.pointer else { return !name.contains(".") }
         return psl_is_public_suffix2(list, name, PSL_TYPE_ANY) != 0
@@ -15,14 +15,14 @@ package struct SystemPublicSuffixes: PublicSuffixes {
 
     package func registrableDomain(of domain: String) -> String? {
         guard let list = Self.list.pointer, !domain.hasPrefix("."), !domain.hasSuffix(".") else { return nil }
-        // libpsl compares labels as they are spelled in the list: lower case, in UTF-8 or as `xn--`.
-        // The result points into the string it was given.
+        // libpsl compares labels as the list spells them: in lower case, in UTF-8 or as `xn--`. The result points into
+        // `name`.
         return domain.lowercased().withCString { name in
             psl_registrable_domain(list, name).map { String(cString: $0) }
         }
     }
 
-    /// Name and version; nil where libpsl has no list.
+    /// The name and version of libpsl, or `nil` if it has no list.
     static var library: String? {
         list.pointer == nil ? nil : "libpsl " + String(cString: psl_get_version())
     }
@@ -32,6 +32,6 @@ package struct SystemPublicSuffixes: PublicSuffixes {
         let pointer: OpaquePointer?
     }
 
-    /// The file of the system if it is newer than what libpsl was built with, otherwise that.
+    /// The system's file if it is newer than the list that libpsl was built with, otherwise the latter.
     private static let list = List(pointer: psl_latest(nil) ?? psl_builtin())
 }

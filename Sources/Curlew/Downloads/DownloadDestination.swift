@@ -2,26 +2,26 @@ public import Foundation
 public import FoundationNetworking
 
 extension DownloadRequest {
-    /// How a finished download is put into its place.
+    /// Options for moving a finished download to its destination.
     public struct Options: OptionSet, Sendable {
         public let rawValue: Int
 
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Makes the directories that are missing above the destination.
+        /// Creates the missing parent directories of the destination.
         public static let createIntermediateDirectories = Options(rawValue: 1 << 0)
-        /// Replaces a file at the destination, in one step: a reader sees the old one or the new one.
-        /// A directory is not replaced: it is an error, which says so before the body comes.
+        /// Replaces a file at the destination in one step: a reader sees the old file or the new one. A directory is
+        /// never replaced; it is an error, which is reported before the body is received.
         public static let removePreviousFile = Options(rawValue: 1 << 1)
-        /// Waits until the bytes are on the disk before the file gets its name. Where a previous file is
-        /// replaced that is always so.
+        /// Waits until the bytes are on the disk before the file gets its name. A download that replaces a file always
+        /// does so.
         public static let synchronize = Options(rawValue: 1 << 2)
     }
 
-    /// Says where the file goes, knowing the response's head and where the bytes are meanwhile.
+    /// Returns the destination of the file, given the response's head and the temporary location.
     ///
-    /// It is called when the head has arrived and before the body, on a thread for file work, so that the
-    /// temporary file can lie beside its destination. There is no file at the temporary URL yet.
+    /// Called on a thread for file work when the head has arrived and before the body, so that the temporary file can
+    /// be created next to its destination. There is no file at the temporary URL yet.
     public typealias Destination =
         @Sendable (
             _ temporaryURL: URL,
@@ -30,8 +30,8 @@ extension DownloadRequest {
 
     /// A destination in one of the user's directories, under the name that the server suggests.
     ///
-    /// The name comes from `Content-Disposition`, else from the URL, and can never leave the directory.
-    /// Where there is no usable name the file stays under its temporary one.
+    /// The name is taken from `Content-Disposition`, otherwise from the URL, and can never leave the directory. If
+    /// neither has a usable name, the file keeps its temporary one.
     public class func suggestedDownloadDestination(
         for directory: FileManager.SearchPathDirectory = .documentDirectory,
         in domain: FileManager.SearchPathDomainMask = .userDomainMask,

@@ -1,7 +1,7 @@
 internal import CurlewCore
 public import Foundation
 
-/// Keeps on disk what is needed to go on with downloads that a process does not finish.
+/// Records on disk how to continue downloads that a process does not finish.
 ///
 ///     let configuration = SessionConfiguration {
 ///         $0.identifier = "mirror"
@@ -12,27 +12,27 @@ public import Foundation
 ///         let file = try await session.download(continuing: unfinished).file()
 ///     }
 ///
-/// Where Apple's systems go on with the downloads of a background session while its process is gone, here the next
-/// process does. A download is in the journal from the moment its body begins until its file is complete or was given
-/// up, if the server has told which version of the file it sends. Sessions share a journal; each sees the downloads of
-/// its own `identifier`.
+/// On Apple's systems a background session continues its downloads while the process is gone. Here the next process
+/// continues them. A download is in the journal from the moment its body begins until its file is complete or
+/// discarded, if the server has identified the version of the file. Sessions can share a journal; each sees the
+/// downloads of its own `identifier`.
 ///
-/// After a crash of the process a download goes on where its file ends. After a crash of the system nothing vouches
-/// for the file's last bytes: a download that was cut off by that begins again.
+/// After a crash of the process, a download continues at the end of its file. After a crash of the system the last
+/// bytes of the file cannot be trusted, so an interrupted download starts over.
 public struct DownloadJournal: Sendable, Hashable {
-    /// Where the entries are, a file each. It is made when it is needed.
+    /// The directory of the entries, one file each. It is created when it is needed.
     package let directory: URL
 
     /// A journal in a directory that other processes of the same user may share.
     public init(directory: URL) { self.directory = directory }
 
     private func folder(of session: String?) -> URL {
-        // Hex, so that any identifier is a file name.
+        // Hexadecimal, so that any identifier is a valid file name.
         let name = (session ?? "").utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return directory.appending(path: "session-\(name)", directoryHint: .isDirectory)
     }
 
-    /// What processes before this one, and ended requests of this one, have left. Blocks.
+    /// The downloads left by earlier processes and by ended requests of this one. Blocks.
     func entries(of session: String?) -> [UnfinishedDownload] {
         let folder = folder(of: session)
         let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
@@ -40,7 +40,7 @@ public struct DownloadJournal: Sendable, Hashable {
             .compactMap { file in
                 guard let entry = (try? Data(contentsOf: file)).flatMap(JournalEntry.init) else { return nil }
                 switch PartialFile.look(at: entry.part) {
-                // Another process is writing to it.
+                // Another download is writing to the file.
                 case .busy: return nil
                 case .gone:
                     try? FileManager.default.removeItem(at: file)
@@ -78,15 +78,15 @@ public struct UnfinishedDownload: Sendable, Identifiable {
     public let url: URL
     /// The request's `taskDescription`.
     public let taskDescription: String?
-    /// Where the file was to go; nil where it was to stay under its temporary name.
+    /// The destination of the file; `nil` if it was to keep its temporary name.
     public let destinationURL: URL?
     /// The options of the download's destination.
     public let options: DownloadRequest.Options
-    /// When its body began.
+    /// The time at which the body began.
     public let began: Date
     /// The number of bytes that are on disk.
     public let bytesWritten: Int64
-    /// The size of the whole file in bytes; nil if the server did not say.
+    /// The size of the whole file in bytes; `nil` if the server did not say.
     public let expectedTotal: Int64?
     /// The data to pass to `download(resumingWith:)`.
     public let resumeData: Data
@@ -111,7 +111,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
         self.part = part.file
     }
 
-    /// Gives the download up: its file and its entry are removed.
+    /// Gives the download up, and removes its file and its entry.
     public func discard() async {
         await FileLane.next().carryOut { [part, file] in
             DownloadFile.reopen(part, keeping: 0)?.discard()
@@ -121,11 +121,11 @@ public struct UnfinishedDownload: Sendable, Identifiable {
 }
 
 extension ResumeData {
-    /// How much of the file may be relied on where there was no time to write that down.
+    /// Sets how much of the file can be relied on, for an entry that was written before the bytes.
     fileprivate mutating func trust(_ size: Int64, isOfThisBoot: Bool) {
         if isOfThisBoot {
-            // What was written is in the file, whatever became of the process. A file of segments has its full
-            // length from the start: there the entry says what is there.
+            // After a crash of the process alone, all written bytes are in the file. A file of segments has its full
+            // length from the start, so only the entry tells which bytes are there.
             if segments == nil { bytesWritten = min(size, expectedTotal ?? size) }
         } else {
             bytesWritten = 0

@@ -2,21 +2,21 @@ internal import CurlewCore
 internal import CurlewFailures
 internal import Foundation
 
-/// What a response's body means for the file of its download.
+/// The meaning of a response's body for the file of its download.
 enum DownloadStep: Sendable {
-    /// It is the file, from its first byte.
+    /// The body is the file, from its first byte.
     case wholeFile
-    /// It belongs behind what an earlier exchange has left.
+    /// The body continues the part of an earlier exchange.
     case rest(of: ResumeData, at: Int64)
-    /// It is a segment of the file; of a new one where there is no part.
+    /// The body is a segment of the file: of a new file if there is no part.
     case segment(Int, SegmentProgress, of: ResumeData?)
-    /// It is an error page: the file has been complete all along.
+    /// The body is an error page, and the file was complete before.
     case nothing(complete: ResumeData)
-    /// It is an error page: what is there is kept for another try.
+    /// The body is an error page. The part is kept for another attempt.
     case aside
 }
 
-/// A download's file, open, and where it goes.
+/// The open file of a download, and its destination.
 struct OpenedDownload: Sendable {
     struct Target: Sendable {
         let url: URL
@@ -27,10 +27,10 @@ struct OpenedDownload: Sendable {
     let target: Target?
     let step: DownloadStep
     let digests: [(expected: Checksum, digest: Digest)]
-    /// Directories that were made for it.
+    /// Directories that were created for the file.
     let madeDirectories: [String]
 
-    /// Without a destination the file stays where files of that kind go, under a name that says whose it is.
+    /// Without a destination the file stays in its temporary directory, under a name that mentions Curlew.
     var destination: Target {
         if let target { return target }
         let name = file.url.lastPathComponent.drop { $0 == "." }
@@ -40,18 +40,18 @@ struct OpenedDownload: Sendable {
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(CurlewError) {
         try file.write(bytes, at: offset)
-        // Segments come in no order: their sum is made of the complete file.
+        // Segments arrive in no order, so they are hashed when the file is complete.
         if case .segment = step { return }
         for (_, digest) in digests { digest.update(bytes) }
     }
 
-    /// Nothing of it is left.
+    /// Removes the file and its new directories.
     func discard() {
         file.discard()
         DestinationDirectory.removeIfEmpty(madeDirectories)
     }
 
-    /// What comes before the move. Ends the digests.
+    /// Compares the checksums before the move. Finishes the digests.
     func verify(unless isCancelled: () -> Bool) throws(CurlewError) {
         if case .segment(_, let progress, _) = step, !digests.isEmpty {
             try file.forEachPiece(in: 0..<progress.current.total) { bytes, _ throws(CurlewError) in
@@ -82,14 +82,14 @@ struct OpenedDownload: Sendable {
         return destination.url
     }
 
-    /// Alamofire's shape around our own code.
+    /// Wraps our error as Alamofire does.
     static func moveFailed(_ error: CurlewError, from source: URL, to destination: URL) -> CurlewError {
         var wrapped = CurlewError.downloadedFileMoveFailed(
             error: error.underlying ?? error,
             source: source,
             destination: destination
         )
-        // The system's own words say which name is the trouble, and what stands there.
+        // The system's message names the path that is in the way.
         wrapped.reason = "Moving the downloaded file to its destination failed with error: \(error.reason)"
         wrapped.code = error.code
         wrapped.native = error.native
@@ -98,16 +98,16 @@ struct OpenedDownload: Sendable {
     }
 }
 
-/// Opens the file that a response's body goes to. On a file lane: it calls user code, and it blocks.
+/// Opens the file for a response's body. Called on a file lane, because it calls user code and blocks.
 struct DownloadOpening: Sendable {
     let step: DownloadStep
     let response: LazyResponse
     let destination: DownloadRequest.Destination?
     let checksums: [Checksum]
-    /// Hashing what is there already can take long.
+    /// Hashing an existing part can take long, and ends early if this is true.
     let isCancelled: @Sendable () -> Bool
 
-    /// The file of an earlier exchange is not what it was.
+    /// The file of an earlier exchange is missing, or is not what it was.
     struct PartIsGone: Error {}
 
     func open() throws -> OpenedDownload {
@@ -148,7 +148,7 @@ struct DownloadOpening: Sendable {
                 madeDirectories: made
             )
         } catch {
-            // Whatever is wrong with the destination, the bytes are good.
+            // The destination is at fault, not the bytes: the part is kept.
             file.keep()
             throw error
         }
@@ -157,11 +157,12 @@ struct DownloadOpening: Sendable {
     private func target(proposing url: URL) -> OpenedDownload.Target? {
         guard let destination, let lifted = response.value else { return nil }
         let (chosen, options) = destination(url, lifted)
-        // The temporary URL itself means: leave the file where it is.
+        // The temporary URL means that the file stays in its place.
         return chosen == url ? nil : OpenedDownload.Target(url: chosen, options: options)
     }
 
-    /// What would make the last move fail is found before the first byte, if the body is what was asked for.
+    /// Finds the errors that would make the final move fail before the first byte, if the response is successful.
+    /// Returns the directories that it has created.
     private func prepare(_ target: OpenedDownload.Target?) throws(CurlewError) -> [String] {
         guard let target, response.head.status >= 200, response.head.status < 300 else { return [] }
         let path = target.url.path(percentEncoded: false)

@@ -2,52 +2,52 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// What a download remembers from one exchange to the next, behind its lock.
+/// The state of a download across its exchanges, under its lock.
 struct DownloadRecord: Sendable {
-    /// What the next try goes on with, and what `resumeData` is made of when there is none.
+    /// The part that the next attempt continues, and that `resumeData` describes if there is none.
     var part: ResumeData?
-    /// The file of a part that came from outside, until it was seen to be a download's.
+    /// The file of resume data that the user passed, until it was checked to be a download's.
     var unexaminedFile: String?
-    /// What the exchange in flight asks for.
+    /// The range that the current exchange asks for.
     var asking = DownloadAsking.wholeFile
-    /// The exchange in flight, as far as it could be continued.
+    /// The file of the current exchange, as resume data; `nil` if it cannot be continued.
     var growing: ResumeData?
-    /// Its segments, where it has some.
+    /// The segments of the current exchange, if there are any.
     var growingSegments: SegmentProgress?
-    /// The request as described, without what resuming adds.
+    /// The request as described, without the fields that resuming adds.
     var described: DescribedDownload?
-    /// The server gave nothing that could be used: the next try asks for the whole file, at once.
+    /// The server's response was of no use: the next attempt asks for the whole file, at once.
     var asksAgain = false
-    /// `cancel(producingResumeData: true)`, or its closure form, came first.
+    /// Whether `cancel(producingResumeData: true)`, or its closure form, was called first.
     var keepsPartOnCancel = false
     var onResumeData: [@Sendable (Data?) -> Void] = []
-    /// Where those are called; nil where there never were any.
+    /// The lane on which those closures are called; `nil` if there never was one.
     var resumeDataLane: FileLane?
 
-    /// Who reads the file.
+    /// The calls that read the file.
     var reading = FileReading()
 
-    /// The download's place in the session's journal.
+    /// The download's entry in the session's journal.
     var note: JournalNote?
 
-    // What was asked for.
+    // The user's requirements.
     var checksums: [Checksum] = []
     var segments = 1
-    /// A checksum that is none, told when the request runs.
+    /// The error for a malformed checksum, reported when the request runs.
     var flaw: CurlewError?
 
     init(part: ResumeData? = nil) { self.part = part }
 }
 
-/// What must be the same for two exchanges to fetch the same file.
+/// The facts that must match for two exchanges to fetch the same file.
 struct DescribedDownload: Sendable {
     let url: URL
     let method: HTTPMethod
     let headers: HTTPHeaders
-    /// A body, or a range of the user's own: such a response cannot be continued.
+    /// Whether the request has neither a body nor a range of the user. Only such a response can be continued.
     let isPlain: Bool
 
-    /// `sensitiveHeaders` are left out, because the rest is written to disk.
+    /// Leaves out `sensitiveHeaders`, because the fields are written to disk.
     init?(_ request: URLRequest, sensitiveHeaders: [String]) {
         guard let url = request.url else { return nil }
         self.url = url
@@ -59,22 +59,22 @@ struct DescribedDownload: Sendable {
         self.headers = headers
     }
 
-    /// Whether it is the file that `part` is of. The query may differ: signed URLs get a new one each time,
-    /// and the validator decides in the end.
+    /// Whether `part` is of this file. The query may differ: a signed URL gets a new one each time, and the validator
+    /// decides in the end.
     func isFile(of part: ResumeData) -> Bool {
         isPlain && url.scheme == part.url.scheme && url.host() == part.url.host() && url.port == part.url.port
             && url.path() == part.url.path()
     }
 }
 
-/// What an exchange asks for.
+/// The range of the file that an exchange asks for.
 enum DownloadAsking: Sendable {
     case wholeFile
-    /// What an earlier exchange has left over.
+    /// The rest after an earlier exchange.
     case rest(of: ResumeData)
     /// The beginning, to find out whether the file can be divided.
     case probe
-    /// The first unfinished one of an earlier exchange's segments.
+    /// The first unfinished segment of an earlier exchange.
     case segment(Int, of: ResumeData, SegmentPlan)
 
     init(_ record: DownloadRecord, for described: DescribedDownload?) {
@@ -92,7 +92,7 @@ enum DownloadAsking: Sendable {
         }
         var plan = SegmentPlan(validator: part.validator, total: total, segments: segments)
         let index = segments.firstIndex { !$0.isComplete }
-        // Of a complete file one byte is asked for again: the answer is a part like any other.
+        // One byte of a complete file is fetched again, so that the response is a part like any other.
         let chosen = index ?? max(0, segments.count - 1)
         if index == nil { plan.forgetLastByte() }
         self = .segment(chosen, of: part, plan)
@@ -109,8 +109,8 @@ enum DownloadAsking: Sendable {
 }
 
 extension ResumePlan {
-    /// One byte that is there already is asked for once more where the file may be complete: the server's
-    /// answer then is a part like any other, and not an error about a range that does not exist.
+    /// If the file may be complete, its last byte is fetched again. The response then is a part like any other, and not
+    /// an error about a range that does not exist.
     init(_ part: ResumeData) {
         let mayBeComplete = part.expectedTotal.map { part.bytesWritten >= $0 } ?? true
         self.init(

@@ -1,10 +1,10 @@
 internal import CurlewLocks
 public import Foundation
 
-// `cancel()` leaves nothing behind. These keep what has come, where it can be continued: the server has told
-// by a strong entity tag or a date which version of the file it was sending, and sent it as it is.
+// `cancel()` leaves no file. These methods keep the received part if it can be continued: the server must have
+// identified the version of the file by a strong entity tag or a date, and sent it without a content coding.
 extension DownloadRequest {
-    /// Cancels the download, and keeps what is needed to go on with it later if that is asked for.
+    /// Cancels the download, and keeps the received part for a later request if that is asked for.
     ///
     /// The data is in `resumeData`, and in the response, when the request has ended.
     @discardableResult
@@ -13,9 +13,9 @@ extension DownloadRequest {
         return cancel()
     }
 
-    /// Cancels the download and hands over what is needed to go on with it later; nil where that cannot be.
+    /// Cancels the download and passes the resume data to a closure; `nil` if the download cannot be continued.
     ///
-    /// The closure is called once, on a queue of Curlew's, before response handlers are.
+    /// The closure is called once, on an internal queue, before response handlers.
     @discardableResult
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
         download.withLock { record in
@@ -24,15 +24,15 @@ extension DownloadRequest {
             record.resumeDataLane = record.resumeDataLane ?? FileLane.next()
         }
         cancel()
-        // There may be no run that would do it.
+        // An ended request has no run that would call the closure.
         if record.withLock({ $0.run.result != nil }) {
             download.withLock { $0.resumeDataLane }?.enqueue { [self] in callOnResumeData() }
         }
         return self
     }
 
-    /// Returns when the closures that wait for resume data have been called. All of them are called on one lane: what is
-    /// enqueued there after one caller's turn comes after the closures, whichever caller it was that called them.
+    /// Returns when the closures that wait for resume data have been called. All of them are called on one lane, so
+    /// work that is enqueued there afterwards follows them, even if another caller's turn has called them.
     func tellResumeData() async {
         await download.withLock { $0.resumeDataLane }?.carryOut { [self] in callOnResumeData() }
     }

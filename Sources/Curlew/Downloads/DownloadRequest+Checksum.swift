@@ -6,8 +6,9 @@ extension DownloadRequest {
     ///
     ///     try await session.download(url, to: destination).checksum(.sha256, "9f86d0…").file()
     ///
-    /// It is computed while the bytes are written; of a resumed download also over those that were there.
-    /// Another file is `.validationFailed` and never gets to its destination. Of several all must be right.
+    /// The checksum is computed while the bytes are written, and for a resumed download also over the earlier ones. A
+    /// file with another checksum is `.validationFailed` and is never moved to its destination. Of several checksums,
+    /// all must match.
     @discardableResult
     public func checksum(_ algorithm: ChecksumAlgorithm, _ hexadecimal: String) -> Self {
         let checksum = Checksum(algorithm, hex: hexadecimal)

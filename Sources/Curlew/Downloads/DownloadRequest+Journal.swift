@@ -2,13 +2,13 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-// The journal follows a download from one exchange to the next. All of it on file lanes.
+// Keeps the journal's entry up to date over the exchanges of a download. The entry is written on file lanes.
 extension DownloadRequest {
     private var journal: (DownloadJournal, session: String?)? {
         context.configuration.downloadJournal.map { ($0, context.configuration.identifier) }
     }
 
-    /// A body is about to be written to a file that could be continued, or not.
+    /// Records the beginning of a body. Removes the entry if the file could not be continued.
     func noteBeginning(to target: OpenedDownload.Target?) {
         guard let (journal, session) = journal else { return }
         let (id, part, began) = download.withLock { record in
@@ -16,7 +16,7 @@ extension DownloadRequest {
             record.note = note
             record.note?.target = target
             var part = record.growing
-            // A file of segments has holes: without them its length would be taken for what is there.
+            // A file of segments has holes. An entry without its segments would count the whole length as written.
             if let plan = record.growingSegments?.current { part?.follow(plan) }
             return (note.id, part, note.began)
         }
@@ -27,7 +27,7 @@ extension DownloadRequest {
         }
     }
 
-    /// Segments have come further. On the transport's thread.
+    /// Records the progress of segments from time to time. Called on the transport's thread.
     func noteSegments(_ progress: SegmentProgress, on lane: FileLane) {
         guard let (journal, session) = journal else { return }
         let isDue = download.withLock { record in
@@ -48,7 +48,7 @@ extension DownloadRequest {
         }
     }
 
-    /// The last exchange is over: what is left is for others to go on with.
+    /// Records the end of the last exchange. A remaining part is left for other requests to continue.
     func noteEnd() async {
         guard let (journal, session) = journal else { return }
         let (note, part) = download.withLock { (exchange(&$0.note, with: nil), $0.part) }
@@ -63,28 +63,28 @@ extension DownloadRequest {
 }
 
 extension ResumeData {
-    /// Has what the segments have written.
+    /// Takes over the progress of the segments.
     fileprivate mutating func follow(_ plan: SegmentPlan) {
         bytesWritten = plan.bytesWritten
         segments = plan.segments
     }
 }
 
-/// A download's place in the journal.
+/// A download's entry in the journal.
 struct JournalNote: Sendable {
     var id = UUID()
     var began = Date()
     var target: OpenedDownload.Target?
-    /// How far the segments had come when that was last written down.
+    /// The written bytes of the segments at the last recording.
     var written: Int64 = 0
 
-    /// So many bytes of segments are fetched again at most.
+    /// The bytes between two recordings, and thus the most that is fetched again after a crash.
     static let step: Int64 = 4 * 1024 * 1024
 }
 
 extension Session {
-    /// What earlier processes, and ended requests of this one, have begun under this session's `identifier` and not
-    /// finished: the oldest first. Empty without a `downloadJournal`.
+    /// The downloads that earlier processes, and ended requests of this one, have begun under this session's
+    /// `identifier` and not finished, oldest first. Empty without a `downloadJournal`.
     public nonisolated func unfinishedDownloads() async -> [UnfinishedDownload] {
         guard let journal = configuration.downloadJournal else { return [] }
         let identifier = configuration.identifier
@@ -92,8 +92,8 @@ extension Session {
         return found ?? []
     }
 
-    /// Goes on with a download of an earlier process: a request of its own, with the description and, unless another
-    /// is given, the destination of the old one.
+    /// Continues a download of an earlier process in a new request. It has the description of the old one and, unless
+    /// another is given, its destination.
     public nonisolated func download(
         continuing unfinished: UnfinishedDownload,
         interceptor: (any RequestInterceptor)? = nil,

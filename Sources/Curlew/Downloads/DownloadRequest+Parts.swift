@@ -3,9 +3,9 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-// What the exchanges of a download leave for the next one.
+// The parts that the exchanges of a download leave for the next one.
 extension DownloadRequest {
-    /// The request of the next try: for the rest, where an earlier one has left a beginning of this file.
+    /// Returns the request of the next attempt: for the rest, if an earlier one has left a part of this file.
     func resuming(_ described: URLRequest) throws(CurlewError) -> URLRequest {
         examinePart()
         let sensitive = context.configuration.redirects.sensitiveHeaders
@@ -23,7 +23,8 @@ extension DownloadRequest {
         return request
     }
 
-    /// Before anything is asked for: what becomes of the file later must not depend on what a server answers.
+    /// Checks the part from the user before anything is requested. The fate of its file must not depend on a server's
+    /// response.
     private func examinePart() {
         guard let path = download.withLock({ exchange(&$0.unexaminedFile, with: nil) }) else { return }
         do throws(CurlewError) { _ = try PartialFile.open(path, isFromOutside: true) } catch {
@@ -34,19 +35,19 @@ extension DownloadRequest {
         }
     }
 
-    /// What the exchange for that request asks for: an adapter may have had other plans.
+    /// Returns the range that an exchange with this request asks for. An adapter may have changed it.
     func asked(by request: URLRequest?) -> DownloadAsking {
         let asking = download.withLock { $0.asking }
         let range = asking.headers.first { $0.name == "Range" }?.value
         return range == request?.value(forHTTPHeaderField: "Range") ? asking : .wholeFile
     }
 
-    /// Neither what is there nor this response is of use. The error ends the exchange, never the request. What is
-    /// there goes on `lane`, for whose work the exchange waits.
+    /// Discards the part and starts over, because neither it nor the response is of use. The returned error ends the
+    /// exchange but never the request. The part is discarded on `lane`; the exchange waits for its work.
     func askAgain(on lane: FileLane) -> CurlewError {
         let gone = download.withLock { record in
             record.asksAgain = true
-            // A server that has no proper ranges is asked for none.
+            // A server without proper ranges is not asked for segments again.
             if case .probe = record.asking { record.segments = 1 }
             return exchange(&record.part, with: nil)
         }
@@ -54,7 +55,7 @@ extension DownloadRequest {
         return CurlewError(.resumeRejected, phase: .receive, reason: "the download starts over")
     }
 
-    /// A body is about to be written. On a file lane.
+    /// Records the file of a body that is about to be written. Called on a file lane.
     func begins(_ step: DownloadStep, _ head: ResponseHead, total: Int64, in file: URL) {
         let old = download.withLock { record -> ResumeData? in
             switch step {
@@ -81,11 +82,11 @@ extension DownloadRequest {
                 return exchange(&record.part, with: nil)
             }
         }
-        // The server has begun again, and so does the file.
+        // The body starts over, and so does the file.
         if let old { DownloadFile.reopen(old.file, keeping: 0)?.discard() }
     }
 
-    /// The exchange has failed after so many bytes of the file. On a file lane.
+    /// Keeps or discards the file of a failed exchange, which has `received` bytes. Called on a file lane.
     func broke(_ opened: OpenedDownload, after received: Int64, _ error: CurlewError) {
         if case .aside = opened.step { return opened.discard() }
         let isKept = download.withLock { record in
@@ -103,18 +104,18 @@ extension DownloadRequest {
         if isKept { opened.file.keep() } else { opened.discard() }
     }
 
-    /// The response was found unacceptable. On a file lane.
+    /// Discards the file of a response that was found unacceptable. Called on a file lane.
     func rejected(_ opened: OpenedDownload) {
         opened.discard()
         if case .aside = opened.step { return }
         settled()
     }
 
-    /// An error page has come in the place of the rest. On a file lane.
+    /// Settles a download for which an error page was accepted instead of the rest. Called on a file lane.
     ///
-    /// Where the request's own rules accept it, the part that it was to continue goes. Without rules its status was not judged:
-    /// the resume data with which the request began is good for another try. Nothing else refers to a
-    /// part that an earlier try left.
+    /// If the request's own validations have accepted the page, the part is discarded. Without validations the status
+    /// was not judged: a part from the resume data that the user passed remains for another attempt. A part of an
+    /// earlier attempt is discarded, because nothing else refers to it.
     func settledWithoutPart() {
         let part = download.withLock { exchange(&$0.part, with: nil) }
         settled()
@@ -127,7 +128,7 @@ extension DownloadRequest {
         return given.file == part.file
     }
 
-    /// There is nothing any more that could be continued.
+    /// Forgets the part and the current file, because there is nothing left to continue.
     func settled() {
         download.withLock { record in
             record.part = nil
@@ -151,13 +152,13 @@ extension DescribedDownload {
 }
 
 extension CurlewError {
-    /// Whether the bytes that came before it are worth keeping.
+    /// Whether the bytes received before the error are worth keeping.
     fileprivate var leavesGoodBytes: Bool {
         if code == .unacceptableStatus, phase == .validation { return true }
         return isConnectivity || isTimeout || isTLS || code == .protocolViolation || code == .truncated
     }
 
-    /// Written, it would be where other bytes belong.
+    /// Thrown instead of writing the surplus, which would overwrite bytes of the next part.
     static var partIsTooLong: CurlewError {
         CurlewError(.protocolViolation, phase: .receive, reason: "a part is longer than it said")
     }

@@ -1,14 +1,14 @@
 internal import CurlewLocks
 
 extension DownloadRequest {
-    /// Fetches the file by several requests at a time, each a part of it.
+    /// Fetches the file with several concurrent requests, each for a part of it.
     ///
     ///     try await session.download(url, to: destination).segments(4).file()
     ///
-    /// It helps where one connection is slow and the server is not. The first request asks for the file's
-    /// beginning; if the server has ranges and says which version of the file it sends, the rest is divided,
-    /// otherwise one stream brings it all. Parts of different versions are never put together. Progress,
-    /// cancelling, resume data and retries are those of the whole.
+    /// This helps if a single connection is slow and the server is not. The first request asks for the beginning of the
+    /// file. If the server supports ranges and identifies the version of the file, the rest is divided; otherwise one
+    /// stream fetches all of it. Parts of different versions are never combined. Progress, cancelling, resume data and
+    /// retries concern the whole file.
     @discardableResult
     public func segments(_ count: Int) -> Self {
         download.withLock { $0.segments = max(1, count) }

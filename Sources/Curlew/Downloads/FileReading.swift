@@ -2,13 +2,13 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// The calls that want a download's file, or a value made of it.
+/// The calls that read a download's file, or make a value of it.
 struct FileReading: Sendable {
-    /// So many are making a value, or wait for the file.
+    /// The number of calls that are making a value, or wait for the file.
     private var readers = 0
-    /// One could not make its value.
+    /// Whether a call could not make its value.
     private var hasFailed = false
-    /// The place of the file is known outside.
+    /// Whether the location of the file has been disclosed.
     private var isGivenAway = false
 
     mutating func begins() { readers += 1 }
@@ -17,27 +17,28 @@ struct FileReading: Sendable {
 
     mutating func givesAway() { isGivenAway = true }
 
-    /// Whether nothing wants the file any more.
+    /// Ends a call. True if the file can be removed, because no call wants it.
     mutating func ends(withValue: Bool) -> Bool {
         readers -= 1
-        // The request still says where the file is.
+        // The request's `fileURL` still discloses the location.
         if withValue { isGivenAway = true }
         return readers == 0 && hasFailed && !isGivenAway
     }
 }
 
 extension DownloadRequest {
-    /// The caller, or a handler, is told where the file is.
+    /// Records that the caller, or a handler, learns the location of the file.
     func givesFileAway() { download.withLock { $0.reading.givesAway() } }
 }
 
 extension Request {
-    /// Removes a file whose place was not chosen: nothing is made of it, or another attempt brings its own.
+    /// Removes a file without a chosen destination, because no value can be made of it or another attempt fetches a new
+    /// one.
     func dropUnplacedFile() async {
         guard let url = record.withLock({ $0.transfer.body.fileURL }),
             downloadDestination(unless: ownDestination) == nil
         else { return }
-        // The result goes without the lock.
+        // The old result is released outside the lock.
         _ = record.withLock { record -> RunResult? in
             record.transfer.body = .none
             guard let result = record.run.result else { return nil }

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// One download on disk.
+/// The record of one download on disk.
 struct JournalEntry: Codable {
     var version = Self.currentVersion
     var part: ResumeData
@@ -9,9 +9,9 @@ struct JournalEntry: Codable {
     var destination: String?
     var options: Int
     var began: Date
-    /// Which start of the system it was written in.
+    /// Identifies the boot of the system during which the entry was written.
     var boot: String
-    /// Whether `part.bytesWritten` was written down after the bytes.
+    /// Whether the entry was written after the bytes that it counts.
     var isVouchedFor: Bool
 
     static let currentVersion = 1
@@ -39,7 +39,7 @@ struct JournalEntry: Codable {
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// Changes with every start of the system.
+    /// Differs after every boot of the system.
     static let currentBoot: String =
         (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
         .trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown-\(UUID().uuidString)"

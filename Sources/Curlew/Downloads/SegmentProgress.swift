@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// How far the segments of one file have come, for all who fetch them.
+/// The progress of the segments of one file, shared by their exchanges.
 final class SegmentProgress: Sendable {
     private let plan: Lock<SegmentPlan>
 
@@ -9,7 +9,7 @@ final class SegmentProgress: Sendable {
 
     var current: SegmentPlan { plan.withLock { $0 } }
 
-    /// The count of the whole file, after so many more bytes of one segment.
+    /// Counts bytes of a segment. Returns the count of the whole file.
     func wrote(_ count: Int, inSegment index: Int) -> TransferCount {
         plan.withLock { plan in
             plan.wrote(Int64(count), inSegment: index)
@@ -18,16 +18,16 @@ final class SegmentProgress: Sendable {
     }
 }
 
-/// The ways to all exchanges of a segmented download, as one. What was asked for before an exchange started
-/// concerns it too.
+/// The controls of all exchanges of a segmented download, as one. An exchange that starts later is also suspended or
+/// cancelled.
 final class SegmentControls: TransferControl {
     fileprivate struct State {
-        /// By segment: an exchange that has ended makes room for the next.
+        /// By segment. The control of the next exchange replaces that of an ended one.
         var controls: [Int: any TransferControl] = [:]
         var isSuspended = false
         var cancellation: CurlewError?
-        /// What is to be carried out, in the order in which it was decided, and whether a thread is at it: without the lock,
-        /// since transports are not Curlew's alone.
+        /// Commands in the order in which they were decided. One thread at a time carries them out, without the lock,
+        /// because users can implement transports.
         var orders: [@Sendable () -> Void] = []
         var isCarryingOut = false
     }
@@ -80,7 +80,7 @@ final class SegmentControls: TransferControl {
 }
 
 extension SegmentControls.State {
-    /// Nil where nothing is left, or another thread is at it.
+    /// `nil` if nothing is left, or if another thread is carrying out a command.
     fileprivate mutating func next() -> (@Sendable () -> Void)? {
         guard !isCarryingOut, !orders.isEmpty else { return nil }
         isCarryingOut = true

@@ -2,27 +2,27 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Fetches what the first exchange has left of a segmented file, all segments at a time.
+/// Fetches the segments that the first exchange has left, all at the same time.
 ///
-/// It sends nothing again: when one segment fails the others are stopped, and what has come is a part for
-/// the next try to go on with.
+/// It does not retry: when one segment fails the others are stopped, and the received bytes are a part for the next
+/// attempt.
 struct SegmentedTransfer: Sendable {
     let request: DownloadRequest
     let transport: any Transport
-    /// The first exchange's, after its redirects: with the adapters' fields.
+    /// The first exchange's request, after its redirects and with the adapters' fields.
     let lowered: TransferRequest
-    /// The whole request's: what the first exchange has used of it is gone.
+    /// The total timeout of the whole request, of which the first exchange has used some.
     let budget: TimeoutBudget
     let opened: OpenedDownload
     let progress: SegmentProgress
-    /// The first exchange's.
+    /// The lane of the first exchange.
     let lane: FileLane
 
-    /// An answer with fewer bytes is short unless it completes its segment.
+    /// A response with fewer bytes is short unless it completes its segment.
     private static let shortAnswer: Int64 = 64 * 1024
     private static let maximumShortAnswers = 8
 
-    /// nil when the file is complete.
+    /// Returns the first error; `nil` if the file is complete.
     func run() async -> CurlewError? {
         let controls = SegmentControls()
         request.transferGoesOn(controls)
@@ -42,8 +42,8 @@ struct SegmentedTransfer: Sendable {
     }
 
     private func fetch(segment index: Int, _ controls: SegmentControls) async -> CurlewError? {
-        // A server may send less than it was asked for. Without a limit, answers of one byte each would be as many requests
-        // as the file has bytes.
+        // A server may send less than it was asked for. Without a limit, responses of one byte each would cause as many
+        // requests as the file has bytes.
         var shortAnswers = 0
         while let fields = progress.current.headers(forSegment: index) {
             var exchange = lowered
@@ -72,7 +72,7 @@ struct SegmentedTransfer: Sendable {
     }
 }
 
-/// Writes one segment's bytes to their place.
+/// Writes the bytes of one segment to their place in the file.
 final class SegmentSink: TransferSink {
     private let transfer: SegmentedTransfer
     private let index: Int

@@ -4,16 +4,16 @@ public import Foundation
 internal import FoundationNetworking
 
 extension CurlewError {
-    /// What `URLSession` would have thrown: the `URLError` that user code put inside, else the one that stands for a failed
-    /// exchange, for a cancellation, or for a session that was invalidated; `nil` if there is none.
+    /// The error that `URLSession` would have thrown: the `URLError` that user code put inside, otherwise the one for a
+    /// failed exchange, a cancellation or an invalidated session; `nil` if there is none.
     public var urlError: URLError? {
         if let given = URLError.given(by: self) { return given }
         let isCancellation = isExplicitlyCancelledError || isSessionInvalidatedError
         return (isCancellation ? .cancelled : URLError.Code(standingFor: self)).map { URLError($0, url: url) }
     }
 
-    /// The error inside this one: what an encoder, adapter, decoder or the system said. Where the exchange failed
-    /// and nothing of these was thrown, the `URLError` that stands for the code, for callers that expect one.
+    /// The error inside this one, from an encoder, an adapter, a decoder or the system. If the exchange failed and none
+    /// of them threw, the `URLError` that stands for the code, for callers that expect one.
     public var underlyingError: (any Error)? {
         switch underlying {
         case let reason as ParameterEncodingFailureReason: reason.underlyingError

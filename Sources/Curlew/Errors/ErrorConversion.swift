@@ -5,14 +5,14 @@ extension Error {
     func asCurlewError(or other: @autoclosure () -> CurlewError) -> CurlewError { (self as? CurlewError) ?? other() }
 }
 
-/// What becomes of an error that user code threw, by where it was thrown.
+/// Converts errors that user code has thrown, depending on the code that threw them.
 enum ErrorWrapping {
-    /// `asURLRequest`, a request modifier or an encoder.
+    /// Converts an error of `asURLRequest`, a request modifier or an encoder.
     static func creation(_ error: any Error) -> CurlewError {
         error.asCurlewError(or: .createURLRequestFailed(error: error))
     }
 
-    /// An adapter; always wrapped, so that `isRequestAdaptationError` tells where it came from.
+    /// Wraps an error of an adapter, so that `isRequestAdaptationError` is true. Cancellations are not wrapped.
     static func adaptation(_ error: any Error) -> CurlewError {
         // A cancelled adapter is a cancelled request.
         if error is CancellationError || (error as? CurlewError)?.code == .cancelled { return .explicitlyCancelled }

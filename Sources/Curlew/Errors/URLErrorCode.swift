@@ -4,13 +4,13 @@ package import Foundation
 internal import FoundationNetworking
 
 extension URLError.Code {
-    /// What URLSession calls a failure of this kind; nil where it has no name for it.
+    /// The code that URLSession uses for a failed exchange with this error; `nil` if it has none.
     init?(standingFor error: CurlewError) {
         guard error.isSessionTaskError, let code = Self.codes[error.code] else { return nil }
         self = code
     }
 
-    /// What URLSession calls a failure of this code; nil where it has no name for it.
+    /// The code that URLSession uses for failures with this code; `nil` if it has none.
     package init?(standingFor code: CurlewError.Code) {
         guard let found = Self.codes[code] else { return nil }
         self = found
@@ -47,13 +47,13 @@ extension URLError.Code {
 }
 
 extension CurlewError.Code {
-    /// The code of what URLSession calls so; nil where it means nothing here.
+    /// The code for failures that URLSession reports as `code`; `nil` if there is none.
     package init?(standingFor code: URLError.Code) {
         guard let found = Self.codes[code] else { return nil }
         self = found
     }
 
-    /// Every code that stands for one of these, or is what one of these stands for.
+    /// All codes that are converted to one of these, or that one of these is converted to.
     package static func all(standingFor codes: Set<URLError.Code>) -> Set<CurlewError.Code> {
         Set(URLError.Code.codes.filter { codes.contains($0.value) }.map(\.key))
             .union(codes.compactMap(CurlewError.Code.init(standingFor:)))
@@ -93,8 +93,8 @@ extension CurlewError.Code {
 }
 
 extension URLError {
-    /// The error itself, or the one that user code put inside. Not the one that stands for a failed exchange, whose code says
-    /// more.
+    /// The error itself, or the `URLError` that user code put inside. Leaves out the one that stands for a failed
+    /// exchange, because the `CurlewError`'s code is more precise.
     static func given(by error: any Error) -> URLError? {
         if let error = error as? URLError { return error }
         let inner = (error as? CurlewError)?.underlying

@@ -13,18 +13,21 @@ public import FoundationNetworking
 ///         }
 ///     }
 ///
-/// A monitor receives events in order on its own `queue`, never on the transport's thread. It delays nothing but that queue. A
-/// session's monitors receive every event of its requests. A monitor of one request does not receive the events of single
-/// exchanges: `request(_:task:…)` and `request(_:taskNeedsNewBodyStream:)`.
+/// A monitor receives events in order on its own `queue`, never on the transport's thread. It delays nothing but that
+/// queue. A session's monitors receive every event of its requests. A monitor of one request does not receive the
+/// events of single exchanges: `request(_:task:…)` and `request(_:taskNeedsNewBodyStream:)`.
 ///
-/// Methods are declared in the order of their events; scripts/event-table makes the guide's table from these declarations.
+/// Methods are declared in the order of their events; scripts/event-table makes the guide's table from these
+/// declarations.
 ///
-/// Waiting events are bounded. At most 16 MiB of events about pieces of bodies, chunks of streams and responses that are about to
-/// be stored wait for a queue; a monitor that is further behind misses some of these. It never misses any other event.
+/// Waiting events are bounded. At most 16 MiB of events about pieces of bodies, chunks of streams and responses that
+/// are about to be stored wait for a queue; a monitor that falls further behind misses some of these. It never misses
+/// any other event.
 public protocol EventMonitor: Sendable {
     /// The queue on which events are delivered. It should be serial. The default is the main queue.
     var queue: DispatchQueue { get }
-    /// Whether the monitor receives copies of response bodies. Read once, when the monitor is added. The default is false.
+    /// Whether the monitor receives copies of response bodies. Read once, when the monitor is added. The default is
+    /// false.
     var wantsBodies: Bool { get }
 
     // MARK: The request begins
@@ -42,7 +45,8 @@ public protocol EventMonitor: Sendable {
     func request(_ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest)
     /// An adapter failed.
     func request(_ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: CurlewError)
-    /// The body of an attempt is ready, could not be made, or was replaced by the session because it has to be sent again.
+    /// The body of an attempt is ready, could not be made, or was replaced by the session because it has to be sent
+    /// again.
     func request(_ request: UploadRequest, didCreateBody result: Result<UploadRequest.Uploadable, CurlewError>)
     /// The `URLRequest` of an attempt is final.
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest)
@@ -121,7 +125,8 @@ public protocol EventMonitor: Sendable {
     func requestDidFinish(_ request: Request)
     /// A response has been serialized; once for each handler. `Value` is `Data?` without a serializer.
     func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>)
-    /// A response has been serialized by `serializer`, if there is one. The default calls the method without the serializer.
+    /// A response has been serialized by `serializer`, if there is one. The default calls the method without the
+    /// serializer.
     func request<Value: Sendable>(
         _ request: DataRequest,
         didParseResponse response: DataResponse<Value, CurlewError>,
@@ -132,7 +137,8 @@ public protocol EventMonitor: Sendable {
         _ request: DownloadRequest,
         didParseResponse response: DownloadResponse<Value, CurlewError>
     )
-    /// A download has been serialized by `serializer`, if there is one. The default calls the method without the serializer.
+    /// A download has been serialized by `serializer`, if there is one. The default calls the method without the
+    /// serializer.
     func request<Value: Sendable>(
         _ request: DownloadRequest,
         didParseResponse response: DownloadResponse<Value, CurlewError>,
@@ -141,7 +147,8 @@ public protocol EventMonitor: Sendable {
 
     // MARK: At any time
 
-    /// A validator has run; once for each. Streams are validated before their first byte, others when their body is complete.
+    /// A validator has run; once for each. Streams are validated before their first byte, others when their body is
+    /// complete.
     func request(
         _ request: Request,
         didValidateRequest urlRequest: URLRequest?,
@@ -160,23 +167,23 @@ public protocol EventMonitor: Sendable {
     func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?)
 }
 
-/// A change of an exchange that the request or its user has caused.
+/// A change in the state of an exchange, made by the user or by Curlew.
 public enum TaskChange: Sendable {
-    /// The exchange begins, or goes on after `suspend()`.
+    /// The exchange starts, or continues after `suspend()`.
     case resumed
     /// The exchange is suspended.
     case suspended
     /// The exchange is being cancelled.
     case cancelled
-    /// Curlew ended the exchange before its end, for instance because the response is too large.
+    /// Curlew ended the exchange early, for instance because the response is too large.
     case failed(CurlewError)
 }
 
-/// The session that an event comes from, without keeping it alive.
+/// The session that an event belongs to. Does not keep the session alive.
 public struct SessionReference: Sendable {
-    /// The configuration's `identifier`.
+    /// The `identifier` of the session's configuration.
     public let identifier: String?
-    /// The session, while it exists.
+    /// The session. `nil` once it has been deallocated.
     public private(set) weak var session: Session?
 
     init(identifier: String?, session: Session?) {

@@ -2,13 +2,13 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// One exchange as it is being recorded.
+/// One exchange while it is being recorded.
 struct HARExchange: Sendable {
     let request: RequestKey
-    /// Its body is cut like that of the response.
+    /// The request as sent. Its body is truncated to the recorder's limit, like that of the response.
     let sent: URLRequest
     let sentBodySize: Int
-    /// Names, in lower case, of fields that the session calls secret.
+    /// The lower-case names of the fields that the session's configuration calls sensitive.
     let sensitiveHeaders: Set<String>
     let started: Date
     var answer: Answer?
@@ -27,7 +27,7 @@ struct HARExchange: Sendable {
     ) {
         var kept = sent
         sentBodySize = sent.httpBody?.count ?? 0
-        // A copy: a slice would keep the whole body.
+        // A copy, because a slice would keep the whole body in memory.
         if sentBodySize > maximumBodySize {
             kept.httpBody = sent.httpBody.map { Data(Array($0.prefix(maximumBodySize))) }
         }
@@ -40,7 +40,7 @@ struct HARExchange: Sendable {
     struct Answer: Sendable {
         let status: Int
         let headers: [HTTPHeader]
-        /// Empty where the response names none: the redaction then goes by the body.
+        /// The `Content-Type`. If the response has none, it is empty, and the redaction infers the type from the body.
         let mimeType: String
 
         init(_ head: ResponseHead) {
@@ -51,7 +51,8 @@ struct HARExchange: Sendable {
     }
 }
 
-/// HAR 1.2, as far as an HTTP client knows about it. A time of -1 means that it does not apply.
+/// An HTTP Archive (HAR 1.2), with the members that an HTTP client can fill in. A time of -1 means that it does not
+/// apply.
 struct HARArchive: Encodable {
     let log: Log
 
@@ -186,14 +187,14 @@ extension HARArchive.Entry {
         )
     }
 
-    /// `address:port` without the port, and IPv6 without its brackets.
+    /// The host in `address:port`, without the brackets of IPv6.
     private static func host(_ address: String) -> String {
         let host = address.lastIndex(of: ":").map { String(address[..<$0]) } ?? address
         return host.trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
     }
 }
 
-/// What an archive shows of what may hold secrets.
+/// Removes secrets from an archive's values.
 private struct HARRedaction {
     let showsCredentials: Bool
     let sensitiveHeaders: Set<String>
@@ -202,12 +203,13 @@ private struct HARRedaction {
 
     func body(_ text: String, type: String) -> String {
         if showsCredentials { return text }
-        // Which of a form's parts are secret is said between them.
+        // In a multipart body the headers of each part say which part is secret, so the body is left out as a whole.
         return type.lowercased().hasPrefix("multipart/") ? Redaction.replacement : Redaction.body(text, type: type)
     }
 
-    /// The base64 of a body hides nothing. Bytes that are not UTF-8 are redacted as the text that can be read in them,
-    /// and stay as they are only if that text holds no secret.
+    /// Returns the body as text and the name of its encoding, or `nil` if the body is empty. Base64 hides nothing: a
+    /// body that is not UTF-8 is decoded as far as possible to look for secrets, and is recorded as base64 only if that
+    /// text has none.
     func content(_ body: Data, type: String) -> (text: String, encoding: String?)? {
         if body.isEmpty { return nil }
         if let text = String(data: body, encoding: .utf8) { return (self.body(text, type: type), nil) }
@@ -216,7 +218,7 @@ private struct HARRedaction {
         return redacted == readable ? (body.base64EncodedString(), "base64") : (redacted, nil)
     }
 
-    /// Secret fields are left out altogether.
+    /// Returns the fields without the secret ones.
     func fields(_ headers: [HTTPHeader]) -> [HARArchive.Pair] {
         headers.compactMap { header in
             if showsCredentials { return HARArchive.Pair(name: header.name, value: header.value) }

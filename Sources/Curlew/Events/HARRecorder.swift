@@ -11,18 +11,18 @@ public import FoundationNetworking
 ///     …
 ///     try await recorder.write(to: URL(filePath: "session.har"))
 ///
-/// Every exchange is an entry, redirects and retries too. Credentials, cookies, tokens and query values are
-/// left out unless asked for, and so are header fields, and fields of forms and JSON whose name says that they are secret, and
-/// multipart bodies as a whole. Exchanges and their bodies are kept in memory, up to limits. Beyond `maximumEntries` the oldest
-/// exchanges are dropped, and the archive's comment says how many are missing.
+/// Every exchange is an entry, including redirects and retries. Unless asked for, the archive leaves out credentials,
+/// cookies, tokens and query values, all header fields and all fields of forms and JSON whose name says that they are
+/// secret, and whole multipart bodies. Exchanges and their bodies are kept in memory, up to limits. Beyond
+/// `maximumEntries` the oldest exchanges are dropped, and the archive's comment says how many are missing.
 public final class HARRecorder: EventMonitor {
     /// The queue on which the recorder receives events.
     public let queue = DispatchQueue(label: "curlew.har")
-    /// Whether bodies are recorded.
+    /// Always true: the archive contains bodies.
     public let wantsBodies = true
 
     private struct State: Sendable {
-        /// What the next exchange of a request sends.
+        /// The `URLRequest` that the next exchange of each request sends.
         var next: [RequestKey: URLRequest] = [:]
         /// The last exchange of each request.
         var latest: [RequestKey: TaskIdentifier] = [:]
@@ -39,7 +39,8 @@ public final class HARRecorder: EventMonitor {
     private let maximumBodySize: Int
     private let maximumEntries: Int
 
-    /// Keeps at most `maximumBodySize` bytes of each body, and the last `maximumEntries` exchanges that have ended.
+    /// Creates a recorder that keeps at most `maximumBodySize` bytes of each body, and the last `maximumEntries`
+    /// exchanges that have ended.
     public init(includingCredentials: Bool = false, maximumBodySize: Int = 256 * 1024, maximumEntries: Int = 1000) {
         includesCredentials = includingCredentials
         self.maximumBodySize = max(0, maximumBodySize)
@@ -48,7 +49,7 @@ public final class HARRecorder: EventMonitor {
 
     /// The archive of all exchanges that have ended.
     public func archive() async throws -> Data {
-        // On the queue: behind all events that are on their way.
+        // Runs on the recorder's queue, after all events that were emitted before this call.
         let done = await Handoff().run(on: queue) { self.state.withLock { $0.done } }
         let archive = HARArchive(done.inOrder, dropped: done.dropped, showsCredentials: includesCredentials)
         let encoder = JSONEncoder()
@@ -56,8 +57,8 @@ public final class HARRecorder: EventMonitor {
         return try encoder.encode(archive)
     }
 
-    /// Writes the archive of all exchanges that have ended, in one step and with mode 0600: bodies and fields may hold more
-    /// than their names tell.
+    /// Writes the archive of all exchanges that have ended, atomically and with mode 0600: bodies and fields may hold
+    /// secrets that their names do not reveal.
     public func write(to url: URL) async throws {
         let archive = String(decoding: try await archive(), as: UTF8.self)
         try await StoredText(url).writeNow { archive }
@@ -73,7 +74,7 @@ public final class HARRecorder: EventMonitor {
         let key = RequestKey(request)
         state.withLock { state in
             guard let sent = state.next[key] else { return }
-            // An exchange that was answered with a challenge has no event of its end.
+            // No event says that an exchange has ended with a challenge. The next exchange of the request shows it.
             if let former = state.latest.updateValue(task, forKey: key) {
                 state.open[former]?.failure = "answered with a challenge"
                 state.end(former, limit: maximumEntries)
@@ -131,7 +132,7 @@ public final class HARRecorder: EventMonitor {
     }
 
     private func change(_ task: TaskIdentifier, _ body: (inout HARExchange) -> Void) {
-        // Taken out while it changes: the body would be copied with each piece if the table had it, too.
+        // Removed from the table while it changes: if the table held the body too, each append would copy it.
         guard var exchange = state.withLock({ $0.open.removeValue(forKey: task) }) else { return }
         body(&exchange)
         let changed = exchange
@@ -143,9 +144,9 @@ public final class HARRecorder: EventMonitor {
     }
 }
 
-/// The last exchanges that have ended.
+/// The most recent exchanges that have ended.
 private struct FinishedExchanges: Sendable {
-    /// A ring once it is full: each exchange then replaces the oldest one.
+    /// A ring buffer once it is full: each new exchange replaces the oldest one.
     private var ring: [HARExchange] = []
     private(set) var dropped = 0
 
@@ -155,7 +156,7 @@ private struct FinishedExchanges: Sendable {
         dropped += 1
     }
 
-    /// The oldest first.
+    /// The exchanges, oldest first.
     var inOrder: [HARExchange] {
         let oldest = ring.isEmpty ? 0 : dropped % ring.count
         return Array(ring[oldest...] + ring[..<oldest])

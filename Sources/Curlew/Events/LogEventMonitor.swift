@@ -11,11 +11,11 @@ public import FoundationNetworking
 ///         logger.log(level: level == .error ? .error : .debug, "\(message)", metadata: …)
 ///     }
 public final class LogEventMonitor: EventMonitor {
-    /// How severe a message is.
+    /// The severity of a message.
     public enum Level: String, Sendable, Hashable, Comparable {
         /// Every step, and attempts that failed and are retried.
         case debug
-        /// How an exchange ended, retries and cancellations.
+        /// The end of an exchange, retries and cancellations.
         case info
         /// Responses with a server error, and responses that were rejected for their status.
         case warning
@@ -49,21 +49,22 @@ public final class LogEventMonitor: EventMonitor {
 
     /// The queue on which lines are written.
     public let queue: DispatchQueue
-    /// False: no line has the bytes of a body.
+    /// Always false: bodies are never logged.
     public let wantsBodies = false
     private let minimumLevel: Level
     private let write: Writer
     private let running = Lock<[RequestKey: RunningRequest]>([:])
 
-    /// What is known of a request between the end of its first exchange and its own.
+    /// The state of a request, from its first exchange until the request has finished.
     private struct RunningRequest: Sendable {
         var attempt = 1
         var milliseconds: Int?
-        /// The exchange that ended last. Whether its failure matters is known when the next event has come.
+        /// The exchange that ended last, if it is not logged yet. Its level depends on the next event: a failure that
+        /// is followed by a retry matters less.
         var ended: Ended?
     }
 
-    /// How many requests it keeps something of.
+    /// The number of requests that the monitor holds state for.
     package var requestsInProgress: Int { running.withLock(\.count) }
 
     private struct Ended: Sendable {
@@ -117,9 +118,10 @@ public final class LogEventMonitor: EventMonitor {
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
-        // The exchange before this one was answered with a redirect or a challenge.
+        // An end that is not logged yet is that of an exchange which another one follows, so it is only a detail.
         logEnded(of: request, atMost: .debug)
-        // Only looked up: a request that is given up before its exchange ends is never heard of again.
+        // Reads without inserting: a request that is abandoned before its exchange ends emits no further event, so its
+        // entry would stay forever.
         let attempt = running.withLock { $0[RequestKey(request)]?.attempt } ?? 1
         log(.debug, "exchange started", request, ["task": "\(task)", "attempt": "\(attempt)"])
     }
@@ -161,7 +163,7 @@ public final class LogEventMonitor: EventMonitor {
         running.withLock { body(&$0[RequestKey(request), default: RunningRequest()]) }
     }
 
-    /// Writes how the last exchange ended. What a retry or another hop follows matters less.
+    /// Logs the end of the last exchange, with at most the level `highest`.
     private func logEnded(of request: Request, atMost highest: Level = .error) {
         let ended = running.withLock { running -> Ended? in
             let ended = running[RequestKey(request)]?.ended

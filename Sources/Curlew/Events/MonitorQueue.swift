@@ -34,15 +34,15 @@ package final class MonitorQueue: Sendable {
         if wantsBodies { emitPiece(ofBytes: data.count, event) }
     }
 
-    /// Whether the monitor wants bodies, and `count` bytes of one would not be dropped.
+    /// Whether the monitor wants bodies and there is room for `count` bytes of one.
     func accepts(bodyBytes count: Int) -> Bool {
         wantsBodies && lane.hasRoom(for: EventLane.cost(ofPiece: count))
     }
 }
 
 extension [MonitorQueue] {
-    /// Adds a monitor, or the members of a group. A monitor shares the lane of a queue that has the same dispatch queue.
-    /// Reads the monitor's properties, which are user code: call it without a lock.
+    /// Adds a monitor, or each member of a `MonitorGroup`. Monitors with the same dispatch queue share a lane.
+    /// Call it without holding a lock: it reads the monitor's properties, which are user code.
     package mutating func add(_ monitor: any EventMonitor) {
         if let group = monitor as? any MonitorGroup {
             for member in group.monitors { add(member) }
@@ -52,15 +52,16 @@ extension [MonitorQueue] {
     }
 }
 
-/// A monitor that passes all events on to others. A session or request adds them in its place, each with its own queue.
+/// A monitor that passes all events on to others. Sessions and requests add its members instead, each with its own
+/// queue.
 package protocol MonitorGroup: EventMonitor {
     var monitors: [any EventMonitor] { get }
 }
 
 /// The events that wait for the monitors of one dispatch queue.
 ///
-/// The first event that waits schedules a hop to the queue, and the hop delivers all events that wait by then, so at
-/// most one hop is scheduled at a time. Work that is put on the queue after an event was added runs after its delivery.
+/// The first waiting event schedules a hop to the queue. The hop delivers all events that wait when it runs, so at most
+/// one hop is scheduled at a time. Work that is put on the queue after an event was added runs after its delivery.
 final class EventLane: Sendable {
     private let queue: DispatchQueue
     private let handoff = Handoff()
@@ -83,13 +84,14 @@ final class EventLane: Sendable {
 
     init(_ queue: DispatchQueue) { self.queue = queue }
 
-    /// Whether `other` is the lane's queue. Each use of `DispatchQueue.main` makes another object, with the same label.
+    /// Whether `other` is the lane's queue. Each access to `DispatchQueue.main` returns another object with the same
+    /// label, so the main queue is recognized by its label.
     func serves(_ other: DispatchQueue) -> Bool {
         let main = DispatchQueue.main.label
         return queue === other || (queue.label == main && other.label == main)
     }
 
-    /// Adds an event. One with a cost is dropped if the waiting events would cost more than `limit`.
+    /// Adds an event. An event with a cost is dropped if it would raise the cost of the waiting events above `limit`.
     func add(_ event: @escaping MonitorQueue.Event, to monitor: any EventMonitor, cost: Int) {
         waiting.withLock { waiting in
             guard cost == 0 || waiting.hasRoom(for: cost) else { return }
@@ -97,8 +99,9 @@ final class EventLane: Sendable {
             waiting.events.append(WaitingEvent(event: event, monitor: monitor, cost: cost))
             guard !waiting.isHopScheduled else { return }
             waiting.isHopScheduled = true
-            // Under the lock: otherwise another thread could add an event that relies on this hop, and then put work on the
-            // queue ahead of it.
+            // Scheduled under the lock. Otherwise this thread could be preempted before it schedules the hop; another
+            // thread then adds an event that relies on this hop, puts work on the queue, and that work runs before the
+            // event.
             handoff(to: queue) { self.deliver() }
         }
     }
@@ -110,24 +113,24 @@ final class EventLane: Sendable {
             waiting.isHopScheduled = false
             return exchange(&waiting.events, with: [])
         }
-        // Each event is released before its cost is given back.
+        // An event's cost is given back only after the event, with the bytes it holds, has been released.
         events.reverse()
         while let cost = Self.deliverLast(of: &events) {
             if cost > 0 { waiting.withLock { $0.cost -= cost } }
         }
     }
 
-    /// Delivers and removes the last event. Returns its cost, `nil` if there is none.
+    /// Delivers, removes and releases the last event. Returns its cost, or `nil` if there is none.
     private static func deliverLast(of events: inout [WaitingEvent]) -> Int? {
         guard let next = events.popLast() else { return nil }
         next.event(next.monitor)
         return next.cost
     }
 
-    /// The cost of an event about a piece of a body with `count` bytes of it.
+    /// The cost of an event that carries `count` bytes of a body: the bytes, and an allowance for the event itself.
     static func cost(ofPiece count: Int) -> Int { count + 256 }
 
-    /// The greatest cost of events that wait.
+    /// The maximum total cost of the waiting events.
     static let limit = 16 * 1024 * 1024
 }
 
@@ -136,44 +139,44 @@ struct EventSink: Sendable {
     private let session: [MonitorQueue]
     private let own: [MonitorQueue]
 
-    /// `nil` without monitors: then no event is built.
+    /// `nil` if there are no monitors, so that no event is built.
     init?(session: [MonitorQueue], own: [MonitorQueue]) {
         self.session = session
         self.own = if let process = ProcessMonitor.current { own + [process] } else { own }
         if session.isEmpty, self.own.isEmpty { return nil }
     }
 
-    /// Whether a monitor receives bodies.
+    /// Whether a monitor of the session wants bodies. Monitors of a request or of the process never receive them.
     var wantsBodies: Bool { session.contains(where: \.wantsBodies) }
 
-    /// Tells all monitors of an event of the request.
+    /// Notifies all monitors of an event of the request.
     func emit(_ event: @escaping MonitorQueue.Event) {
         for queue in session { queue.emit(event) }
         for queue in own { queue.emit(event) }
     }
 
-    /// Tells all monitors of a chunk of a stream. Those that are far behind miss it.
+    /// Notifies all monitors of a chunk of a stream. Monitors whose waiting events cost too much miss it.
     func emitChunk(ofBytes count: Int, _ event: @escaping MonitorQueue.Event) {
         for queue in session { queue.emitPiece(ofBytes: count, event) }
         for queue in own { queue.emitPiece(ofBytes: count, event) }
     }
 
-    /// Tells the session's monitors of an event of an exchange.
+    /// Notifies the session's monitors of an event of an exchange.
     func emitExchange(_ event: @escaping MonitorQueue.Event) { for queue in session { queue.emit(event) } }
 
-    /// Tells the session's monitors of a piece of a body. Those that are far behind miss it.
+    /// Notifies the session's monitors of a piece of a body. Monitors whose waiting events cost too much miss it.
     func emitPiece(_ event: @escaping MonitorQueue.Event) { for queue in session { queue.emitPiece(event) } }
 
-    /// Tells the session's monitors that want bodies of received bytes, which are copied once. Those that are far
-    /// behind miss them.
+    /// Notifies the session's monitors that want bodies of received bytes, which are copied once. Monitors whose
+    /// waiting events cost too much miss them.
     func emitBody(_ bytes: UnsafeRawBufferPointer, _ event: @escaping @Sendable (any EventMonitor, Data) -> Void) {
         guard session.contains(where: { $0.accepts(bodyBytes: bytes.count) }) else { return }
         let data = Data(bytes)
         for queue in session { queue.emitBody(data) { event($0, data) } }
     }
 
-    /// Tells the session's monitors that want bodies of a response that is about to be stored. Those that are far
-    /// behind miss it.
+    /// Notifies the session's monitors that want bodies of a response that is about to be stored. Monitors whose
+    /// waiting events cost too much miss it.
     func emitStorage(of body: Data, _ event: @escaping MonitorQueue.Event) {
         for queue in session { queue.emitBody(body, event) }
     }
@@ -183,14 +186,15 @@ struct EventSink: Sendable {
 package enum ProcessMonitor {
     private static let queue = AtomicLazyReference<MonitorQueue>()
 
-    /// Delivers all requests' events to `monitor`, except those of single exchanges. The first monitor stays.
+    /// Delivers the events of all requests to `monitor`, except those of single exchanges. Only the first call has an
+    /// effect.
     package static func set(_ monitor: any EventMonitor) { _ = queue.storeIfNil(MonitorQueue(monitor)) }
 
     static var current: MonitorQueue? { queue.load() }
 }
 
 extension Request {
-    /// Whether a monitor of the session or of the request matches.
+    /// Whether a monitor of the session or of the request satisfies the predicate.
     package func hasMonitor(where matches: (any EventMonitor) -> Bool) -> Bool {
         let own = record.withLock { $0.extras?.hooks.monitorQueues } ?? []
         return (context.monitorQueues + own).contains { matches($0.monitor) }

@@ -5,7 +5,7 @@ package import FoundationNetworking
 
 // Properties that CurlewAlamofire reads in addition to the public ones.
 extension Request {
-    /// The request's session, as events name it.
+    /// The request's session, in the form in which events refer to it.
     package var sessionReference: SessionReference {
         SessionReference(
             identifier: context.configuration.identifier,
@@ -16,10 +16,10 @@ extension Request {
     /// Whether response handlers were added.
     package var hasResponseHandlers: Bool { record.withLock { !$0.handlers.isEmpty } }
 
-    /// Where the body is, if it is in a file.
+    /// The URL of the file that contains the body. `nil` if the body is not in a file.
     package var bodyFileURL: URL? { record.withLock { $0.transfer.body }.fileURL }
 
-    /// The final `URLRequest` of the last try, before redirects; nil before there is one.
+    /// The final `URLRequest` of the latest attempt, before redirects. `nil` before the first one exists.
     package var describedRequest: URLRequest? { record.withLock { $0.history.toldRequest } }
 
     /// The latest exchange, or the one that was being set up when the request ended.
@@ -27,24 +27,25 @@ extension Request {
         record.withLock { $0.history.lastTask ?? $0.extras?.unusedTask }
     }
 
-    /// Whether the run is over.
+    /// Whether the request has a result.
     package var hasEnded: Bool { record.withLock { $0.run.result != nil } }
 
     /// The configuration of the request's session.
     package var sessionConfiguration: SessionConfiguration { context.configuration }
 
-    /// The credentials with which the last `URLRequest` goes to its URL: the request's own, else the session's for that origin.
+    /// The credentials that the last `URLRequest` is sent with to `url`: after a redirect those that it kept, otherwise
+    /// the request's own or else the session's for that origin.
     package func authentication(for url: URL) -> TransferAuthentication? {
         record.withLock { $0.authentication(for: url, in: context) }
     }
 
-    /// The session's fields with which the last `URLRequest` goes to its URL.
+    /// The session's default fields that the last `URLRequest` is sent with to `url`.
     package func defaultHeaders(for url: URL) -> HTTPHeaders {
         record.withLock { $0.defaultHeaders(for: url, in: context) }
     }
 }
 
 extension ResponseHead {
-    /// Foundation's form of the head. `nil` if Foundation cannot express it.
+    /// The head as an `HTTPURLResponse`. `nil` if Foundation cannot express it.
     package func response(from url: URL) -> HTTPURLResponse? { LazyResponse(url: url, head: self).value }
 }

@@ -7,9 +7,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Where a download's temporary file belongs: beside its destination, so that the last move is a rename.
+/// Chooses the directory of a download's temporary file: that of the destination, so that the final move is a rename.
 enum DestinationDirectory {
-    /// The destination's own directory if a file can be made there, else the one for temporary files.
+    /// The destination's directory if a file can be created there, otherwise the directory for temporary files.
     static func forTemporaryFile(beside destination: URL?) -> String {
         if let destination {
             let parent = FileMove.parent(of: destination.path(percentEncoded: false))
@@ -18,13 +18,13 @@ enum DestinationDirectory {
         return temporary
     }
 
-    /// TMPDIR, or the system's directory.
+    /// TMPDIR, or the system's temporary directory.
     static var temporary: String {
         let path = FileManager.default.temporaryDirectory.path(percentEncoded: false)
         return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     }
 
-    /// Makes `path` and what is missing above it. The answer names what was made, outermost first.
+    /// Creates `path` and its missing parents. Returns the directories that were created, outermost first.
     static func create(_ path: String) throws(CurlewError) -> [String] {
         var missing: [String] = []
         var current = path
@@ -45,7 +45,7 @@ enum DestinationDirectory {
         return made
     }
 
-    /// Takes back what `create` made, unless something is in it by now.
+    /// Removes directories that `create` made, unless they contain something.
     static func removeIfEmpty(_ directories: [String]) {
         for directory in directories.reversed() { rmdir(directory) }
     }

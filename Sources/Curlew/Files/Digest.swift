@@ -2,15 +2,14 @@ internal import COpenSSL
 internal import CurlewCore
 internal import Foundation
 
-/// A digest that grows with the bytes of a file: OpenSSL's, which uses what the processor has for it.
-///
-/// The one file that knows libcrypto's digests. See EVP_DigestInit(3).
-// SAFETY: one owner at a time: the transport's thread while the exchange lasts, the run's file lane before and after. The
-// download's state, behind its lock, hands it over.
+/// A digest that is computed while a file grows, by libcrypto, which uses the processor's instructions for it. See
+/// EVP_DigestInit(3).
+// SAFETY: used by one owner at a time: the transport's thread while the exchange lasts, the run's file lane before and
+// after. The lock of the download's state orders the handover.
 final class Digest: @unchecked Sendable {
     private let context: OpaquePointer
 
-    /// Fails where the running libcrypto refuses the algorithm, as MD5 in FIPS mode.
+    /// Throws if the running libcrypto refuses the algorithm, for example MD5 in FIPS mode.
     init(_ algorithm: ChecksumAlgorithm) throws(CurlewError) {
         guard let context = EVP_MD_CTX_new() else {
             throw CurlewError(.internal, phase: .file, reason: "no memory for a digest")
@@ -29,7 +28,7 @@ final class Digest: @unchecked Sendable {
         EVP_DigestUpdate(context, start, bytes.count)
     }
 
-    /// The digest of everything so far. Ends this one.
+    /// The digest of all bytes. Call it once; no bytes can be added afterwards.
     func finish() -> [UInt8] {
         var count: UInt32 = 0
         var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

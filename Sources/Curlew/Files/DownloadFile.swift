@@ -8,10 +8,10 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The file that a download grows in until it is complete: private, under a name of its own, and gone
-/// unless it was moved to its destination or kept for a later resume.
+/// The file of a download that is not complete. It is private, has a unique name, and is removed unless it is moved to
+/// its destination or kept for a later resume.
 ///
-/// `write` is called on the transport's thread, everything else on a `FileLane`: it blocks.
+/// `write` is called on the transport's thread. All other methods block and are called on a `FileLane`.
 final class DownloadFile: Sendable {
     private enum Fate { case undecided, settled }
 
@@ -22,35 +22,37 @@ final class DownloadFile: Sendable {
 
     deinit { discard() }
 
-    /// Where the bytes are for now.
+    /// The present location of the file.
     var url: URL { URL(filePath: file.path) }
 
-    /// A new, empty file in `directory`.
+    /// Creates an empty file in `directory`.
     static func create(in directory: String) throws(CurlewError) -> DownloadFile {
         let file = try OpenFile.create(TemporaryName.make(in: directory))
-        // So that no other download goes on with it while it is being written.
+        // The lock keeps other downloads from resuming the file while it is written.
         _ = file.lockForWriting()
         return DownloadFile(file)
     }
 
-    /// The file of an earlier download with its first `size` bytes; nil where it does not have them, is none that a
-    /// download has left, or is being written by another one. Then it is left as it was.
+    /// Opens the file of an earlier download and cuts it to its first `size` bytes.
+    ///
+    /// Returns `nil`, and leaves the file as it was, if the file is shorter, was not created by a download, or is being
+    /// written by another one.
     static func reopen(_ path: String, keeping size: Int64) -> DownloadFile? {
         guard let file = try? PartialFile.open(path, isFromOutside: false), let status = try? file.status(),
             Int64(status.st_size) >= size, file.lockForWriting(),
-            // What comes after was not vouched for.
+            // Bytes after `size` are not covered by the resume data.
             (try? file.truncate(to: size)) != nil
         else { return nil }
         return DownloadFile(file)
     }
 
-    // MARK: Growing
+    // MARK: Writing and reading
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(CurlewError) {
         try file.write(bytes, at: offset)
     }
 
-    /// Calls `body` with what has been written, in order.
+    /// Calls `body` with the written bytes, in order.
     func forEachPiece(
         in range: Range<Int64>,
         _ body: (UnsafeRawBufferPointer, Int64) throws(CurlewError) -> Void
@@ -60,10 +62,11 @@ final class DownloadFile: Sendable {
 
     var size: Int64 { (try? file.status()).map { Int64($0.st_size) } ?? 0 }
 
-    // MARK: Ending, once
+    // MARK: Ending
 
-    /// Gives the file its final permissions and name. If that fails the file is gone. `keepsPrivate`: its user has not
-    /// said where it goes, so no other user is meant to read it.
+    /// Gives the file its final permissions and name. If that fails, the file is removed.
+    ///
+    /// With `keepsPrivate` the file stays readable by this user only, because the user chose no destination.
     func move(
         to destination: URL,
         options: DownloadRequest.Options,
@@ -88,7 +91,7 @@ final class DownloadFile: Sendable {
         }
     }
 
-    /// Closes the file and leaves it where it is, for a later resume.
+    /// Closes the file and leaves it in its place, for a later resume.
     func keep() {
         guard settle() else { return }
         file.close()

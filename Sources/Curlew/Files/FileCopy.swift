@@ -1,6 +1,6 @@
 internal import CurlewCore
 
-/// Copies and reads whole files in pieces. Blocks.
+/// Copies and reads files in pieces. Blocks.
 enum FileCopy {
     private static let pieceSize = 256 * 1024
 
@@ -10,7 +10,7 @@ enum FileCopy {
         }
     }
 
-    /// Calls `body` with consecutive pieces of `range`, as far as the file goes.
+    /// Calls `body` with consecutive pieces of `range`, up to the end of the file.
     static func forEachPiece(
         of file: OpenFile,
         in range: Range<Int64>,

@@ -7,9 +7,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Turns the system's error numbers into Curlew's codes for files that are written.
+/// Maps error numbers of the system to Curlew's codes for files that are written.
 enum FileFailure {
-    /// `action` says what was tried, for instance "writing"; `path` is shown as it is.
+    /// `action` describes the operation, for example "writing". `path` is shown unchanged.
     static func error(_ number: Int32, _ action: String, _ path: String) -> CurlewError {
         let (code, cocoa) = classify(number)
         var error = CurlewError(
@@ -25,14 +25,14 @@ enum FileFailure {
         return error
     }
 
-    /// A directory is never replaced by a file.
+    /// The error for a directory at the destination. A directory is never replaced by a file.
     static func directoryInTheWay(_ path: String) -> CurlewError {
         var error = error(EISDIR, "moving the download to", path)
         error.reason = "moving the download to \(path): a directory of that name is in the way"
         return error
     }
 
-    /// The code for the user, and the Cocoa error that people who come from Alamofire look for beneath it.
+    /// Curlew's code, and the underlying Cocoa error that code written for Alamofire may look for.
     static func classify(_ number: Int32) -> (CurlewError.Code, CocoaError.Code) {
         switch number {
         case ENOSPC, EDQUOT, EFBIG: (.diskFull, .fileWriteOutOfSpace)

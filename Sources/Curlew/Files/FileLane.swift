@@ -2,11 +2,11 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Dispatch
 
-/// Runs file work that may block (open, fsync, rename, unlink) away from the transport's loop and from
+/// A serial queue for file work that may block (open, fsync, rename, unlink), away from the transport's loop and
 /// Swift's cooperative threads.
 ///
-/// There are few lanes for the whole process, so a thousand downloads that end together do not make a
-/// thousand threads. One download stays on one lane: what it enqueues runs in order.
+/// The process has a fixed number of lanes, so that a thousand downloads that end together do not start a thousand
+/// threads. A download stays on one lane, so its work runs in order.
 struct FileLane: Sendable {
     private let queue: DispatchQueue
     private let handoff = Handoff()
@@ -14,7 +14,7 @@ struct FileLane: Sendable {
     private static let lanes = (1...4).map { FileLane(queue: DispatchQueue(label: "curlew.files.\($0)")) }
     private static let turn = Lock(0)
 
-    /// One of the lanes, each in its turn.
+    /// The next lane, in rotation.
     static func next() -> FileLane {
         let index = turn.withLock { turn -> Int in
             turn = (turn + 1) % lanes.count
@@ -23,10 +23,10 @@ struct FileLane: Sendable {
         return lanes[index]
     }
 
-    /// Runs `work` after what this lane was given before, without waiting for it.
+    /// Runs `work` after all work that was added before. Returns at once.
     func enqueue(_ work: @escaping @Sendable () -> Void) { handoff(to: queue, work) }
 
-    /// Waits until what the lane was given before has run.
+    /// Waits for all work that was added before.
     func barrier(isolation: isolated (any Actor)? = #isolation) async { await carryOut {} }
 
     /// Runs `work` on the lane and waits for it.
@@ -34,8 +34,8 @@ struct FileLane: Sendable {
         await handoff.run(on: queue, work)
     }
 
-    /// Runs `work` on the lane and waits without holding a thread. Cancellation does not cut it short:
-    /// half a file operation is of no use.
+    /// Runs `work` on the lane and waits for it without blocking a thread. Cancellation has no effect: half a file
+    /// operation is useless.
     func run<R: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable () throws(CurlewError) -> R

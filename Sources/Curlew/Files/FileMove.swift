@@ -7,14 +7,13 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Puts a finished file under its final name: at every moment that name is the old file or the whole new
-/// one, never a part of it. Blocks.
+/// Moves a finished file to its final name. At every moment that name is the old file or the complete new one. Blocks.
 enum FileMove {
-    /// Moves `file` from its path to `destination`, by copying where that is on another file system or the
-    /// file's own name is gone. A symbolic link at the destination is replaced, never followed.
+    /// Moves `file` from its path to `destination`. Copies it if the destination is on another file system or the
+    /// file's own name has been removed. A symbolic link at the destination is replaced, not followed.
     static func move(_ file: OpenFile, to destination: String, replacing: Bool) throws(CurlewError) {
         if replacing {
-            // Without this a power cut could lose the old file and not yet have the new one.
+            // Without this a power cut could lose the old file before the new one is on the disk.
             if exists(destination) { try file.synchronize() }
         } else if exists(destination) {
             throw FileFailure.error(EEXIST, "moving the download to", destination)
@@ -23,7 +22,7 @@ enum FileMove {
         case 0: return
         case EXDEV: break
         case EISDIR: throw FileFailure.directoryInTheWay(destination)
-        // The temporary file or its directory was removed. The bytes are still there.
+        // The temporary file or its directory was removed. The open file still has the bytes.
         case ENOENT where !exists(file.path) && isDirectory(parent(of: destination)): break
         case let number: throw FileFailure.error(number, "moving the download to", destination)
         }
@@ -46,29 +45,29 @@ enum FileMove {
         unlink(file.path)
     }
 
-    /// 0 or the error's number.
+    /// Returns 0 or `errno`.
     static func rename(_ source: String, _ destination: String, replacing: Bool) -> Int32 {
         if replacing {
             return systemRename(source, destination) == 0 ? 0 : errno
         }
-        // rename(2) replaces whatever is there. A hard link cannot: check and move in one step.
+        // rename(2) replaces any file at the destination. link(2) fails instead, so it checks and moves in one step.
         if link(source, destination) == 0 {
             unlink(source)
             return 0
         }
-        // File systems without hard links.
+        // The file system has no hard links.
         guard errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK else { return errno }
         if exists(destination) { return EEXIST }
         return systemRename(source, destination) == 0 ? 0 : errno
     }
 
-    /// Whether the name is taken, by whatever: a dangling symbolic link counts.
+    /// Whether the path exists in any form. A dangling symbolic link counts.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
     }
 
-    /// Whether there is a directory, and not a link to one.
+    /// Whether the path is a directory, and not a link to one.
     static func isDirectoryItself(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -85,9 +84,9 @@ enum FileMove {
     }
 }
 
-/// Names that are not taken.
+/// Generates names for temporary files.
 enum TemporaryName {
-    /// Hidden, and telling an administrator where it comes from.
+    /// A hidden name that shows an administrator which program created the file.
     static func make(in directory: String) -> String {
         (directory == "/" ? "" : directory) + "/" + PartialFileName.make(.random(in: .min ... .max))
     }

@@ -6,10 +6,10 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What a finished file may be read and written by: what `open` with mode 0666 would have given.
+/// The permissions of a finished file, as `open` with mode 0666 would set them.
 enum FilePermissions {
-    /// Asking `umask(2)` means changing it for every thread for a moment, so the kernel's own account of
-    /// it is read instead. Where there is none the file stays private.
+    /// The mode of a new file under the process's umask. umask(2) cannot read the mask without changing it for all
+    /// threads for a moment, so it is read from `/proc/self/status`. Without that the file stays private.
     static func ofNewFile() -> mode_t {
         guard let mask = currentMask() else { return 0o600 }
         return 0o666 & ~mask

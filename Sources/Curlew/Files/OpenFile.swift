@@ -8,8 +8,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// One open file. The lock keeps a write of one thread from meeting the close of another, whose number
-/// the system would give to the next file at once.
+/// An open file. The lock keeps a write on one thread from overlapping with a close on another: the system could give
+/// the descriptor's number to another file at once.
 final class OpenFile: Sendable {
     let path: String
     private let descriptor: Lock<Int32>
@@ -23,12 +23,12 @@ final class OpenFile: Sendable {
 
     deinit { close() }
 
-    /// A new file that only this user can read. Fails if the name is taken, also by a symbolic link.
+    /// Creates a file that only this user can read. Fails if the path exists, even as a symbolic link.
     static func create(_ path: String) throws(CurlewError) -> OpenFile {
         try open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, "creating")
     }
 
-    /// An existing file, not through a symbolic link.
+    /// Opens an existing file, but no symbolic link.
     static func existing(_ path: String) throws(CurlewError) -> OpenFile {
         try open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, "opening")
     }
@@ -41,7 +41,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Writes all of `bytes` at `offset`, on the calling thread.
+    /// Writes all `bytes` at `offset`. Blocks the calling thread.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(CurlewError) {
         try descriptor.withLock { descriptor throws(CurlewError) in
             var done = 0
@@ -57,7 +57,7 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Fills `buffer` from `offset` on as far as the file goes.
+    /// Fills `buffer` from `offset`, up to the end of the file. Returns the number of bytes.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(CurlewError) -> Int {
         try descriptor.withLock { descriptor throws(CurlewError) in
             while true {
@@ -76,7 +76,7 @@ final class OpenFile: Sendable {
         _ = try call("truncating") { descriptor, _ in ftruncate(descriptor, off_t(size)) }
     }
 
-    /// Until its bytes are on the disk.
+    /// Waits until the bytes are on the disk.
     func synchronize() throws(CurlewError) {
         _ = try call("flushing") { descriptor, _ in fsync(descriptor) }
     }
@@ -85,8 +85,11 @@ final class OpenFile: Sendable {
         _ = try call("setting the permissions of") { descriptor, _ in fchmod(descriptor, mode) }
     }
 
-    /// Whether this is now the only one who has the file locked. Ends with the file's closing. May wait: between its
-    /// fork and its exec, any child of the process has the locks of files that were closed here meanwhile.
+    /// Locks the file until it is closed. Returns false if it is locked elsewhere; a file system without locks counts
+    /// as success.
+    ///
+    /// Waits up to 100 ms: a child of this process shares the locks of the parent's files between its fork and its
+    /// exec, even if the parent has closed them meanwhile.
     func lockForWriting() -> Bool {
         for _ in 0..<50 {
             if descriptor.withLock({ flock($0, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }) { return true }
@@ -98,7 +101,7 @@ final class OpenFile: Sendable {
     func close() {
         descriptor.withLock { descriptor in
             guard descriptor != Self.closed else { return }
-            // Linux has released the number even if the call reports an error.
+            // Linux has released the number even if the call fails.
             _ = systemClose(descriptor)
             descriptor = Self.closed
         }

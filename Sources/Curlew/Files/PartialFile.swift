@@ -7,7 +7,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The file that resume data is about. Resume data is a path from outside: it must not lead to any other file.
+/// The state of the file that resume data names. The path comes from outside and must not give access to any other
+/// file.
 enum PartialFile {
     case there(size: Int64)
     case busy
@@ -21,11 +22,11 @@ enum PartialFile {
         return .there(size: Int64(status.st_size))
     }
 
-    /// The file at `path` for reading and writing; nil where there is none. A file that is not as a download has left
-    /// it is `.resumeRejected`, and not touched.
+    /// Opens the partial file at `path` for reading and writing. Returns `nil` if there is none. Throws
+    /// `.resumeRejected`, without touching the file, if it is not as a download leaves it.
     ///
-    /// `isFromOutside`: it must be as private as it was made. What this process has left itself may lie on a file system
-    /// that shows all files with the same permissions.
+    /// With `isFromOutside` the file must still be private. Otherwise this process has created it itself, possibly on a
+    /// file system that shows all files with the same permissions.
     static func open(_ path: String, isFromOutside: Bool) throws(CurlewError) -> OpenFile? {
         guard
             PartialFileName.isMade(

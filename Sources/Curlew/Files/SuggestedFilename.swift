@@ -2,9 +2,9 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// The name that a response suggests for its file, safe to append to a directory.
+/// The file name that a response suggests, safe to append to a directory.
 enum SuggestedFilename {
-    /// From `Content-Disposition`, else the URL's last part; nil where neither gives a usable name.
+    /// The name from `Content-Disposition`, otherwise the last component of the URL. `nil` if neither is usable.
     static func make(for response: HTTPURLResponse) -> String? {
         make(disposition: response.value(forHTTPHeaderField: "Content-Disposition"), url: response.url)
     }

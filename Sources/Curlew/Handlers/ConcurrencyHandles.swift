@@ -2,9 +2,9 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// The task of an `async` closure about a head: one of the places where unstructured tasks start.
+/// The unstructured task of a user's `async` closure about a head.
 enum ConcurrencyHandle {
-    /// Asks an `async` closure about a head. Its task ends with the answer.
+    /// Asks an `async` closure about a head. The task ends with its decision.
     static func ask(
         for request: Request,
         _ response: LazyResponse,

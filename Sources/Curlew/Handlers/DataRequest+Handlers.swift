@@ -2,8 +2,8 @@ public import CurlewCore
 public import Dispatch
 public import Foundation
 
-// Response handlers, as in Alamofire: serializers run in the order in which they were added; the completions are
-// called when all have run, in order, each on its own queue. Nothing is validated unless the request says so.
+// Response handlers, as in Alamofire. Serializers run in the order in which they were added. When all have run, the
+// completions are called in order, each on its queue. Responses are validated only if the request asks for it.
 extension DataRequest {
     /// Calls the handler with the body as received.
     @discardableResult
@@ -15,7 +15,7 @@ extension DataRequest {
         return self
     }
 
-    /// Calls the handler with what the serializer makes of the body.
+    /// Calls the handler with the value that the serializer makes from the body.
     @discardableResult
     public func response<Serializer: DataResponseSerializerProtocol>(
         queue: DispatchQueue? = nil,
@@ -26,7 +26,7 @@ extension DataRequest {
         return self
     }
 
-    /// Calls the handler with what the serializer makes of the body.
+    /// Calls the handler with the value that the serializer makes from the body.
     @discardableResult
     public func response<Serializer: ResponseSerializer>(
         queue: DispatchQueue? = nil,
@@ -79,7 +79,7 @@ extension DataRequest {
         )
     }
 
-    /// Calls the handler with the body, decoded.
+    /// Calls the handler with the value decoded from the body.
     @discardableResult
     public func responseDecodable<Value: Decodable & Sendable>(
         of type: Value.Type = Value.self,

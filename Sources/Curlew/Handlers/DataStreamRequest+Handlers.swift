@@ -5,8 +5,8 @@ public import Dispatch
 public import Foundation
 internal import FoundationNetworking
 
-// Stream handlers, as in Alamofire: every handler gets every chunk as it was received, without any framing, and the
-// completion last.
+// Stream handlers, as in Alamofire. Every handler is called with every chunk as it was received, without any framing,
+// and last with the completion.
 extension DataStreamRequest {
     /// Calls the handler with every chunk.
     @discardableResult
@@ -17,7 +17,7 @@ extension DataStreamRequest {
         consume(Delivery(queue: queue, of: self), stream) { .success($0) }
     }
 
-    /// Calls the handler with what the serializer makes of every chunk.
+    /// Calls the handler with the value that the serializer makes from every chunk.
     @discardableResult
     public func responseStream<Serializer: DataStreamSerializer>(
         using serializer: Serializer,
@@ -46,7 +46,7 @@ extension DataStreamRequest {
         }
     }
 
-    /// Calls the handler with every chunk as text; bytes that are no UTF-8 are replaced.
+    /// Calls the handler with every chunk as text. Invalid UTF-8 is replaced.
     @discardableResult
     public func responseStreamString(
         on queue: DispatchQueue? = nil,
@@ -59,7 +59,7 @@ extension DataStreamRequest {
         }
     }
 
-    /// Calls the handler with every chunk, decoded.
+    /// Calls the handler with the value decoded from every chunk.
     @discardableResult
     public func responseStreamDecodable<T: Decodable & Sendable>(
         of type: T.Type = T.self,
@@ -107,7 +107,7 @@ extension DataStreamRequest {
         let isReader = startPump()
         add { result in
             HandlerQueue.Serialized(error: nil) { replacement in
-                // A handler may have failed after the last byte had come.
+                // A handler may have thrown after the last byte was received.
                 let error = result.error ?? token.request?.error ?? (isReader ? nil : BodyChannel.wasRead)
                 let completion = Completion(
                     request: result.request?.urlRequest,
@@ -115,7 +115,7 @@ extension DataStreamRequest {
                     metrics: result.metrics,
                     error: replacement ?? error
                 )
-                // What a handler throws now changes nothing any more.
+                // The response is final, so an error that the handler throws here has no effect.
                 delivery { try? handler(Stream(event: .complete(completion), token: token)) }
             }
         }
@@ -129,20 +129,21 @@ extension DataStreamRequest {
     /// Whether the request has ended.
     package var hasResult: Bool { record.withLock { $0.run.result != nil } }
 
-    /// Ends a request whose body is not read, so that its session can be drained. One that nothing was to read goes by. One whose
-    /// head was asked for may still get a reader, which must not take the rest of a body for its whole: it is told.
+    /// Ends a request whose body has no reader, so that its session can be drained. If there is no claim to the body,
+    /// it is discarded. If its head was requested, a later reader must not mistake the rest of the body for the whole,
+    /// so the request is cancelled.
     func endUnread() {
         let (isDiscarded, isLeftUnread) = reading.withLock { reading in
             reading.endsUnread = true
             return (!reading.hasSequence && reading.pump == nil, reading.pump == nil && reading.isLeftUnread)
         }
-        // The body of one that has ended keeps no session from draining: it stays for a later reader.
+        // A body that has ended does not delay the session, so it is kept for a later reader.
         if isDiscarded, !hasResult { startPump() }
         if isLeftUnread { cancel(with: .sessionInvalidated(error: nil)) }
     }
 
-    /// Hands chunks to handlers from now on, also those that an ended request has left unread. The pump ends with the
-    /// body. Returns `false` if a sequence reads the body, or has read it: then handlers get the completion alone.
+    /// Starts to deliver chunks to handlers, also those that an ended request has buffered. The pump ends with the
+    /// body. Returns `false` if a sequence reads the body, or has read it: then handlers get only the completion.
     @discardableResult
     private func startPump() -> Bool {
         let pump = StreamPump(channel: channel) { [reading] in reading.withLock { $0.consumers } }

@@ -2,7 +2,7 @@ public import CurlewCore
 public import Dispatch
 public import Foundation
 
-// Response handlers, as for data. Serializers that make values from data read the whole file into memory.
+// Response handlers, as for data requests. Serializers that make values from data read the whole file into memory.
 extension DownloadRequest {
     /// Calls the handler with the URL of the downloaded file.
     @discardableResult
@@ -14,7 +14,7 @@ extension DownloadRequest {
         return self
     }
 
-    /// Calls the handler with what the serializer makes of the body.
+    /// Calls the handler with the value that the serializer makes from the file.
     @discardableResult
     public func response<Serializer: DownloadResponseSerializerProtocol>(
         queue: DispatchQueue? = nil,
@@ -25,7 +25,7 @@ extension DownloadRequest {
         return self
     }
 
-    /// Calls the handler with what the serializer makes of the body.
+    /// Calls the handler with the value that the serializer makes from the file's bytes.
     @discardableResult
     public func response<Serializer: ResponseSerializer>(
         queue: DispatchQueue? = nil,
@@ -36,7 +36,7 @@ extension DownloadRequest {
         return self
     }
 
-    /// Calls the handler with the place of the file; a download without one is an error.
+    /// Calls the handler with the URL of the file. A download without a file is an error.
     @discardableResult
     public func responseURL(
         queue: DispatchQueue? = nil,
@@ -45,7 +45,7 @@ extension DownloadRequest {
         response(queue: queue, responseSerializer: URLResponseSerializer(), completionHandler: completionHandler)
     }
 
-    /// Calls the handler with the body.
+    /// Calls the handler with the bytes of the file.
     @discardableResult
     public func responseData(
         queue: DispatchQueue? = nil,
@@ -65,7 +65,7 @@ extension DownloadRequest {
         )
     }
 
-    /// Calls the handler with the body as text.
+    /// Calls the handler with the file's contents as text.
     @discardableResult
     public func responseString(
         queue: DispatchQueue? = nil,
@@ -87,7 +87,7 @@ extension DownloadRequest {
         )
     }
 
-    /// Calls the handler with the body, decoded.
+    /// Calls the handler with the value decoded from the file.
     @discardableResult
     public func responseDecodable<Value: Decodable & Sendable>(
         of type: Value.Type = Value.self,

@@ -2,7 +2,8 @@ internal import CurlewCore
 internal import Foundation
 
 extension Request {
-    /// Adds a handler that gets what `make` makes of the result. Where it serializes nothing, retriers are not asked.
+    /// Adds a handler that gets the value made from the result by `make`. Unless it serializes, its failure is not
+    /// reported to retriers.
     func addHandler<Own: Request, Response: HandledResponse>(
         _ delivery: Delivery,
         serializes: Bool = true,

@@ -1,24 +1,25 @@
 public import Dispatch
 
-// Alamofire's forms for callers that do not wait.
+// Alamofire's functions for callers that do not wait.
 extension Session {
-    /// Calls the closure, later and elsewhere, with everything whose run has started and not ended.
+    /// Calls the closure asynchronously with all requests that have started and not ended.
     public nonisolated func withAllRequests(perform action: @escaping @Sendable (Set<Request>) -> Void) {
         Task { action(Set(await activeRequests)) }
     }
 
-    /// Cancels every request that there is now, and calls the closure when all of them have ended.
+    /// Cancels the requests that exist at the time of the call, and calls the closure when all of them have ended.
     ///
-    /// The closure has no default: top-level code would take a call without arguments for this form, and not wait.
+    /// The closure has no default: otherwise a call without arguments in top-level code would use this function, and
+    /// not wait.
     public nonisolated func cancelAllRequests(
         completingOnQueue queue: DispatchQueue = .main,
         completion: @escaping @Sendable () -> Void
     ) {
-        // What is made after this line is not meant.
+        // Requests that are created after this line are not cancelled.
         let serial = context.lastSerial
         let delivery = Delivery(queue: queue)
         Task {
-            // The caller's code does not wait for this task: also the request whose code it is has to end.
+            // The caller does not wait for this task, so the wait may include the request whose code has called.
             await UserCode.outside { await cancelRequests(upTo: serial) }
             delivery(completion)
         }

@@ -5,10 +5,10 @@ public import FoundationNetworking
 
 /// Authenticates requests, and refreshes an expired credential once for all of them.
 ///
-/// New requests wait while an expired credential is refreshed. Requests that come back unauthorized share one refresh and are
-/// sent again. Cancelling one of them ends its wait; the refresh continues.
+/// New requests wait while an expired credential is refreshed. Requests that fail as unauthorized share one refresh and
+/// are sent again. Cancelling one of them ends its wait; the refresh continues.
 public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor {
-    /// What the authenticator applies and refreshes.
+    /// The credential that the authenticator applies and refreshes.
     public typealias Credential = AuthenticatorType.Credential
 
     /// The maximum number of refreshes within a time interval.
@@ -49,12 +49,12 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     /// Applies the credential, after a refresh if it requires one.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         let session = state.session
-        // The refresh's own requests cannot wait for it.
+        // The requests that a refresh sends must not wait for it.
         if isInsideRefresh { return withoutRefresh(urlRequest) }
         while true {
             try Task.checkCancellation()
             let (current, version) = self.state.withLock { ($0.credential, $0.version) }
-            // Foreign code: without the lock.
+            // User code, so it is called without the lock.
             let requiresRefresh = current?.requiresRefresh ?? false
             switch self.state.withLock({ $0.adapt(requiresRefresh, of: version) })?.action {
             case nil: continue
@@ -86,7 +86,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         else { return .doNotRetry }
         let (current, version) = state.withLock { ($0.credential, $0.version) }
         guard let current else { return .doNotRetryWithError(AuthenticationError.missingCredential) }
-        // It went out with an older credential: the current one may do.
+        // The request was sent with an older credential; the current one may be accepted.
         guard authenticator.isRequest(urlRequest, authenticatedWith: current) else { return .retry }
 
         switch state.withLock({ $0.retry(comparedWith: version) }) {
@@ -107,12 +107,12 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         return request
     }
 
-    /// Applies the credential as it is.
+    /// Applies the current credential, even if it requires a refresh.
     private func withoutRefresh(_ urlRequest: URLRequest) -> URLRequest {
         credential.map { applying($0, to: urlRequest) } ?? urlRequest
     }
 
-    /// Returns `false` if the caller must not wait.
+    /// Waits for the refresh, and throws its error. Returns `false` if the caller must not wait.
     private func waited(for flight: AuthenticationState<Credential>.Flight) async throws -> Bool {
         switch await wait(for: flight) {
         case .circular: return false
@@ -134,11 +134,13 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     private enum WaitResult {
         case ended(Result<Void, any Error>)
         case cancelled
-        /// The caller is part of a refresh by another interceptor, for which this one waits.
+        /// Waiting would be a deadlock: the caller is part of another interceptor's refresh, and that refresh is
+        /// awaited by this one.
         case circular
     }
 
-    /// Waits for the refresh, whose code may wait for all requests but those that wait here.
+    /// Waits for the refresh. Its code may wait in turn for all requests of a session, for instance with `drain()`; the
+    /// requests that wait here are left out of that.
     private func wait(for flight: AuthenticationState<Credential>.Flight) async -> WaitResult {
         await UserCode.waiting(forRefreshOf: ObjectIdentifier(self)) {
             await flight.value().map(WaitResult.ended) ?? .cancelled
@@ -151,7 +153,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         for session: Session
     ) {
         flight.start { [self] in
-            // The request that has started the refresh may end before it.
+            // The caller is the refresh, because the request that started it may end first.
             let result = await UserCode.call(by: .refresh(of: ObjectIdentifier(self))) {
                 await Result.of { try await self.refreshed(credential, for: session) }
             }

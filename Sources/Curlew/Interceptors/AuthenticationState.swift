@@ -1,13 +1,14 @@
 internal import Foundation
 
-/// What an authentication interceptor knows, and what it decides under its lock.
+/// The state of an authentication interceptor, and the decisions that it makes under its lock.
 struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sendable {
-    /// A refresh. Those that wait for it take the credential from here after it.
+    /// A refresh. Its waiters read the new credential from the state.
     typealias Flight = SingleFlight<Result<Void, any Error>>
 
     enum Refreshing: Sendable {
         case idle
-        /// `isAwaited`: requests that are not sent yet wait for it, so new ones do too.
+        /// If `isAwaited`, requests that have not been sent yet wait for the refresh, and new ones do too. Otherwise a
+        /// rejected request began it, and new requests are sent with the old credential.
         case running(Flight, isAwaited: Bool)
         case failed(any Error)
     }
@@ -15,7 +16,7 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
     enum AdaptAction {
         case apply(Credential)
         case wait(Flight)
-        /// Refresh this credential, then adapt.
+        /// Refreshes this credential, then decides again.
         case refresh(Flight, Credential)
         case fail(any Error)
     }
@@ -29,26 +30,28 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
 
     var refreshing = Refreshing.idle
     private(set) var credential: Credential?
-    /// Counts every change, so that a failure is told from one of a credential that is gone.
+    /// The number of times that the credential was replaced. Tells a failure of the current credential from one of an
+    /// earlier credential.
     private(set) var version = 0
     private var refreshTimes: [TimeInterval] = []
 
     init(credential: Credential?) { self.credential = credential }
 
-    /// A credential from outside: whatever is being refreshed is out of date.
+    /// Replaces the credential. The result of a refresh that is still running is then ignored.
     mutating func replaceCredential(_ new: Credential?) -> Replaced {
         version += 1
         return Replaced(credential: exchange(&credential, with: new), refreshing: exchange(&refreshing, with: .idle))
     }
 
-    /// What was replaced can be the last reference to an object of the user's: it is let go of without the lock.
+    /// The replaced values. They may hold the last reference to a user's object, so the caller releases them without
+    /// the lock.
     struct Replaced {
         var credential: Credential?
         var refreshing = Refreshing.idle
     }
 
-    /// `requiresRefresh`: what the credential with this version says, which was asked without the lock. Nil where the
-    /// credential is another one by now.
+    /// Decides about a request that is about to be sent. `requiresRefresh` was asked of the credential with this
+    /// version, without the lock. Returns `nil` if the credential has been replaced since: ask again.
     mutating func adapt(_ requiresRefresh: Bool, of version: Int) -> (action: AdaptAction, replaced: Replaced)? {
         if case .running(let flight, isAwaited: true) = refreshing { return (.wait(flight), Replaced()) }
         guard let credential else { return (.fail(AuthenticationError.missingCredential), Replaced()) }
@@ -63,7 +66,8 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         }
     }
 
-    /// `version` is that of the credential which the request's own was compared with.
+    /// Decides about a request whose credential was rejected. `version` is that of the credential which the request's
+    /// own was compared with.
     mutating func retry(comparedWith version: Int) -> RetryAction {
         guard version == self.version else { return .retry }
         guard let credential else { return .fail(AuthenticationError.missingCredential) }
@@ -80,7 +84,7 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         return flight
     }
 
-    /// Notes a refresh, unless there were too many within the window.
+    /// Records a refresh. Returns `false` if there were too many within the window.
     mutating func mayRefresh(at now: TimeInterval, window: (interval: TimeInterval, maximumAttempts: Int)?) -> Bool {
         guard let window else { return true }
         refreshTimes.removeAll { now - $0 > window.interval }
@@ -89,8 +93,8 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         return true
     }
 
-    /// Takes the refresh's result, unless it was overtaken by a credential from outside. A failure is then none for those that
-    /// waited: the other credential may do.
+    /// Stores the result of the refresh, unless the credential was replaced meanwhile. In that case the waiters ignore
+    /// a failure too, and try again with the replacement.
     mutating func refreshEnded(
         _ flight: Flight,
         with result: Result<Credential, any Error>

@@ -9,16 +9,16 @@ public protocol AuthenticationCredential {
 
 /// Applies a credential to requests, recognizes it in them, and refreshes it.
 ///
-/// `refresh` runs once for all requests that wait for it, and continues if any of them is cancelled. Requests that it makes
-/// itself do not wait for it.
+/// `refresh` runs once for all requests that wait for it, and continues if any of them is cancelled. Requests that it
+/// makes itself do not wait for it.
 public protocol Authenticator: AnyObject, Sendable {
-    /// What is applied to requests and refreshed when it has expired.
+    /// The credential that is applied to requests, and refreshed when it has expired.
     associatedtype Credential: AuthenticationCredential & Sendable
 
-    /// Puts the credential into a request.
+    /// Adds the credential to a request.
     func apply(_ credential: Credential, to urlRequest: inout URLRequest)
 
-    /// Returns a new credential in place of an old one.
+    /// Returns a new credential that replaces the old one.
     func refresh(_ credential: Credential, for session: Session) async throws -> Credential
 
     /// Whether the request failed because the server did not accept its credential.
@@ -32,7 +32,7 @@ public protocol Authenticator: AnyObject, Sendable {
     func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Credential) -> Bool
 }
 
-/// The errors of an authentication interceptor itself.
+/// The errors that an authentication interceptor itself reports.
 public enum AuthenticationError: Error, Hashable {
     /// There is no credential to authenticate with.
     case missingCredential

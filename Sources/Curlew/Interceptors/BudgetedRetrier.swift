@@ -1,6 +1,6 @@
-/// A retrier whose retries are paid for by requests.
+/// A retrier whose retries are limited by budgets, into which requests deposit.
 package protocol BudgetedRetrier: RequestRetrier {
-    /// Its own, or those of its parts.
+    /// The retrier's budget, or those of its parts.
     var budgets: [RetryBudget] { get }
 }
 
@@ -13,7 +13,7 @@ extension Interceptor: BudgetedRetrier {
 }
 
 extension [any RequestRetrier] {
-    /// Each of them once.
+    /// The budgets of all retriers, each of them once.
     package var budgets: [RetryBudget] {
         var found: [RetryBudget] = []
         for case let retrier as any BudgetedRetrier in self {
@@ -24,18 +24,18 @@ extension [any RequestRetrier] {
 }
 
 extension Request {
-    /// Those that this request pays into: of all retriers that may be asked about it.
+    /// The budgets that this request deposits into: those of all retriers that may be asked about it.
     var retryBudgets: [RetryBudget] { retriers.budgets }
 
-    /// The request starts.
+    /// Deposits into the budgets when the request starts.
     func paysIntoBudgets() {
         for budget in retryBudgets { budget.deposit() }
     }
 }
 
 extension RequestAdapterState {
-    /// Whether the request has paid in when it started. Otherwise the policy is known to an interceptor of the user's alone, which
-    /// passes on what it is asked, and the first attempt pays.
+    /// Whether the request deposited into this budget when it started. If not, only a user's interceptor that wraps the
+    /// policy knows the budget, and the policy deposits when it adapts the first attempt.
     func hasPaid(into budget: RetryBudget) -> Bool {
         guard let request else { return false }
         return request.retryCount > 0 || request.retryBudgets.contains { $0 === budget }

@@ -3,7 +3,7 @@ public import Foundation
 
 /// Retries requests whose connection was lost, and nothing else.
 public struct ConnectionLostRetryPolicy: RequestInterceptor {
-    /// The codes of failures that break a connection while something is sent or received.
+    /// The codes of failures that break a connection while data is sent or received.
     public static let connectionLostErrorCodes: Set<CurlewError.Code> = [.sendFailed, .receiveFailed, .truncated]
 
     let policy: RetryPolicy
@@ -25,7 +25,7 @@ public struct ConnectionLostRetryPolicy: RequestInterceptor {
         )
     }
 
-    /// Decides as a `RetryPolicy` with these codes and no status.
+    /// Decides like a `RetryPolicy` with these codes and without statuses.
     public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         await policy.retry(request, for: session, dueTo: error)
     }
@@ -37,7 +37,7 @@ extension RequestInterceptor where Self == RetryPolicy {
     @_disfavoredOverload
     public static var retryPolicy: RetryPolicy { RetryPolicy() }
 
-    /// A policy of your own.
+    /// A policy with the given settings.
     @_disfavoredOverload
     public static func retryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
@@ -71,7 +71,7 @@ extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
     @_disfavoredOverload
     public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
 
-    /// A policy of your own.
+    /// A policy with the given settings.
     @_disfavoredOverload
     public static func connectionLostRetryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,

@@ -2,15 +2,15 @@ internal import CZlib
 internal import CurlewCore
 package import Foundation
 
-/// Compression by zlib, whose manual is zlib.h.
+/// Compression by zlib, which is documented in zlib.h.
 package enum Deflate {
-    /// The raw value is the coding's name.
+    /// The raw value is the name of the content coding.
     package enum Format: String {
-        /// RFC 1950: what HTTP calls deflate.
+        /// The format of RFC 1950, which HTTP calls `deflate`.
         case zlib = "deflate"
         case gzip
 
-        /// 15 bits of window; 16 more ask for a gzip wrapper.
+        /// The window size, 15 bits. Adding 16 asks zlib for a gzip wrapper.
         var windowBits: Int32 {
             switch self {
             case .zlib: 15
@@ -19,7 +19,7 @@ package enum Deflate {
         }
     }
 
-    // Level 5: the header says "fast", as that of Alamofire's compressor does (0x78 0x5E).
+    // With level 5 the zlib header says "fast", like the header that Alamofire's compressor writes (0x78 0x5E).
     private static let level: Int32 = 5
     private static let memoryLevel: Int32 = 8
 
@@ -45,7 +45,7 @@ package enum Deflate {
         return output.prefix(written)
     }
 
-    /// zlib counts in 32 bits: larger bodies go through in steps.
+    /// zlib counts in 32 bits, so larger bodies are compressed in steps.
     private static func run(
         _ stream: inout z_stream,
         from input: UnsafeRawBufferPointer,
@@ -56,7 +56,7 @@ package enum Deflate {
         while true {
             let available = min(step, input.count - read)
             let room = min(step, output.count - written)
-            // zlib does not write through next_in; C had no const when it was declared.
+            // zlib does not write through `next_in`, although its type is not const.
             stream.next_in = UnsafeMutablePointer(
                 mutating: input.baseAddress?.advanced(by: read).assumingMemoryBound(to: Bytef.self)
             )

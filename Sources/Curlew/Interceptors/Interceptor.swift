@@ -2,10 +2,10 @@ public import CurlewCore
 internal import Foundation
 public import FoundationNetworking
 
-/// Several adapters and retriers in order.
+/// Combines several adapters and retriers.
 ///
-/// Adapters run one after the other, each on the request that the previous one returned, until the first that fails. Retriers
-/// are asked one after the other until the first answer that is not `doNotRetry`.
+/// Adapters run one after the other, each on the request that the previous one returned, until the first that fails.
+/// Retriers are asked one after the other until the first answer that is not `doNotRetry`.
 public struct Interceptor: RequestInterceptor {
     /// The adapters, in the order in which they change the request.
     public let adapters: [any RequestAdapter]
@@ -28,17 +28,17 @@ public struct Interceptor: RequestInterceptor {
         self.retriers = retriers + interceptors
     }
 
-    /// Sends the request through every adapter.
+    /// Passes the request through every adapter.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         var request = urlRequest
         for adapter in adapters { request = try await adapter.adapt(request, using: state) }
         return request
     }
 
-    /// The statuses of all its retriers.
+    /// The statuses of all retriers.
     public var retryableHTTPStatusCodes: Set<Int> { retriers.retryableHTTPStatusCodes }
 
-    /// Asks the retriers.
+    /// Asks the retriers in order.
     public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         for retrier in retriers {
             let result = await retrier.retry(request, for: session, dueTo: error)
@@ -48,7 +48,7 @@ public struct Interceptor: RequestInterceptor {
     }
 }
 
-/// An adapter made of a closure.
+/// An adapter that calls a closure.
 ///
 ///     let token = Adapter { request, _ in
 ///         var request = request
@@ -69,7 +69,7 @@ public struct Adapter: RequestInterceptor {
     }
 }
 
-/// A retrier made of a closure.
+/// A retrier that calls a closure.
 public struct Retrier: RequestInterceptor {
     private let closure: @Sendable (Request, Session, CurlewError) async -> RetryResult
 
@@ -87,6 +87,6 @@ public struct Retrier: RequestInterceptor {
 }
 
 extension [any RequestRetrier] {
-    /// The statuses of all of them.
+    /// The statuses of all retriers.
     package var retryableHTTPStatusCodes: Set<Int> { reduce(into: []) { $0.formUnion($1.retryableHTTPStatusCodes) } }
 }

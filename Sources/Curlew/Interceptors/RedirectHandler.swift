@@ -4,10 +4,10 @@ public import FoundationNetworking
 
 /// Decides about a redirect before it is followed.
 ///
-/// The session's own rules (limits, origins, methods) are applied first, and `request` is what they would send. Return nil not
-/// to follow the redirect, which then is the response.
+/// The session's own rules (limits, origins, methods) are applied first, and `request` is the request that they would
+/// send. Return `nil` to refuse the redirect, which then is the response.
 public protocol RedirectHandler: Sendable {
-    /// Returns the request to send next, or nil not to follow the redirect.
+    /// Returns the request to send next, or `nil` to refuse the redirect.
     func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
@@ -17,13 +17,13 @@ public protocol RedirectHandler: Sendable {
 
 /// A redirect handler that follows, refuses or changes redirects.
 public struct Redirector: RedirectHandler {
-    /// What a `Redirector` does with a redirect.
+    /// The action that a `Redirector` takes.
     public enum Behavior: Sendable {
         /// Follows the redirect.
         case follow
         /// The redirect itself is the response.
         case doNotFollow
-        /// Sends the request that the closure returns. With nil, the redirect itself is the response.
+        /// Sends the request that the closure returns. If it returns `nil`, the redirect itself is the response.
         case modify(
             @Sendable (_ task: TaskIdentifier, _ request: URLRequest, _ response: HTTPURLResponse) -> URLRequest?
         )
@@ -34,13 +34,13 @@ public struct Redirector: RedirectHandler {
     /// A redirector that does not follow: the redirect is the response.
     public static let doNotFollow = Redirector(behavior: .doNotFollow)
 
-    /// What this redirector does.
+    /// The action that this redirector takes.
     public let behavior: Behavior
 
     /// Creates a redirector.
     public init(behavior: Behavior) { self.behavior = behavior }
 
-    /// Does what `behavior` says.
+    /// Applies `behavior` to the redirect.
     public func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
@@ -61,7 +61,7 @@ extension RedirectHandler where Self == Redirector {
     /// Leaves redirects as they are: `redirect(using: .doNotFollow)`.
     public static var doNotFollow: Redirector { Redirector(behavior: .doNotFollow) }
 
-    /// Sends the request that the closure returns. With nil, the redirect itself is the response.
+    /// Sends the request that the closure returns. If it returns `nil`, the redirect itself is the response.
     public static func modify(
         using closure: @escaping @Sendable (TaskIdentifier, URLRequest, HTTPURLResponse) -> URLRequest?
     ) -> Redirector {

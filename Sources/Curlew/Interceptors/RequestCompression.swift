@@ -1,7 +1,7 @@
 public import Foundation
 public import FoundationNetworking
 
-/// What to do with a request that has a `Content-Encoding` already.
+/// The treatment of a request that already has a `Content-Encoding`.
 public enum DuplicateHeaderBehavior: Sendable, Hashable {
     /// Fail with `DuplicateHeaderError`.
     case error
@@ -11,28 +11,29 @@ public enum DuplicateHeaderBehavior: Sendable, Hashable {
     case skip
 }
 
-/// A request that should be compressed has a `Content-Encoding` already.
+/// The error of a request that should be compressed but already has a `Content-Encoding`.
 public struct DuplicateHeaderError: Error, Hashable {
-    /// Creates the error of a request that has a `Content-Encoding` already.
+    /// Creates the error.
     public init() {}
 }
 
 /// Compresses the bodies of requests with the `deflate` coding (zlib's format).
 ///
-/// Only bodies in the `URLRequest` are compressed, not those of uploads. Use it with servers that are known to
-/// understand it: there is no way for a client to find out.
+/// Only bodies in the `URLRequest` are compressed, not those of uploads. Use it only with servers that are known to
+/// understand the coding: a client cannot find out.
 public struct DeflateRequestCompressor: RequestInterceptor {
-    /// What to do with a `Content-Encoding` that is there already.
+    /// The treatment of a request that already has a `Content-Encoding`.
     public typealias DuplicateHeaderBehavior = Curlew.DuplicateHeaderBehavior
     /// The error of `DuplicateHeaderBehavior.error`.
     public typealias DuplicateHeaderError = Curlew.DuplicateHeaderError
 
-    /// What to do with a `Content-Encoding` that is there already.
+    /// The treatment of a request that already has a `Content-Encoding`.
     public let duplicateHeaderBehavior: DuplicateHeaderBehavior
     /// Whether a body is worth compressing.
     public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
-    /// Creates a compressor; by default every body is compressed, and a `Content-Encoding` that is there is an error.
+    /// Creates a compressor. By default it compresses every body, and throws if the request already has a
+    /// `Content-Encoding`.
     public init(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
@@ -41,7 +42,7 @@ public struct DeflateRequestCompressor: RequestInterceptor {
         self.shouldCompressBodyData = shouldCompressBodyData
     }
 
-    /// Compresses the request's body and names the coding.
+    /// Compresses the request's body and sets its `Content-Encoding`.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         try compressing(urlRequest)
     }
@@ -54,12 +55,13 @@ public struct DeflateRequestCompressor: RequestInterceptor {
 
 /// Compresses the bodies of requests with the `gzip` coding.
 public struct GzipRequestCompressor: RequestInterceptor {
-    /// What to do with a `Content-Encoding` that is there already.
+    /// The treatment of a request that already has a `Content-Encoding`.
     public let duplicateHeaderBehavior: DuplicateHeaderBehavior
     /// Whether a body is worth compressing.
     public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
-    /// Creates a compressor; by default every body is compressed, and a `Content-Encoding` that is there is an error.
+    /// Creates a compressor. By default it compresses every body, and throws if the request already has a
+    /// `Content-Encoding`.
     public init(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
@@ -68,7 +70,7 @@ public struct GzipRequestCompressor: RequestInterceptor {
         self.shouldCompressBodyData = shouldCompressBodyData
     }
 
-    /// Compresses the request's body and names the coding.
+    /// Compresses the request's body and sets its `Content-Encoding`.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         try compressing(urlRequest)
     }
@@ -79,7 +81,7 @@ public struct GzipRequestCompressor: RequestInterceptor {
     }
 }
 
-/// What both compressors do.
+/// The implementation of both compressors.
 private struct BodyCompression {
     let format: Deflate.Format
     let duplicates: DuplicateHeaderBehavior
@@ -97,7 +99,7 @@ private struct BodyCompression {
         var request = urlRequest
         request.httpBody = try Deflate.compressed(body, as: format)
         request.setValue(format.rawValue, forHTTPHeaderField: "Content-Encoding")
-        // A length that was set by hand is that of the plain body.
+        // A `Content-Length` that the user has set is the length of the uncompressed body.
         request.setValue(nil, forHTTPHeaderField: "Content-Length")
         return request
     }
@@ -107,7 +109,7 @@ extension RequestInterceptor where Self == DeflateRequestCompressor {
     /// Compresses bodies with deflate.
     public static var deflateCompressor: DeflateRequestCompressor { DeflateRequestCompressor() }
 
-    /// Compresses bodies with deflate, those that the closure chooses.
+    /// Compresses with deflate the bodies that the closure chooses.
     public static func deflateCompressor(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
@@ -123,7 +125,7 @@ extension RequestInterceptor where Self == GzipRequestCompressor {
     /// Compresses bodies with gzip.
     public static var gzipCompressor: GzipRequestCompressor { GzipRequestCompressor() }
 
-    /// Compresses bodies with gzip, those that the closure chooses.
+    /// Compresses with gzip the bodies that the closure chooses.
     public static func gzipCompressor(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }

@@ -35,15 +35,15 @@ extension RetryResult {
 
 /// Decides whether a failed request is retried.
 ///
-/// A cancelled request is never retried. Retries without a pause are slowed down from the sixth on, and the hundred and first
-/// ends the request with `.retryFailed`. If a redirect led to another origin and dropped the request's credentials, no retrier is
-/// asked about a 401: another attempt would lose them again.
+/// A cancelled request is never retried. Retries without a pause are slowed down from the sixth on, and the hundred and
+/// first ends the request with `.retryFailed`. If a redirect led to another origin and dropped the request's
+/// credentials, no retrier is asked about a 401, because another attempt would lose them again.
 public protocol RequestRetrier: Sendable {
-    /// The statuses about which this retrier is asked even if the terminal accepts them, as `response()` does. Empty by default;
-    /// a `RetryPolicy` lists the statuses that it retries.
+    /// The statuses about which this retrier is asked even if the awaiting method accepts them, as `response()` does.
+    /// Empty by default; a `RetryPolicy` lists the statuses that it retries.
     var retryableHTTPStatusCodes: Set<Int> { get }
 
-    /// Returns whether the request is retried, and when. Cancelling the request cancels the task that asks.
+    /// Returns whether and when the request is retried. Cancelling the request cancels the task that calls this method.
     func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult
 }
 
@@ -54,8 +54,8 @@ extension RequestRetrier {
 
 /// An adapter and a retrier in one, for instance for authentication.
 ///
-/// Implement one of the two methods, or both. The types of the parameters must be the protocol's: a method with others, as
-/// `dueTo error: any Error`, compiles beside the default and is never called.
+/// Implement one of the two methods, or both. The parameters must have exactly the types of the protocol: a method with
+/// another type, such as `dueTo error: any Error`, compiles but is never called.
 public protocol RequestInterceptor: RequestAdapter, RequestRetrier {}
 
 extension RequestInterceptor {

@@ -3,15 +3,15 @@ internal import CurlewLocks
 
 /// Limits the retries of all requests together, so that a failing server is not overloaded by them.
 ///
-/// Every request adds `ratio` of a retry to the budget when it starts, whether its policy is an interceptor or only a retrier, and
-/// whether it is retried later. `minimumPerSecond` retries are always allowed. At most `capacity` retries accumulate. Share one budget
-/// among the policies for one server.
+/// Every request adds `ratio` of a retry to the budget when it starts, even if it is never retried; its policy may be
+/// an interceptor or only a retrier. `minimumPerSecond` retries are always allowed. At most `capacity` retries
+/// accumulate. Share one budget among the policies for one server.
 public final class RetryBudget: Sendable {
-    /// Retries per request in the long run.
+    /// The retries per request, in the long run.
     package let ratio: Double
-    /// Retries per second that are allowed even if there are hardly any requests.
+    /// The retries per second that are allowed even if there are few requests.
     package let minimumPerSecond: Double
-    /// Most retries in one burst.
+    /// The maximum number of retries in one burst.
     package let capacity: Double
 
     private let bucket: Lock<RetryTokenBucket>
@@ -37,13 +37,13 @@ public final class RetryBudget: Sendable {
         )
     }
 
-    /// A request starts: pays in its share.
+    /// Adds the share of a request that starts.
     func deposit() {
         let now = now()
         bucket.withLock { $0.requestStarted(at: now) }
     }
 
-    /// Whether one more retry is covered; if so it is paid.
+    /// Takes one retry from the budget. Returns `false` if the budget does not cover it.
     func withdraw() -> Bool {
         let now = now()
         return bucket.withLock { $0.retryWanted(at: now) }

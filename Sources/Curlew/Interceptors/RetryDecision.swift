@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// What a retry policy decides, apart from requests and sessions.
+/// The decisions of a `RetryPolicy`.
 enum RetryDecision {
     static func status(of request: Request, _ error: any Error) -> Int? {
         (error as? CurlewError)?.responseCode ?? request.response?.statusCode

@@ -12,7 +12,7 @@ extension RetryPolicy {
         .serverCertificateNotYetValid, .timedOut,
     ]
 
-    /// Whether a `URLError` that user code gives is retried.
+    /// Whether the policy retries a `URLError` that user code has thrown.
     func retries(_ code: URLError.Code) -> Bool {
         if let foundationCodes { return foundationCodes.contains(code) }
         guard retryableErrorCodes != Self.defaultRetryableErrorCodes else {

@@ -4,12 +4,12 @@ public import FoundationNetworking
 
 /// Retries failures that are likely to be temporary, with exponential backoff.
 ///
-/// Only requests with a method in `retryableHTTPMethods` are retried. With the default set, a request that the server may have
-/// carried out is repeated only if that has no further effect. A `Retry-After` field extends the delay. Retryable statuses are
-/// retried whatever the terminal accepts, so also with `response()` and `acceptingAnyStatus()`; the last response is the result
-/// once there is no retry left.
+/// Only requests with a method in `retryableHTTPMethods` are retried. With the default set, a request that the server
+/// may have carried out is repeated only if that has no further effect. A `Retry-After` field extends the delay.
+/// Retryable statuses are retried even if the awaiting method accepts them, as with `response()` and
+/// `acceptingAnyStatus()`; the last response is the result once there is no retry left.
 public struct RetryPolicy: RequestInterceptor {
-    /// How delays are randomized, so that clients that failed together do not return together.
+    /// The randomization of delays, which keeps clients that failed together from retrying together.
     public enum Jitter: Sendable, Hashable {
         /// No randomization.
         case none
@@ -27,8 +27,8 @@ public struct RetryPolicy: RequestInterceptor {
     public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
     /// The statuses of temporary failures. Unlike Alamofire's, they include 429.
     public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 429, 500, 502, 503, 504]
-    /// The codes of failures that may be temporary: of the network, of name resolution, and of slow or restarting servers.
-    /// `totalTimedOut` is not among them, because it leaves no time for another attempt.
+    /// The codes of failures that may be temporary: of the network, of name resolution, and of slow or restarting
+    /// servers. `totalTimedOut` is not among them, because it leaves no time for another attempt.
     public static let defaultRetryableErrorCodes: Set<CurlewError.Code> = [
         .resolveFailed, .connectFailed, .proxyFailed, .tlsFailed, .certificateExpired, .sendFailed, .receiveFailed,
         .protocolViolation, .contentDecodingFailed, .truncated, .queueTimedOut, .connectTimedOut, .firstByteTimedOut,
@@ -37,7 +37,8 @@ public struct RetryPolicy: RequestInterceptor {
 
     /// The maximum number of retries.
     public let retryLimit: UInt
-    /// The base of the exponential backoff, at least 2. With a smaller one, a request that would be retried fails instead.
+    /// The base of the exponential backoff, at least 2. With a smaller one, a request that would be retried fails
+    /// instead.
     public let exponentialBackoffBase: UInt
     /// The first delay in seconds.
     public let exponentialBackoffScale: Double
@@ -47,16 +48,17 @@ public struct RetryPolicy: RequestInterceptor {
     public let retryableHTTPStatusCodes: Set<Int>
     /// The codes of failures that are retried.
     public let retryableErrorCodes: Set<CurlewError.Code>
-    /// How delays are randomized.
+    /// The randomization of delays.
     public let jitter: Jitter
-    /// The longest delay in seconds, whatever `Retry-After` says.
+    /// The longest delay in seconds, even if `Retry-After` asks for more.
     public let maximumDelay: TimeInterval
     /// Whether `Retry-After` extends the delay.
     public let honorsRetryAfter: Bool
     /// Limits the retries of all requests together.
     public let budget: RetryBudget?
 
-    /// The codes of the `URLError`s of user code that are retried. If `nil`, they are derived from `retryableErrorCodes`.
+    /// The codes of the `URLError`s of user code that are retried. If `nil`, they are derived from
+    /// `retryableErrorCodes`.
     package var foundationCodes: Set<URLError.Code>?
 
     // Tests set the time and the random numbers.
@@ -88,13 +90,13 @@ public struct RetryPolicy: RequestInterceptor {
         self.budget = budget
     }
 
-    /// Deposits into the budget, and returns the request unchanged.
+    /// Deposits into the budget, unless the request has already, and returns the request unchanged.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         if let budget, !state.hasPaid(into: budget) { budget.deposit() }
         return urlRequest
     }
 
-    /// Decides by the limit, the methods, the statuses and the codes.
+    /// Decides by the number of retries, the method, the status and the code.
     public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         guard !Task.isCancelled else { return .doNotRetry }
         return decision(on: request) { shouldRetry(request, dueTo: error) }
@@ -110,7 +112,8 @@ public struct RetryPolicy: RequestInterceptor {
         )
     }
 
-    /// The decision on a request that has retries left if `shouldRetry` says so.
+    /// Returns the decision on a request. It is not retried if the limit is reached, if `shouldRetry` returns false, or
+    /// if the budget is used up.
     package func decision(on request: Request, if shouldRetry: () -> Bool) -> RetryResult {
         guard request.retryCount < Int(clamping: retryLimit), shouldRetry() else { return .doNotRetry }
         return RetryDecision.result(

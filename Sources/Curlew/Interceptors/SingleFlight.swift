@@ -2,8 +2,8 @@ internal import CurlewLocks
 
 /// Work that several tasks wait for, and that outlives each of them.
 ///
-/// This file is one of the few places that start an unstructured task: a shared piece of work belongs to none
-/// of its waiters, so that cancelling one of them must end that one's wait and nothing else.
+/// One of the few places that start an unstructured task: shared work belongs to none of its waiters, and cancelling a
+/// waiter must end that wait and nothing else.
 final class SingleFlight<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -19,7 +19,7 @@ final class SingleFlight<Value: Sendable>: Sendable {
         Task { settle(await work()) }
     }
 
-    /// The value, or nil as soon as the waiting task is cancelled.
+    /// Returns the value, or `nil` as soon as the waiting task is cancelled.
     func value() async -> Value? {
         let waiter = state.withLock { state in
             state.nextWaiter += 1
@@ -53,7 +53,8 @@ final class SingleFlight<Value: Sendable>: Sendable {
 
     private func leave(_ waiter: Int) {
         let continuation = state.withLock { state in
-            // The handler may run before the wait has begun.
+            // The cancellation handler may run before `join` has stored the continuation. `join` then finds the waiter
+            // in `cancelled`, and resumes it at once.
             if state.waiters[waiter] == nil, state.value == nil { state.cancelled.insert(waiter) }
             return state.waiters.removeValue(forKey: waiter)
         }

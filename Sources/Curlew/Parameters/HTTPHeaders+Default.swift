@@ -2,11 +2,11 @@ public import CurlewCore
 internal import Foundation
 
 extension HTTPHeaders {
-    /// The fields that every request has unless it brings its own: `Accept-Encoding`, `User-Agent`, and `Accept-Language`
-    /// where the environment names languages. A session derives the first from the codings that it can undo.
+    /// The fields that every request has unless it sets its own: `Accept-Encoding`, `User-Agent`, and `Accept-Language`
+    /// if the environment names languages. A session derives `Accept-Encoding` from the codings that it can decode.
     public static let `default`: HTTPHeaders = {
         var headers: HTTPHeaders = [.defaultAcceptEncoding]
-        // Sent only where a language was chosen: a built-in default says nothing about the user.
+        // Sent only if the user chose a language: a built-in default says nothing about the user.
         if !PreferredLanguages.list(in: ProcessInfo.processInfo.environment, otherwise: []).isEmpty {
             headers.add(.defaultAcceptLanguage)
         }
@@ -20,7 +20,7 @@ extension HTTPHeader {
     public static let defaultAcceptEncoding: HTTPHeader =
         .acceptEncoding(["br", "gzip", "deflate"].qualityEncoded())
 
-    /// The user's first six languages: those of the environment (`LANGUAGE`, `LC_ALL`, `LC_MESSAGES`, `LANG`), else of
+    /// The user's first six languages, from the environment (`LANGUAGE`, `LC_ALL`, `LC_MESSAGES`, `LANG`) or else from
     /// Foundation. The first has the quality 1.0, each further one 0.1 less.
     public static let defaultAcceptLanguage: HTTPHeader =
         .acceptLanguage(
@@ -28,7 +28,7 @@ extension HTTPHeader {
                 .prefix(6).qualityEncoded()
         )
 
-    /// `<executable>/<version> (<bundle>; build:<build>; Linux 6.1.0) Curlew/<version>`, without what is not known: a
+    /// `<executable>/<version> (<bundle>; build:<build>; Linux 6.1.0) Curlew/<version>`. Unknown parts are left out: a
     /// program without an information property list has no version, bundle or build.
     public static let defaultUserAgent: HTTPHeader = {
         let info = Bundle.main.infoDictionary ?? [:]
@@ -50,7 +50,8 @@ extension HTTPHeader {
         var product = known("CFBundleExecutable") ?? executable ?? ""
         if !product.isEmpty, let version = known("CFBundleShortVersionString") { product += "/\(version)" }
         let parts = [product, "(\(comment.compactMap { $0 }.joined(separator: "; ")))"]
-        // A field begins with a product, and a process may carry any name: only what may stand in a field is sent.
+        // The field must begin with a product, so Curlew's is first if the program's name is unknown. A process may
+        // have any name: characters that a field cannot contain are replaced.
         let library = "Curlew/\(CurlewInfo.version)"
         let agent = product.isEmpty ? [library, parts[1]] : parts + [library]
         return ASCIIText.transliterated(agent.joined(separator: " "))
@@ -69,6 +70,6 @@ extension HTTPHeader {
 
 /// Facts about this library.
 public enum CurlewInfo {
-    /// Curlew's version, as the default `User-Agent` has it.
+    /// Curlew's version, as in the default `User-Agent`.
     public static let version = "0.1.0"
 }

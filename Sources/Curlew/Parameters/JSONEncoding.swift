@@ -7,7 +7,7 @@ public import FoundationNetworking
 public struct JSONEncoding: ParameterEncoding {
     /// The errors of this encoding.
     public enum Error: Swift.Error {
-        /// The value has something in it that JSON cannot say.
+        /// The value contains something that JSON cannot express.
         case invalidJSONObject
     }
 
@@ -16,7 +16,7 @@ public struct JSONEncoding: ParameterEncoding {
     /// JSON with line breaks and indentation.
     public static var prettyPrinted: JSONEncoding { JSONEncoding(options: .prettyPrinted) }
 
-    /// How the text is written.
+    /// The options for writing the JSON text.
     public let options: JSONSerialization.WritingOptions
 
     /// Creates an encoding.
@@ -57,6 +57,6 @@ extension ParameterEncoding where Self == JSONEncoding {
 }
 
 extension ParameterEncoding where Self == URLEncoding {
-    /// A query string, in the URL or the body by method.
+    /// A query string, in the URL or in the body depending on the method.
     public static var urlEncoded: URLEncoding { URLEncoding() }
 }

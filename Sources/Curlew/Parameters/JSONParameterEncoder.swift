@@ -3,12 +3,13 @@ internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
-/// Writes an `Encodable` value as JSON into the body, by `FastJSONEncoder` unless its encoder is a subclass of `JSONEncoder`.
+/// Writes an `Encodable` value as JSON into the body, with `FastJSONEncoder` unless `encoder` is a subclass of
+/// `JSONEncoder`.
 ///
-/// Without `.sortedKeys`, keys stand in the order in which the type encodes them.
+/// Without `.sortedKeys`, keys have the order in which the type encodes them.
 // SAFETY: `encoder` is set once; JSONEncoder may encode on several threads at once, and is not changed here.
 open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
-    /// JSON as `JSONEncoder` writes it without settings.
+    /// JSON in the default form of `JSONEncoder`.
     public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
 
     /// JSON with line breaks and indentation.
@@ -28,7 +29,7 @@ open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
     /// The encoder that turns values into JSON.
     public let encoder: JSONEncoder
 
-    /// Creates an encoder around yours.
+    /// Creates a parameter encoder that uses the given JSON encoder.
     public init(encoder: JSONEncoder = JSONEncoder()) { self.encoder = encoder }
 
     /// Puts the value into the body as JSON.
@@ -52,7 +53,7 @@ extension ParameterEncoder where Self == JSONParameterEncoder {
     /// JSON in the body.
     public static var json: JSONParameterEncoder { JSONParameterEncoder() }
 
-    /// JSON in the body, by your own encoder.
+    /// JSON in the body, written by the given encoder.
     public static func json(encoder: JSONEncoder = JSONEncoder()) -> JSONParameterEncoder {
         JSONParameterEncoder(encoder: encoder)
     }

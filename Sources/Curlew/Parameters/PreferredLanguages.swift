@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The user's languages. Foundation's own list does not look at the environment on Linux.
+/// The user's languages. On Linux, Foundation's own list ignores the environment.
 enum PreferredLanguages {
-    /// `LANGUAGE` is a list, as gettext reads it; then come `LC_ALL`, `LC_MESSAGES` and `LANG`, of which the first that
-    /// is set counts. Without any language there Foundation's list is taken.
+    /// Returns the languages of `LANGUAGE`, followed by that of the first variable of `LC_ALL`, `LC_MESSAGES` and
+    /// `LANG` that is set, as gettext reads them. Returns `fallback` if none is set or the first one names no language.
     static func list(in environment: [String: String], otherwise fallback: [String]) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
         // gettext ignores LANGUAGE in the C locale.
@@ -14,7 +14,7 @@ enum PreferredLanguages {
         return languages.filter { seen.insert($0).inserted }
     }
 
-    /// `de_AT.UTF-8@euro` as `de-AT`; nil where it is no language.
+    /// Returns `de-AT` for `de_AT.UTF-8@euro`, and `nil` if the locale is not a language.
     static func tag(_ locale: String) -> String? {
         let name = String(locale.prefix { $0 != "." && $0 != "@" })
         guard name != "C", name != "POSIX", name.utf8.count >= 2 else { return nil }
@@ -26,9 +26,10 @@ enum PreferredLanguages {
     }
 }
 
-/// Text as what may stand in a header field.
+/// Restricts text to the characters that a header field can contain.
 enum ASCIIText {
-    /// Letters of other scripts become Latin ones where there is a custom for that; what has none is a question mark.
+    /// Transliterates letters of other scripts to Latin ones. Characters without a transliteration become question
+    /// marks.
     static func transliterated(_ text: String) -> String {
         var text = text
         if !text.utf8.allSatisfy({ $0 < 0x80 }) {

@@ -2,24 +2,23 @@ internal import CurlewCore
 public import Foundation
 
 extension CharacterSet {
-    /// What stands unescaped in a query: RFC 3986's query characters without the general and sub delimiters
-    /// `:#[]@!$&'()*+,;=`; `?` and `/` stay, as section 3.4 allows.
+    /// The characters that stay unescaped in a query: the query characters of RFC 3986 without the general and sub
+    /// delimiters `:#[]@!$&'()*+,;=`; `?` and `/` stay, as section 3.4 allows.
     public static let afURLQueryAllowed: CharacterSet = {
         let delimiters = CharacterSet(charactersIn: ":#[]@!$&'()*+,;=")
         return CharacterSet.urlQueryAllowed.subtracting(delimiters)
     }()
 }
 
-/// Percent-encodes strings by a table of 128 bits, one byte at a time: no character is ever split, however
-/// many scalars it is composed of.
+/// Percent-encodes strings byte by byte, with a table of 128 bits for ASCII.
 package struct QueryEscaping: Sendable {
     package static let standard = QueryEscaping(allowed: .afURLQueryAllowed)
-    /// With plus signs for spaces a text is a form, and forms have `*` as it is (URL standard, 5.2).
+    /// For forms, which write spaces as plus signs and leave `*` as it is (URL standard, 5.2).
     static let form = QueryEscaping(allowed: .afURLQueryAllowed.union(CharacterSet(charactersIn: "*")))
 
     private let low: UInt64
     private let high: UInt64
-    /// Kept for sets that allow more than ASCII, which a table of bytes cannot express.
+    /// The allowed characters beyond ASCII, which the table cannot express. `nil` if there are none.
     private let beyondASCII: CharacterSet?
 
     init(allowed: CharacterSet) {
@@ -39,11 +38,11 @@ package struct QueryEscaping: Sendable {
         return String(decoding: escaped(string.utf8), as: UTF8.self)
     }
 
-    /// Bytes of any encoding whose lower half is ASCII.
+    /// Percent-encodes bytes of any encoding that extends ASCII.
     package func escape(bytes: some Collection<UInt8>) -> String { String(decoding: escaped(bytes), as: UTF8.self) }
 
-    /// The query with everything escaped that cannot stand in a URL (RFC 3986, 3.4): a caller may allow characters beyond it.
-    /// Escapes that are there stay; a percent sign that begins none is escaped.
+    /// Escapes everything in the query that a URL cannot contain (RFC 3986, 3.4), because a caller may allow such
+    /// characters. Existing escapes stay; a percent sign that begins none is escaped.
     static func fitForURL(_ query: String) -> String {
         if query.utf8.allSatisfy(inURL.isAllowed) { return query }
         let bytes = Array(query.utf8)

@@ -2,9 +2,9 @@ internal import CurlewCore
 internal import CurlewFailures
 public import Foundation
 
-/// What can be turned into a URL: a string, a URL, its components.
+/// A value that can be turned into a URL: a string, a URL, its components.
 public protocol URLConvertible: Sendable {
-    /// The URL, or `CurlewError` with the code `.invalidURL`.
+    /// Returns the URL, or throws a `CurlewError` with the code `.invalidURL`.
     func asURL() throws -> URL
 }
 

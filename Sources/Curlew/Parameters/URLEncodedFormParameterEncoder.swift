@@ -6,7 +6,7 @@ public import FoundationNetworking
 /// Writes an `Encodable` value as a query string, into the URL or into the body.
 // SAFETY: both properties are set once, and Sendable.
 open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder {
-    /// Where the query string goes.
+    /// The destination of the query string.
     public enum Destination: Sendable {
         /// Into the URL for GET, HEAD and DELETE, into the body otherwise.
         case methodDependent
@@ -24,12 +24,12 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
         }
     }
 
-    /// The default form encoder; query or body by the method.
+    /// The default form encoder, with a destination that depends on the method.
     public static var `default`: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
 
     /// The encoder that turns values into a form.
     public let encoder: URLEncodedFormEncoder
-    /// Where the form goes.
+    /// The destination of the form.
     public let destination: Destination
 
     /// Creates an encoder.
@@ -70,10 +70,10 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
 }
 
 extension ParameterEncoder where Self == URLEncodedFormParameterEncoder {
-    /// A query string, in the URL or the body by method.
+    /// A query string, in the URL or in the body depending on the method.
     public static var urlEncodedForm: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
 
-    /// A query string by your own encoder and destination.
+    /// A query string, with the given encoder and destination.
     public static func urlEncodedForm(
         encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(),
         destination: URLEncodedFormParameterEncoder.Destination = .methodDependent

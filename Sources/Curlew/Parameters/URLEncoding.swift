@@ -9,7 +9,7 @@ public import FoundationNetworking
 ///
 /// Keys are sorted, so that equal parameters give equal requests; a query that the URL already has is kept.
 public struct URLEncoding: ParameterEncoding {
-    /// Where the query string goes.
+    /// The destination of the query string.
     public enum Destination: Sendable {
         /// Into the URL for GET, HEAD and DELETE, into the body otherwise.
         case methodDependent
@@ -27,7 +27,7 @@ public struct URLEncoding: ParameterEncoding {
         }
     }
 
-    /// How the key of an array's element is written.
+    /// The notation for the key of an array's element.
     public enum ArrayEncoding: Sendable {
         /// `key[]`
         case brackets
@@ -48,7 +48,7 @@ public struct URLEncoding: ParameterEncoding {
         }
     }
 
-    /// How a `Bool` is written.
+    /// The notation for a `Bool`.
     public enum BoolEncoding: Sendable {
         /// `1` and `0`
         case numeric
@@ -63,18 +63,18 @@ public struct URLEncoding: ParameterEncoding {
         }
     }
 
-    /// Query or body by the method.
+    /// Into the query or into the body, depending on the method.
     public static var `default`: URLEncoding { URLEncoding() }
     /// Always into the query.
     public static var queryString: URLEncoding { URLEncoding(destination: .queryString) }
     /// Always into the body.
     public static var httpBody: URLEncoding { URLEncoding(destination: .httpBody) }
 
-    /// Where the parameters go.
+    /// The destination of the query string.
     public let destination: Destination
-    /// How keys of array elements are written.
+    /// The notation for keys of array elements.
     public let arrayEncoding: ArrayEncoding
-    /// How booleans are written.
+    /// The notation for booleans.
     public let boolEncoding: BoolEncoding
 
     /// Creates an encoding.
@@ -102,17 +102,17 @@ public struct URLEncoding: ParameterEncoding {
         return request
     }
 
-    /// One value as pairs, percent-encoded; containers give one pair per leaf.
+    /// Returns one value as percent-encoded pairs. A container gives one pair for each leaf.
     public func queryComponents(fromKey key: String, value: Any) -> [(String, String)] {
         leaves(fromKey: key, value: value).map { (escape($0.0), escape($0.1)) }
     }
 
-    /// One value as pairs, not encoded yet.
+    /// Returns one value as pairs that are not percent-encoded yet.
     func leaves(fromKey key: String, value: Any) -> [(String, String)] {
         leafValues(fromKey: key, value: value).map { ($0.0, text(of: $0.1)) }
     }
 
-    /// One value as pairs, containers opened and their values as they are.
+    /// Returns the leaves of a value with their keys, before they are turned into text.
     func leafValues(fromKey key: String, value: Any) -> [(String, Any)] {
         switch value {
         case let dictionary as [String: Any]:
@@ -124,7 +124,7 @@ public struct URLEncoding: ParameterEncoding {
         }
     }
 
-    /// What is no container, as text.
+    /// Returns the text of a value that is not a container.
     func text(of value: Any) -> String {
         switch value {
         case let bool as Bool where type(of: value) == Bool.self: boolEncoding.encode(value: bool)
@@ -146,8 +146,8 @@ public struct URLEncoding: ParameterEncoding {
 }
 
 extension URL {
-    /// The URL with `query`, which is percent-encoded already, behind the query that it has. What the caller's encoder left
-    /// and a URL cannot have is escaped all the same: `URLComponents` would trap.
+    /// Appends `query`, which is percent-encoded already, to the URL's query. Characters that a URL cannot contain are
+    /// escaped even if the caller's encoder allows them, because `URLComponents` would trap.
     func appendingEncodedQuery(_ query: String) -> URL {
         let query = QueryEscaping.fitForURL(query)
         guard var components = URLComponents(url: self, resolvingAgainstBaseURL: false) else { return self }
@@ -158,6 +158,6 @@ extension URL {
 }
 
 extension NSNumber {
-    /// Whether it was made from a `Bool`: those compare equal to 0 and 1, so the type alone tells.
+    /// Whether the number was made from a `Bool`. Such numbers compare equal to 0 and 1, so only the type tells.
     package var isBool: Bool { type(of: self) == type(of: NSNumber(value: true)) && objCType.pointee == 0x63 }
 }

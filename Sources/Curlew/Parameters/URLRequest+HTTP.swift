@@ -11,19 +11,19 @@ extension URLRequest {
         if let headers { self.headers = headers }
     }
 
-    /// `httpMethod` as a value.
+    /// `httpMethod` as an `HTTPMethod`.
     public var method: HTTPMethod? {
         get { httpMethod.map(HTTPMethod.init(rawValue:)) }
         set { httpMethod = newValue?.rawValue }
     }
 
-    /// `allHTTPHeaderFields` as a value. Setting it replaces them all.
+    /// `allHTTPHeaderFields` as `HTTPHeaders`. Setting it replaces all fields.
     public var headers: HTTPHeaders {
         get { allHTTPHeaderFields.map(HTTPHeaders.init) ?? HTTPHeaders() }
         set { allHTTPHeaderFields = newValue.dictionary }
     }
 
-    /// Throws where the request cannot be sent: a GET request with a body.
+    /// Throws if the request is a GET request with a body, which cannot be sent.
     public func validate() throws {
         if let body = httpBody, httpMethod == nil || httpMethod == "GET" {
             throw CurlewError.urlRequestValidationFailed(reason: .bodyDataInGETRequest(body))
@@ -32,7 +32,7 @@ extension URLRequest {
 }
 
 extension HTTPURLResponse {
-    /// The header fields as Foundation keeps them: repeated ones are merged or lost. `ResponseHead` has them all.
+    /// The header fields as Foundation stores them: repeated fields are merged or lost. `ResponseHead` has all of them.
     public var headers: HTTPHeaders {
         HTTPHeaders(
             allHeaderFields.reduce(into: [:]) { fields, field in

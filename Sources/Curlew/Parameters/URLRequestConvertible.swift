@@ -1,16 +1,16 @@
 internal import Foundation
 public import FoundationNetworking
 
-/// What can be turned into a `URLRequest`: a router's case, an endpoint, a request itself.
+/// A value that can be turned into a `URLRequest`: a router's case, an endpoint, a request itself.
 ///
-/// It is asked once per attempt, so that a retry sends what is right by then.
+/// `asURLRequest()` is called once per attempt, so a retry may send a different request.
 public protocol URLRequestConvertible: Sendable {
-    /// Answers the request, or throws where none can be made.
+    /// Returns the request, or throws if none can be made.
     func asURLRequest() throws -> URLRequest
 }
 
 extension URLRequestConvertible {
-    /// The request, or nil where it cannot be made.
+    /// The request, or `nil` if it cannot be made.
     public var urlRequest: URLRequest? { try? asURLRequest() }
 }
 

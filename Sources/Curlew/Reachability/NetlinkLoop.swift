@@ -1,16 +1,16 @@
 internal import CNetlink
 internal import Glibc
 
-/// The body of the monitor's thread: reads changes, keeps the state, asks the kernel for a host's route.
+/// The work of the monitor's thread: reads the kernel's changes, maintains the state, and asks for the route to a host.
 struct NetlinkLoop {
     private let target: NetworkMonitor.Target
     private let open: () -> (any RoutingSocket)?
     private var socket: any RoutingSocket
     private(set) var state = NetworkState()
 
-    /// Why reading ends.
+    /// The reason that reading ended.
     private enum Trouble: Error {
-        /// Messages are lost, and maybe the end of an answer.
+        /// Messages were lost, possibly including the end of a dump.
         case overrun
         case failed
     }
@@ -25,7 +25,8 @@ struct NetlinkLoop {
         (self.target, self.open, self.socket) = (target, open, socket)
     }
 
-    /// Returns when `stopSignal` is closed at its other end, or when the socket fails.
+    /// Reports the status after every change. Returns when the other end of `stopSignal` is closed, or when the socket
+    /// fails.
     func run(until stopSignal: Int32, report: (NetworkReachabilityStatus, Set<NetworkState.DefaultRoute>) -> Void) {
         var loop = self
         var isCurrent = false
@@ -36,7 +37,8 @@ struct NetlinkLoop {
                 report(try loop.currentStatus(), loop.state.usableDefaultRoutes)
                 guard try loop.change(until: stopSignal) else { return }
             } catch {
-                // What was asked before would still be answered over the old socket, and no second dump beside it.
+                // Start over with a new socket. The old one would still deliver replies to earlier requests, and the
+                // kernel refuses a second dump on it meanwhile.
                 guard error == .overrun, !Self.isReadable(stopSignal), let socket = open() else { return }
                 loop.socket = socket
                 isCurrent = false
@@ -44,7 +46,7 @@ struct NetlinkLoop {
         }
     }
 
-    /// Applies the next changes; false where the thread has to end.
+    /// Applies the next changes. Returns false if the thread has to end.
     private mutating func change(until stopSignal: Int32) throws(Trouble) -> Bool {
         while true {
             var waiting = [
@@ -62,15 +64,15 @@ struct NetlinkLoop {
         return poll(&waiting, 1, 0) > 0
     }
 
-    /// Starts over from a dump. The subscription is older than the dump, so no change falls between.
+    /// Reads the whole state again. The socket is subscribed before the dump, so no change is missed in between.
     private mutating func synchronise() throws(Trouble) {
         state = NetworkState()
         let questions: [(type: Int, family: Int32)] = [
             (RTM_GETLINK, AF_UNSPEC), (RTM_GETADDR, AF_INET), (RTM_GETROUTE, AF_INET), (RTM_GETROUTE, AF_INET6),
         ]
-        // One after the other: the kernel refuses a second dump while the first is being read.
+        // One after another: the kernel refuses a second dump while the first is being read.
         for question in questions {
-            // Bounded: where something changes all the time, no dump would ever be whole. What the last one lacks stays unknown.
+            // If the state changes all the time, no dump is complete. Entries that the last one lacks stay unknown.
             var dumps = 0
             repeat {
                 dumps += 1
@@ -80,7 +82,7 @@ struct NetlinkLoop {
 
     private static let mostDumps = 10
 
-    /// False where something changed meanwhile, so that entries may be missing.
+    /// Returns false if something changed during the dump, so that entries may be missing.
     private mutating func dump(_ type: UInt16, _ family: UInt8) throws(Trouble) -> Bool {
         let number = socket.requestDump(of: type, family: family)
         var isWhole = true
@@ -94,7 +96,7 @@ struct NetlinkLoop {
     private mutating func currentStatus() throws(Trouble) -> NetworkReachabilityStatus {
         guard case .host(let name) = target else { return state.statusOfDefaultRoute }
         let addresses = HostAddresses.resolve(name)
-        // A name that cannot be resolved now says nothing about the way: the default route does.
+        // A name that cannot be resolved at the moment tells nothing about the route. Use the default route instead.
         guard !addresses.isEmpty else { return state.statusOfDefaultRoute }
         for address in addresses {
             let status = state.status(of: try route(to: address))
@@ -110,7 +112,7 @@ struct NetlinkLoop {
         }
     }
 
-    /// Reads a datagram and applies its changes; nil where none came.
+    /// Reads a datagram and applies its changes. Returns `nil` if there was none.
     private mutating func receive(lookups: Set<UInt32> = []) throws(Trouble) -> NetlinkMessages.Content? {
         switch socket.receive({ NetlinkMessages.parse($0, lookups: lookups) }) {
         case .message(let content):
@@ -122,7 +124,7 @@ struct NetlinkLoop {
         }
     }
 
-    /// Moves this thread, and so the socket that it opens, into another network namespace (setns(2)).
+    /// Moves this thread, and therefore the socket that it opens, to another network namespace (setns(2)).
     private static func enter(_ namespace: String) -> Bool {
         let descriptor = Glibc.open(namespace, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
@@ -131,7 +133,7 @@ struct NetlinkLoop {
     }
 }
 
-/// Name → addresses as raw bytes, by the C library's resolver; blocking.
+/// Resolves names to addresses as raw bytes, with the C library's resolver. Blocks.
 enum HostAddresses {
     static func resolve(_ host: String) -> [[UInt8]] {
         var hints = addrinfo()

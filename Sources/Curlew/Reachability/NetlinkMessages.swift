@@ -1,19 +1,19 @@
 internal import CNetlink
 
-/// Reads a datagram of rtnetlink messages. Pure: bytes in, changes out (netlink(7), rtnetlink(7)).
+/// Parses a datagram of rtnetlink messages (netlink(7), rtnetlink(7)).
 struct NetlinkMessages {
-    /// What one datagram held.
+    /// The contents of one datagram.
     struct Content: Equatable {
         var changes: [NetworkChange] = []
-        /// Answers to route look-ups, by the sequence number of the question.
+        /// Replies to route look-ups, by the sequence number of the request.
         var routes: [UInt32: RouteAnswer] = [:]
-        /// Sequence numbers of dumps that are complete.
+        /// The sequence numbers of finished dumps.
         var finishedDumps: Set<UInt32> = []
-        /// Those of dumps that something changed under: entries may be missing.
+        /// The sequence numbers of dumps during which something changed, so that entries may be missing.
         var interruptedDumps: Set<UInt32> = []
     }
 
-    /// `lookups` are the sequence numbers of route look-ups: the answer to one is no new route.
+    /// Parses a datagram. `lookups` are the sequence numbers of route look-ups, whose replies are not new routes.
     static func parse(_ bytes: UnsafeRawBufferPointer, lookups: Set<UInt32> = []) -> Content {
         var content = Content()
         var rest = bytes[...]
@@ -40,7 +40,7 @@ struct NetlinkMessages {
         case Int(NLMSG_DONE):
             content.finishedDumps.insert(header.nlmsg_seq)
         case Int(NLMSG_ERROR):
-            // A refused look-up is an answer; a refused dump is over.
+            // An error is the reply to a refused look-up, and the end of a refused dump.
             if lookups.contains(header.nlmsg_seq) {
                 content.routes[header.nlmsg_seq] = .unreachable
             } else {
@@ -57,7 +57,7 @@ struct NetlinkMessages {
             content.routes[header.nlmsg_seq] = routeAnswer(body)
         case Int(RTM_NEWROUTE), Int(RTM_DELROUTE):
             guard let route = defaultRoute(body) else { return }
-            // In a dump's entries the bit has another meaning.
+            // In the entries of a dump the bit has another meaning.
             let replaces = header.nlmsg_flags & UInt16(NLM_F_MULTI | NLM_F_REPLACE) == UInt16(NLM_F_REPLACE)
             if header.nlmsg_type == UInt16(RTM_DELROUTE) {
                 content.changes.append(.defaultRouteRemoved(route))
@@ -73,14 +73,14 @@ struct NetlinkMessages {
         let size = MemoryLayout<ifinfomsg>.size
         guard body.count >= size else { return nil }
         let info = body.loadUnaligned(as: ifinfomsg.self)
-        // AF_BRIDGE: the link enters or leaves a bridge, and stays otherwise what it is.
+        // AF_BRIDGE: the link was added to or removed from a bridge, but is otherwise unchanged.
         guard info.ifi_family == 0 else { return nil }
         guard isNew else { return .linkRemoved(index: info.ifi_index) }
         var name = ""
         for attribute in Attributes(body, from: size) where attribute.type == UInt16(IFLA_IFNAME) {
             name = String(decoding: attribute.value.prefix { $0 != 0 }, as: UTF8.self)
         }
-        // IFF_UP and IFF_RUNNING (netdevice(7)): switched on, and with a carrier.
+        // IFF_UP and IFF_RUNNING (netdevice(7)): administratively up, and with a carrier.
         let running: UInt32 = 0x1 | 0x40
         return .link(
             NetworkState.Link(
@@ -98,7 +98,7 @@ struct NetlinkMessages {
         guard body.count >= size else { return nil }
         let info = body.loadUnaligned(as: ifaddrmsg.self)
         guard info.ifa_family == 2 else { return nil }
-        // The own address is IFA_LOCAL; IFA_ADDRESS is the peer's on a link between two.
+        // IFA_LOCAL is the machine's address. On a point-to-point link, IFA_ADDRESS is that of the peer.
         for attribute in Attributes(body, from: size) where attribute.type == UInt16(IFA_LOCAL) {
             return NetworkState.Address(
                 interface: Int32(bitPattern: info.ifa_index),
@@ -134,7 +134,7 @@ struct NetlinkMessages {
         return route.table == local ? nil : route
     }
 
-    /// The links of a route over several of them, each behind a header of its own.
+    /// The links of a multipath route. Each has a separate header.
     private static func nextHops(_ list: UnsafeRawBufferPointer) -> [Int32] {
         var interfaces: [Int32] = []
         var rest = list[...]
@@ -163,7 +163,7 @@ struct NetlinkMessages {
     static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
 }
 
-/// The type-length-value attributes behind a message's fixed part.
+/// The type-length-value attributes that follow the fixed part of a message.
 private struct Attributes: Sequence, IteratorProtocol {
     private var rest: Slice<UnsafeRawBufferPointer>
 

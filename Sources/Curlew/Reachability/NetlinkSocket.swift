@@ -1,27 +1,27 @@
 internal import CNetlink
 internal import Glibc
 
-/// A socket to the kernel's routing tables, subscribed to their changes. Owned by one thread.
+/// A socket that reads the kernel's routing tables and receives their changes. Used by one thread.
 protocol RoutingSocket: AnyObject {
     var descriptor: Int32 { get }
-    /// Asks for every link, or every address or route of a family. Returns the question's sequence number.
+    /// Requests all links, or all addresses or routes of a family. Returns the sequence number of the request.
     func requestDump(of type: UInt16, family: UInt8) -> UInt32
-    /// Asks which way leads to an address (4 or 16 bytes).
+    /// Requests the route to an address of 4 or 16 bytes. Returns the sequence number of the request.
     func requestRoute(to address: [UInt8]) -> UInt32
-    /// Reads one datagram, waiting for it.
+    /// Waits for a datagram and passes it to `body`.
     func receive<R>(_ body: (UnsafeRawBufferPointer) -> R) -> Received<R>
 }
 
-/// What came of reading a datagram.
+/// The result of reading a datagram.
 enum Received<R> {
     case message(R)
     case nothing
-    /// Changes came faster than they were read: some are lost, and so may be answers.
+    /// Changes arrived faster than they were read. Some of them, and possibly replies, are lost.
     case overrun
     case failed
 }
 
-/// The kernel's own.
+/// A netlink socket of the running kernel.
 final class NetlinkSocket: RoutingSocket {
     let descriptor: Int32
     private var sequence: UInt32 = 0
@@ -38,7 +38,7 @@ final class NetlinkSocket: RoutingSocket {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
             }
         }
-        // The descriptor is closed by deinit, which runs then, too.
+        // All properties are set, so `deinit` runs and closes the descriptor.
         guard bound == 0 else { return nil }
     }
 
@@ -64,7 +64,7 @@ final class NetlinkSocket: RoutingSocket {
     }
 
     func receive<R>(_ body: (UnsafeRawBufferPointer) -> R) -> Received<R> {
-        // The kernel never sends more than 32 KiB in one datagram of a dump.
+        // The kernel sends at most 32 KiB in one datagram of a dump.
         withUnsafeTemporaryAllocation(byteCount: 32 * 1024, alignment: 8) { buffer in
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
             if count > 0 { return .message(body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))) }

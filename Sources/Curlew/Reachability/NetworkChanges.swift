@@ -1,12 +1,12 @@
 internal import CurlewLocks
 
-/// Keeps what holds in one network alone.
+/// An object whose state is valid in one network only.
 protocol NetworkDependent: AnyObject, Sendable {
     func networkChanged()
 }
 
-/// Tells those that keep what holds in one network alone that the machine's default routes have changed. One thread for all of
-/// them, from the first on.
+/// Notifies objects when the machine's default routes have changed. The first object starts a thread, which serves all
+/// of them.
 final class NetworkChanges: Sendable {
     static let shared = NetworkChanges()
 
@@ -22,10 +22,11 @@ final class NetworkChanges: Sendable {
     private let namespace: String?
     private let state = Lock(State())
 
-    /// `namespace` is the path of a network namespace to look at instead of the process's own.
+    /// `namespace` is the path of the network namespace to observe, instead of that of the process.
     init(namespace: String? = nil) { self.namespace = namespace }
 
-    /// Without a netlink socket (a strict sandbox) nothing is told.
+    /// Adds an object to notify, without retaining it. It is never notified if there is no netlink socket (a strict
+    /// sandbox).
     func tell(_ store: any NetworkDependent) {
         let monitor = state.withLock { state -> NetworkMonitor? in
             state.listeners.removeAll { $0.store == nil }

@@ -3,9 +3,9 @@ internal import CurlewLocks
 internal import Foundation
 internal import Glibc
 
-/// Follows the kernel's routing messages on a thread of its own, and says when the status changes. No polling.
+/// Follows the kernel's routing messages on a separate thread and reports changes of the status. Does not poll.
 final class NetworkMonitor: Sendable {
-    /// What has to be reachable.
+    /// The destination whose reachability is monitored.
     enum Target: Sendable, Equatable {
         case defaultRoute
         case host(String)
@@ -13,9 +13,9 @@ final class NetworkMonitor: Sendable {
 
     private struct State {
         var status = NetworkReachabilityStatus.unknown
-        /// nil before the first report.
+        /// `nil` before the first report.
         var routes: Set<NetworkState.DefaultRoute>?
-        /// Closing it ends the thread, which waits at the other end of the pair.
+        /// Closing this end of the socket pair ends the thread, which waits at the other end.
         var stopper: Int32?
     }
 
@@ -25,8 +25,8 @@ final class NetworkMonitor: Sendable {
     private let onChange: @Sendable (NetworkReachabilityStatus) -> Void
     private let onRoutesChange: (@Sendable () -> Void)?
 
-    /// `namespace` is the path of a network namespace to look at instead of the process's own. `onRoutesChange` is called when
-    /// the default routes become others, whether the status is another or not.
+    /// `namespace` is the path of the network namespace to observe, instead of that of the process. `onRoutesChange` is
+    /// called when the default routes change, even if the status stays the same.
     init(
         target: Target,
         namespace: String? = nil,
@@ -43,7 +43,7 @@ final class NetworkMonitor: Sendable {
 
     var status: NetworkReachabilityStatus { state.withLock { $0.status } }
 
-    /// False where the kernel gives no netlink socket (a strict sandbox).
+    /// Starts the thread. Returns false if the kernel provides no netlink socket (a strict sandbox).
     func start() -> Bool {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -85,7 +85,7 @@ final class NetworkMonitor: Sendable {
             defer { state.stopper = nil }
             return state.stopper
         }
-        // The thread's poll sees the hang-up.
+        // The hang-up ends the poll of the thread.
         if let stopper { close(stopper) }
     }
 

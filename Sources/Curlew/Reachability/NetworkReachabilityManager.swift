@@ -2,20 +2,20 @@ internal import CurlewLocks
 public import Dispatch
 public import Foundation
 
-/// Listens to the kernel's routes and links, and tells when the network comes and goes.
+/// Observes the kernel's routes and links, and reports changes of the network's reachability.
 ///
 ///     let reachability = NetworkReachabilityManager()
 ///     for await status in reachability.statuses() { print(status) }
 ///
-/// It wakes only when something changes. Listening ends with `stopListening()`, or with the last reference.
+/// It wakes only when something changes. It stops with `stopListening()`, or when the last reference to it is released.
 public final class NetworkReachabilityManager: Sendable {
-    /// A closure that is called with every new status.
+    /// A closure that is called with each new status.
     public typealias Listener = @Sendable (_ status: NetworkReachabilityStatus) -> Void
 
     /// The shared manager, which watches the default route.
     public static let `default` = NetworkReachabilityManager()
 
-    /// Posted on the listener's queue with the manager as object and the status under `statusKey`.
+    /// Posted for a listener, on its queue, with the manager as the object and the status under `statusKey`.
     public static let statusDidChangeNotification = Notification.Name("curlew.notification.name.reachability.didChange")
     /// The key of the status in a notification's `userInfo`.
     public static let statusKey = "curlew.notification.key.reachability.status"
@@ -24,7 +24,7 @@ public final class NetworkReachabilityManager: Sendable {
         var monitor: NetworkMonitor?
         var streams: [Int: AsyncStream<NetworkReachabilityStatus>.Continuation] = [:]
         var nextStream = 0
-        /// Who asked for the monitor to run: the listener counts as one, each stream as one.
+        /// Whether a listener needs the monitor. Streams need it as well.
         var hasListener = false
     }
 
@@ -36,7 +36,7 @@ public final class NetworkReachabilityManager: Sendable {
     /// Creates a manager that watches the default route.
     public convenience init() { self.init(target: .defaultRoute) }
 
-    /// Whether there is a route to `host`, a name or an address.
+    /// Creates a manager that watches the route to `host`, a name or an address.
     public convenience init(host: String) { self.init(target: .host(host)) }
 
     init(target: NetworkMonitor.Target, namespace: String? = nil) {
@@ -50,18 +50,18 @@ public final class NetworkReachabilityManager: Sendable {
         for stream in streams { stream.finish() }
     }
 
-    /// The last known status; `.unknown` without a listener.
+    /// The last known status, or `.unknown` if there is neither a listener nor a stream.
     public var status: NetworkReachabilityStatus { state.withLock { $0.monitor?.status ?? .unknown } }
 
-    /// Whether there is a route at all.
+    /// Whether there is a route.
     public var isReachable: Bool { isReachableOnCellular || isReachableOnEthernetOrWiFi }
-    /// Whether the route leads over a cellular modem.
+    /// Whether the route uses a cellular modem.
     public var isReachableOnCellular: Bool { status == .reachable(.cellular) }
-    /// Whether the route leads over a network interface that is not a modem.
+    /// Whether the route uses an interface that is not a modem.
     public var isReachableOnEthernetOrWiFi: Bool { status == .reachable(.ethernetOrWiFi) }
 
-    /// Calls `listener` on `queue` with the present status and then with every change. A former listener
-    /// is replaced. False where the kernel gives no netlink socket.
+    /// Calls `listener` on `queue` with the current status and after every change. Replaces an earlier listener.
+    /// Returns false if the kernel provides no netlink socket.
     @discardableResult
     public func startListening(
         onQueue queue: DispatchQueue = .main,
@@ -82,7 +82,7 @@ public final class NetworkReachabilityManager: Sendable {
         restart()
     }
 
-    /// The present status, then every change; the latest one if the reader is slow.
+    /// A stream of the current status and every change. A slow reader gets only the latest status.
     public func statuses() -> AsyncStream<NetworkReachabilityStatus> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: NetworkReachabilityStatus.self,
@@ -129,7 +129,7 @@ public final class NetworkReachabilityManager: Sendable {
         return true
     }
 
-    /// After the listener has gone: the monitor runs on only for the streams.
+    /// Stops the monitor after the listener was removed, and starts another one if streams need it.
     private func restart() {
         let (former, needed) = state.withLock { state in
             defer { state.monitor = nil }

@@ -1,7 +1,7 @@
-/// Whether there is a way to the network, as the kernel's routes and links tell it.
+/// The reachability of the network, as the kernel's routes and links tell it.
 ///
-/// A route is a way, not a promise of an answer: use it to decide when to try again, never
-/// whether to try at all.
+/// A route does not guarantee a response: use the status to decide when to try again, never to decide whether to try at
+/// all.
 public enum NetworkReachabilityStatus: Sendable, Hashable, CustomStringConvertible {
     /// The status has not been determined yet.
     case unknown
@@ -14,7 +14,8 @@ public enum NetworkReachabilityStatus: Sendable, Hashable, CustomStringConvertib
     public enum ConnectionType: Sendable, Hashable {
         /// Any interface that is not a modem.
         case ethernetOrWiFi
-        /// A modem: `wwan` and `ppp` links.
+        /// A cellular modem, recognised by the type or name of its device. Other PPP links, for example PPPoE, count as
+        /// well.
         case cellular
     }
 

@@ -1,31 +1,31 @@
-/// What the kernel says about links and default routes: enough to decide whether there is a way out.
+/// The links, addresses and default routes that the kernel has reported. They determine the reachability.
 struct NetworkState: Sendable, Equatable {
     struct Link: Sendable, Equatable {
         var index: Int32
         var name: String
-        /// ARPHRD_* of the device.
+        /// The device's ARPHRD_* constant.
         var hardwareType: UInt16
-        /// Switched on.
+        /// Whether the link is administratively up.
         var isUp = true
-        /// Administratively up, with a carrier.
+        /// Whether the link is up and has a carrier.
         var isRunning: Bool
     }
 
-    /// An address of IPv4 that this machine has.
+    /// An IPv4 address of this machine.
     struct Address: Sendable, Hashable {
         var interface: Int32
         var bytes: [UInt8]
         var prefixLength: UInt8
     }
 
-    /// A route that matches everything.
+    /// A route that matches every destination.
     struct DefaultRoute: Sendable, Hashable {
         var isIPv6: Bool
-        /// Several where it shares its traffic between links; none where it names no link.
+        /// Several if the route shares its traffic between links, none if it names no link.
         var interfaces: [Int32]
         var table: UInt32
         var priority: UInt32
-        /// The address that its connections come from, where it says one.
+        /// The source address of its connections, if the route defines one.
         var source: [UInt8]?
     }
 
@@ -57,8 +57,8 @@ struct NetworkState: Sendable, Equatable {
         }
     }
 
-    // The kernel removes routes without a message in two cases: their link goes down, or (IPv4) the last address of their link
-    // is removed. A route over several links is removed with the last of them.
+    // The kernel removes routes without a message in two cases: their link is set down, or (IPv4) the last address of
+    // their link is removed. A route over several links is removed with the last of them.
     private mutating func removeRoutes(
         over interface: Int32, unlessOver others: Set<Int32>, where mayGo: (DefaultRoute) -> Bool = { _ in true }
     ) {
@@ -69,21 +69,21 @@ struct NetworkState: Sendable, Equatable {
 
     private var linksThatAreUp: Set<Int32> { Set(links.values.lazy.filter(\.isUp).map(\.index)) }
 
-    /// Whether any default route leads over a link that works, and over what kind.
+    /// The status of the usable default route with the lowest metric.
     var statusOfDefaultRoute: NetworkReachabilityStatus {
         guard let best = usableDefaultRoutes.min(by: { $0.priority < $1.priority }) else { return .notReachable }
         let kinds = best.interfaces.filter(isRunning).map(connectionType(over:))
         return .reachable(!kinds.isEmpty && kinds.allSatisfy { $0 == .cellular } ? .cellular : .ethernetOrWiFi)
     }
 
-    /// Those over links that work.
+    /// The default routes over running links, and those that name no link.
     var usableDefaultRoutes: Set<DefaultRoute> {
         defaultRoutes.filter { $0.interfaces.isEmpty || $0.interfaces.contains(where: isRunning) }
     }
 
     private func isRunning(_ interface: Int32) -> Bool { links[interface]?.isRunning ?? false }
 
-    /// The status of a target whose route the kernel has looked up.
+    /// The status of a destination whose route the kernel has looked up.
     func status(of answer: RouteAnswer) -> NetworkReachabilityStatus {
         switch answer {
         case .unreachable: .notReachable
@@ -99,33 +99,33 @@ struct NetworkState: Sendable, Equatable {
 }
 
 extension NetworkState.DefaultRoute {
-    /// Whether the kernel replaces it with the other one: family, table and metric are the same.
+    /// Whether adding one of the routes replaces the other: their family, table and metric are equal.
     fileprivate func hasPlace(of other: Self) -> Bool {
         isIPv6 == other.isIPv6 && table == other.table && priority == other.priority
     }
 }
 
-/// One message of the kernel, reduced to what concerns reachability.
+/// A message of the kernel, reduced to what affects reachability.
 enum NetworkChange: Sendable, Equatable {
     case link(NetworkState.Link)
     case linkRemoved(index: Int32)
     case address(NetworkState.Address)
     case addressRemoved(NetworkState.Address)
     case defaultRoute(NetworkState.DefaultRoute)
-    /// It replaces the one with the same family, table and metric.
+    /// Replaces the route with the same family, table and metric.
     case defaultRouteReplaced(NetworkState.DefaultRoute)
     case defaultRouteRemoved(NetworkState.DefaultRoute)
 }
 
-/// The kernel's answer to 'which way to this address?'.
+/// The kernel's reply to a route look-up.
 enum RouteAnswer: Sendable, Equatable {
     case over(interface: Int32)
     case unreachable
 }
 
-/// Tells modems from cards: the kernel has no such flag, but types and naming rules that udev keeps.
+/// Recognises cellular modems. The kernel has no flag for them, but there are device types and udev's naming rules.
 enum CellularLink {
-    /// ARPHRD_PPP and ARPHRD_RAWIP (what qmi_wwan makes).
+    /// ARPHRD_PPP and ARPHRD_RAWIP (created by qmi_wwan).
     private static let hardwareTypes: Set<UInt16> = [512, 519]
     private static let namePrefixes = ["wwan", "wwp", "ppp", "rmnet"]
 

@@ -1,11 +1,11 @@
 public import CurlewCore
 internal import Foundation
 
-/// Waits for the network when a request failed for want of one, and then lets it be tried again.
+/// Retries a request that failed without a network, once the network is back.
 ///
 ///     let session = Session(interceptor: .offlineRetrier(maximumWait: .seconds(30)))
 ///
-/// A host that cannot be reached although there is a way out is no reason to wait: then nothing is retried.
+/// It does not wait for a host that fails although the network is reachable: then nothing is retried.
 public struct OfflineRetrier: RequestInterceptor {
     private let reachability: NetworkReachabilityManager
     private let maximumWait: Duration
@@ -13,12 +13,14 @@ public struct OfflineRetrier: RequestInterceptor {
     private let retryLimit: Int
     private let isOfflineError: @Sendable (CurlewError) -> Bool
 
+    /// Creates a retrier.
+    ///
     /// - Parameters:
-    ///   - reachability: whose statuses are waited for; all waiting requests share it.
-    ///   - maximumWait: after so long the request fails with the error that it had.
-    ///   - requiredConnection: the only kind of connection that ends the wait; nil is any.
-    ///   - retryLimit: how many times one request is tried again.
-    ///   - isOfflineError: which errors may come from a missing network.
+    ///   - reachability: The source of the status. All waiting requests share it.
+    ///   - maximumWait: The time after which the request fails with its original error.
+    ///   - requiredConnection: The only kind of connection that ends the wait. `nil` accepts any.
+    ///   - retryLimit: The maximum number of retries of a request.
+    ///   - isOfflineError: Whether an error may be caused by a missing network.
     public init(
         reachability: NetworkReachabilityManager = NetworkReachabilityManager(),
         maximumWait: Duration = .seconds(5),
@@ -33,7 +35,7 @@ public struct OfflineRetrier: RequestInterceptor {
         self.isOfflineError = isOfflineError
     }
 
-    /// Whether an error may mean that this machine is offline: no address for the name, or no connection.
+    /// Whether an error may mean that this machine is offline: a name was not resolved, or a connection failed.
     public static let mayBeOffline: @Sendable (CurlewError) -> Bool = { error in
         switch error.code {
         case .resolveFailed, .connectFailed, .connectTimedOut: true
@@ -41,13 +43,13 @@ public struct OfflineRetrier: RequestInterceptor {
         }
     }
 
-    /// Waits for the network, and retries the request if the network was away and came back in time.
+    /// Waits for the network. Returns `.retry` if it was unreachable and is reachable again in time.
     public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         guard isOfflineError(error), request.retryCount < retryLimit, !request.wasCarriedOut else { return .doNotRetry }
         return await networkCameBack(reachability.statuses()) ? .retry : .doNotRetry
     }
 
-    /// True when the network was away and came back in time.
+    /// Returns whether the network was unreachable and is reachable again in time.
     func networkCameBack(_ statuses: AsyncStream<NetworkReachabilityStatus>) async -> Bool {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {
@@ -74,7 +76,7 @@ public struct OfflineRetrier: RequestInterceptor {
 }
 
 extension RequestInterceptor where Self == OfflineRetrier {
-    /// Waits up to five seconds for the network.
+    /// A retrier that waits up to five seconds for the network.
     public static var offlineRetrier: OfflineRetrier { OfflineRetrier() }
 
     /// Creates a retrier that waits for the network; the parameters are those of `OfflineRetrier.init`.

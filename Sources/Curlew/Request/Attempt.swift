@@ -8,23 +8,24 @@ public import FoundationNetworking
 ///         print(attempt.number, attempt.tasks.count, attempt.metrics.last?.duration ?? 0, attempt.error as Any)
 ///     }
 ///
-/// A value, taken when `request.attempts` is read. A redirect and an answered challenge continue their attempt; a retry
-/// begins the next one.
+/// A value that does not change after `request.attempts` was read. A redirect and an answered challenge continue their
+/// attempt; a retry begins the next one.
 public struct Attempt: Sendable {
-    /// Counts from 0, as `error.attempt`, `metrics.attempt` and `request.retryCount` do.
+    /// The number of the attempt, counted from 0 as in `error.attempt`, `metrics.attempt` and `request.retryCount`.
     public private(set) var number = 0
-    /// Why the attempt failed. `nil` if it has not failed. That of the last attempt is the request's `error`.
+    /// The error with which the attempt failed. `nil` if it has not failed. The error of the last attempt is also the
+    /// request's `error`.
     public internal(set) var error: CurlewError?
     var visibleRequests = ShortList<VisibleRequest>()
-    /// How many of `visibleRequests` there were when the last final one was announced.
+    /// The number of `visibleRequests` when a final request was last announced.
     var announcedCount = 0
     var identifiers = ShortList<TaskIdentifier>()
     var collectedMetrics = ShortList<TransferMetrics>()
 
     /// The `URLRequest`s of the attempt in order: the described one, the adapted one if there are adapters, and one for
-    /// each redirect. Empty if the attempt failed before there was any.
+    /// each redirect. Empty if the attempt failed before any was made.
     public var requests: [URLRequest] { visibleRequests.all.map(\.urlRequest) }
-    /// The redirects that were followed, oldest first, once the exchange after them has ended.
+    /// The redirects that were followed, oldest first. Complete when the exchange after the last redirect has ended.
     public var redirects: [RedirectHop] { collectedMetrics.last?.redirects ?? [] }
     /// The identifiers of the attempt's exchanges: the first, and one for each redirect and each challenge that the
     /// session has answered. Empty if no exchange has begun.
@@ -32,13 +33,13 @@ public struct Attempt: Sendable {
     /// The metrics of the exchanges that have ended.
     public var metrics: [TransferMetrics] { collectedMetrics.all }
 
-    /// Whether nothing has happened in it yet.
+    /// Whether the attempt has neither a request nor an error.
     var isEmpty: Bool { visibleRequests.isEmpty && error == nil }
 
     /// The final request of the attempt, before redirects. `nil` before it is announced.
     var announcedRequest: VisibleRequest? { announcedCount > 0 ? visibleRequests[announcedCount - 1] : nil }
 
-    /// The attempt after this one.
+    /// Returns the attempt after this one, still empty.
     func next() -> Attempt {
         var next = Attempt()
         next.number = number + 1
@@ -47,7 +48,7 @@ public struct Attempt: Sendable {
 }
 
 extension Attempt: CustomStringConvertible, CustomReflectable {
-    /// Its number, method, URL without secrets, and error.
+    /// The attempt's number, method, URL without secrets, and error.
     public var description: String {
         var text = "attempt \(number)"
         if let last = visibleRequests.last, let url = last.url {
@@ -56,6 +57,6 @@ extension Attempt: CustomStringConvertible, CustomReflectable {
         return error.map { "\(text): \($0)" } ?? text
     }
 
-    /// Debuggers print every stored property of a value without a mirror, secrets included.
+    /// Empty: debuggers print every stored property of a type without a mirror, secrets included.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -2,9 +2,9 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
-// Terminals: they run the request in the awaiting task. A status outside 200..<300 is an error unless the
-// request has its own `validate(…)` or `acceptingAnyStatus()`. Cancelling the task that came first cancels the
-// request; a task that came later only stops waiting.
+// Awaiting methods run the request in the awaiting task. A status outside 200..<300 is an error unless the request has
+// its own `validate(…)` or `acceptingAnyStatus()`. Cancelling the first task that awaits cancels the request; a later
+// one only stops waiting.
 extension DataRequest {
     /// Returns the body.
     public func data() async throws(CurlewError) -> Data {
@@ -12,8 +12,8 @@ extension DataRequest {
         return result.body.contents ?? Data()
     }
 
-    /// Returns the body as text. Without `encoding`, the charset of the response is used. If it names none, the body is read as
-    /// UTF-8, or as ISO Latin 1 if it is not valid UTF-8.
+    /// Returns the body as text. Without `encoding`, the charset of the response is used. If it names none, the body is
+    /// read as UTF-8, or as ISO Latin 1 if it is not valid UTF-8.
     // Disfavoured, so that a program's own `string()` with other parameters is not ambiguous.
     @_disfavoredOverload
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
@@ -32,7 +32,7 @@ extension DataRequest {
         }
     }
 
-    /// Returns the whole response, whatever its status is. It never throws, and validates only if you added validators.
+    /// Returns the whole response, whatever its status. It never throws, and validates only if you added validators.
     public func response() async -> DataResponse<Data?, CurlewError> {
         let result = await outcome(checksStatus: false)
         return DataResponse(of: result, result: result.unserializedData)
@@ -40,7 +40,7 @@ extension DataRequest {
 }
 
 extension Request {
-    /// Whether the request says itself which responses are acceptable.
+    /// Whether the request has its own rules for acceptable responses.
     var hasOwnRules: Bool {
         record.withLock { record in
             guard let options = record.extras?.options else { return false }
@@ -48,10 +48,10 @@ extension Request {
         }
     }
 
-    /// The shared result, judged as terminals judge.
+    /// Returns the shared result, or throws its error. An awaiting method also throws for an unacceptable status.
     func judged(_ result: RunResult) throws(CurlewError) -> RunResult {
         if let error = result.error { throw error }
-        // Another awaiter's run may have been less strict.
+        // The driver of the run may not have checked the status.
         guard let response = result.response,
             let error = StatusCheck.error(for: response, to: result.request?.method, body: result.body)
         else {
@@ -64,7 +64,7 @@ extension Request {
     static func text(of result: RunResult, data: Data?, encoding: String.Encoding?) throws(CurlewError) -> String {
         guard let data, !data.isEmpty else { return "" }
         let contentType = result.response?.head.headers.values(for: "Content-Type") ?? []
-        // Alamofire's serializer takes a missing charset for Latin 1, which garbles nearly all of today's texts.
+        // Alamofire's serializer reads a body without a charset as Latin 1, which garbles most of today's texts.
         if encoding == nil, let text = ResponseText.unnamedUTF8(data, contentType: contentType) { return text }
         do {
             return try StringResponseSerializer(encoding: encoding).serialize(
@@ -96,8 +96,8 @@ extension Request {
 }
 
 extension CurlewError {
-    /// Adds media type and first bytes of a body that is not in the form that was expected, usually a page of HTML. A body that
-    /// is what its type says, but has other members, is described by `underlying`.
+    /// Adds the media type and the first bytes of a body that is not in the expected form, usually a page of HTML. If
+    /// the body is what its type says, but has other members, `underlying` describes the problem.
     private mutating func showUnreadable(_ result: RunResult) {
         guard code == .decodingFailed, responseBody == nil, let head = result.response?.head,
             let body = StatusCheck.excerpt(of: result.body), let text = StatusCheck.shown(body, of: head)
@@ -109,7 +109,7 @@ extension CurlewError {
         reason += " The body (\(type.map { Redaction.excerpt(of: $0, limit: 60) } ?? "no media type")): \(text)"
     }
 
-    /// Says which response it is about.
+    /// Adds the URL, the status and the metrics of the response to an error.
     func located(in result: RunResult) -> CurlewError {
         var error = self
         if error.url == nil { error.url = result.response?.url }

@@ -3,8 +3,8 @@ internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 
-// Nothing is validated unless asked for; terminals check the status where nothing was asked. Validations run in
-// order when the body is there, and the first failure wins.
+// Responses are validated only if a request asks for it; without validations, awaiting methods check the status.
+// Validations run in order when the body is complete, and the first failure is the result.
 extension DataRequest {
     /// A closure that validates a response.
     public typealias Validation =
@@ -76,7 +76,7 @@ extension DataRequest {
 }
 
 extension Request {
-    /// Adds a judgement; what it throws becomes a `CurlewError`.
+    /// Adds a validation whose failure is wrapped in a `CurlewError`.
     func validation(
         _ judgement:
             @escaping @Sendable (Request, URLRequest?, LazyResponse, ReceivedBody) -> ValidationResult

@@ -15,7 +15,7 @@ extension DataStreamRequest {
 
     /// The server-sent events of the body.
     public var events: StreamEvents {
-        // A request that has ended knows no session any more.
+        // A request that has ended has no link to its session, so the session is read from `reading`.
         let (succession, session) = reading.withLock { reading in
             reading.wantsEvents = true
             let succession = reading.succession ?? EventSuccession()
@@ -43,14 +43,14 @@ extension DataStreamRequest {
         StreamValues(open: { self.reader() }, maximumLength: bodyLimit, decoder: decoder)
     }
 
-    /// Returns the head of the response before its body. Then read `chunks`, `lines` or `events`, or cancel the request; the
-    /// server is kept waiting until you do, or until the session is drained. Cancelling this call cancels the request, unless something
-    /// else has started it, reads its body or waits for its head.
+    /// Returns the head of the response before its body. Then read `chunks`, `lines` or `events`, or cancel the
+    /// request; the server is kept waiting until you do, or until the session is drained. Cancelling this call cancels
+    /// the request, unless something else has started it, reads its body or waits for its head.
     public func head() async throws(CurlewError) -> ResponseHead {
         let heads = stream(.bufferingOldest(1), last: { $0.transfer.acceptedHead }) { (head: AcceptedHead) in head.head
         }
         reading.withLock { $0.headsAwaited += 1 }
-        // Cancelling ends the wait at once, and only once.
+        // Resolved by the end or the cancellation of the wait, of which only the first counts.
         let end = OneShot<Void>()
         defer { if end.resolve(()) { headWaitEnded(isCancelled: false) } }
         StreamRun.start(self, reads: false)
@@ -62,7 +62,7 @@ extension DataStreamRequest {
         if let head { return head }
         let result = await joined()
         if let error = result.error { throw error }
-        // A response without a body may be over before a validation has accepted its head.
+        // A response without a body may end before a validation has accepted its head.
         if let head = result.response?.head { return head }
         throw .explicitlyCancelled
     }
@@ -108,7 +108,7 @@ extension DataStreamRequest {
 }
 
 extension StreamEvents.Connection {
-    /// There is nothing to open one with.
+    /// A connection that cannot be opened, because the session is gone.
     fileprivate static var withoutSession: Self {
         let channel = BodyChannel()
         channel.finish(throwing: .sessionDeinitialized)
@@ -116,7 +116,7 @@ extension StreamEvents.Connection {
     }
 }
 
-/// The same request, saying which event was the last that came.
+/// The request with the identifier of the last event that was received.
 private struct ReconnectingRequest: URLRequestConvertible {
     let base: any URLRequestConvertible
     let lastEventID: String?

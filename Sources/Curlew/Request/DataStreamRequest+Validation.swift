@@ -2,8 +2,8 @@ internal import CurlewCore
 internal import Foundation
 public import FoundationNetworking
 
-// Judged when the head has come: the body of a response that is rejected is not handed on. Validations run in order
-// and the first failure wins.
+// Validations run when the head has arrived; the body of a rejected response is not delivered. They run in order, and
+// the first failure is the result.
 extension DataStreamRequest {
     /// A closure that validates a response.
     public typealias Validation =

@@ -3,7 +3,7 @@ internal import CurlewFailures
 internal import CurlewLocks
 public import Foundation
 
-// Terminals: they run the download in the awaiting task, by the same rules as those of a data request.
+// Awaiting methods run the download in the awaiting task, by the rules for data requests.
 extension DownloadRequest {
     /// Returns the URL of the downloaded file.
     public func file() async throws(CurlewError) -> URL {
@@ -15,8 +15,8 @@ extension DownloadRequest {
         return url
     }
 
-    /// Reads the downloaded file into memory. A file that is larger than `maximumBodySize` is an error, as with `string` and
-    /// `decode`. A file without a destination is removed where one of them fails.
+    /// Reads the downloaded file into memory. A file that is larger than `maximumBodySize` is an error, as with
+    /// `string` and `decode`. If one of these methods fails, a file without a destination is removed.
     public func data() async throws(CurlewError) -> Data {
         try await read { _, data throws(CurlewError) in data }
     }
@@ -40,15 +40,15 @@ extension DownloadRequest {
         }
     }
 
-    /// Returns the whole response, whatever its status is. It never throws, and validates only if you added validators.
+    /// Returns the whole response, whatever its status. It never throws, and validates only if you added validators.
     public func response() async -> DownloadResponse<URL?, CurlewError> {
         givesFileAway()
         let result = await outcome(checksStatus: false)
         return DownloadResponse(of: result, result: result.unserializedFile)
     }
 
-    /// A value made of the file. Where none can be made the download has failed for its caller: a file without a destination goes,
-    /// unless another call wants it.
+    /// Returns a value made from the file. If that fails, a file without a destination is removed, unless another call
+    /// wants it.
     private func read<Value: Sendable>(
         _ make: @escaping @Sendable (RunResult, Data) throws(CurlewError) -> Value
     ) async throws(CurlewError) -> Value {

@@ -3,8 +3,9 @@ internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 
-// Nothing is validated unless asked for; terminals check the status where nothing was asked. Validations run in
-// order when the file is complete and before it is moved into its place; the first failure wins.
+// Responses are validated only if a request asks for it; without validations, awaiting methods check the status.
+// Validations run in order when the file is complete and before it is moved to its destination; the first failure is
+// the result.
 extension DownloadRequest {
     /// A closure that validates a response.
     public typealias Validation =

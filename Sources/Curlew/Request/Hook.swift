@@ -3,7 +3,7 @@ internal import CurlewLocks
 internal import Dispatch
 internal import FoundationNetworking
 
-/// A user's closure and the queue it wants to be called on.
+/// A user's closure and the queue to call it on.
 struct Hook<Value: Sendable>: Sendable {
     let queue: DispatchQueue
     let body: @Sendable (Value) -> Void
@@ -15,28 +15,28 @@ struct Hook<Value: Sendable>: Sendable {
     }
 }
 
-/// An answer about a response's head. The exchange may have gone on for other reasons than it.
+/// The user's decision about a response's head. The exchange may continue or end before it is made.
 final class HeadAnswer: Sendable {
     private let disposition = OneShot<Request.ResponseDisposition>()
     private let carriedOut = OneShot<Void>()
 
-    /// Whether the body may come.
+    /// Whether the decision allows the body.
     var allowsBody: Bool { disposition.value == .allow || wantsFile }
 
-    /// Whether it goes into a file.
+    /// Whether the decision turns the body into a download.
     var wantsFile: Bool { disposition.value == .becomeDownload }
 
-    /// Only the first answer counts. `act` carries it out, before those who wait for it go on.
+    /// Makes the decision, unless it was made before. `act` carries it out before the waiting tasks continue.
     func settle(_ answer: Request.ResponseDisposition, _ act: () -> Void) {
         guard disposition.resolve(answer) else { return }
         act()
         carriedOut.resolve(())
     }
 
-    /// Returns when an answer was carried out, or the waiting task is cancelled.
+    /// Returns when a decision was carried out, or the waiting task is cancelled.
     func wait() async { await carriedOut.wait() }
 }
 
-/// Asks about a response's head: the body waits for the answer.
+/// Asks for a decision about a response's head. The body waits for it.
 typealias HeadHook =
     @Sendable (Request, LazyResponse, @escaping @Sendable (Request.ResponseDisposition) -> Void) -> Void

@@ -3,7 +3,8 @@ internal import CurlewLocks
 internal import Dispatch
 internal import Foundation
 
-/// One listener, the queue that it is called on and how often. What it has not been told yet is replaced by what is newer.
+/// A closure that observes progress, its queue, and the interval of its calls. A newer value replaces one that was not
+/// delivered.
 final class ProgressObserver: Sendable {
     typealias Handler = @Sendable (Progress) -> Void
 
@@ -20,10 +21,10 @@ final class ProgressObserver: Sendable {
 
     private static let origin = ContinuousClock.now
 
-    /// Seconds since some moment.
+    /// The seconds since a fixed moment of the process.
     static var now: Double { (ContinuousClock.now - origin) / .seconds(1) }
 
-    /// `waiting` is told first, by `start`.
+    /// Creates an observer. `start` delivers `waiting` first.
     init(
         queue: DispatchQueue,
         interval: Duration,
@@ -49,7 +50,7 @@ final class ProgressObserver: Sendable {
         carryOut(step)
     }
 
-    /// The request has ended.
+    /// Delivers the last value, and calls `onEnd`. Called when the request has ended.
     func end() {
         carryOut(state.withLock { $0.pacing.ended() })
         if let onEnd { handoff(to: queue, onEnd) }

@@ -3,18 +3,18 @@ internal import CurlewLocks
 internal import Dispatch
 internal import Foundation
 
-/// Tells closures and streams how far a transfer has come.
+/// Reports the progress of a transfer to closures and streams.
 ///
-/// Counts that arrive faster than a listener wants them, or than its queue takes them, are merged: the last one always
-/// comes.
+/// Values that arrive faster than an observer's interval, or than its queue, are merged. The last value is always
+/// delivered.
 final class ProgressReporter: Sendable {
-    /// Twenty times a second.
+    /// The interval of twenty reports per second.
     static let defaultInterval = Duration.milliseconds(50)
 
     fileprivate struct State {
-        /// The one closure that users set; the last one counts.
+        /// The closure that users set. The last one set is called.
         var handler: ProgressObserver?
-        /// Users' own `Progress` objects, and streams.
+        /// The observers that update users' `Progress` objects, and streams.
         var others: [ProgressObserver] = []
         var rate = TransferRate()
         var last: TransferCount
@@ -23,26 +23,26 @@ final class ProgressReporter: Sendable {
 
     private let state: Lock<State>
 
-    /// In order, so that a stream's last value comes before its end.
+    // A serial queue, so that a stream receives its last value before its end.
     private static let streamQueue = DispatchQueue(label: "curlew.progress")
 
-    /// `last` is what there was to tell before.
+    /// Creates a reporter whose first streams start with `last`.
     init(last: TransferCount) { state = Lock(State(last: last)) }
 
-    /// Of several closures the last one set is called.
+    /// Sets the closure, instead of the former one.
     func setHandler(every interval: Duration, queue: DispatchQueue, _ body: @escaping ProgressObserver.Handler) {
         let observer = ProgressObserver(queue: queue, interval: interval, body)
-        // The old one, which holds a closure of the user's, is released outside the lock.
+        // The former observer, which holds a user's closure, is released without the lock.
         _ = state.withLock { exchange(&$0.handler, with: observer) }
     }
 
-    /// Calls this closure too.
+    /// Adds a closure to those that are called.
     func addObserver(queue: DispatchQueue, _ body: @escaping ProgressObserver.Handler) {
         let observer = ProgressObserver(queue: queue, interval: Self.defaultInterval, body)
         state.withLock { $0.others.append(observer) }
     }
 
-    /// A stream begins with the last value that there was, also when the request has ended.
+    /// Adds a stream. It begins with the latest value, also if the request has ended.
     func add(_ stream: AsyncStream<Progress>.Continuation, every interval: Duration) {
         let now = ProgressObserver.now
         let (observer, isFinished) = state.withLock { state in
@@ -53,7 +53,7 @@ final class ProgressReporter: Sendable {
                 onEnd: { stream.finish() },
                 { stream.yield($0) }
             )
-            // What comes from here on is newer than what waits.
+            // Under the lock, so that later reports are newer than the waiting value.
             if !state.isFinished { state.others.append(observer) }
             return (observer, state.isFinished)
         }
@@ -61,7 +61,7 @@ final class ProgressReporter: Sendable {
         if isFinished { observer.end() }
     }
 
-    /// A body begins, with so much of it there already.
+    /// Restarts the measurement for a body of which `count` has arrived already.
     func started(_ count: TransferCount) {
         let now = ProgressObserver.now
         state.withLock { state in
@@ -83,13 +83,13 @@ final class ProgressReporter: Sendable {
         for other in others { other.report(measured, at: now, isLast: isLast) }
     }
 
-    /// How fast it is, now.
+    /// The current speed.
     var speed: TransferSpeed {
         let now = ProgressObserver.now
         return state.withLock { $0.speed(at: now) }
     }
 
-    /// The request has ended: what waits is told, and streams end.
+    /// Delivers the waiting values and ends the streams. Called when the request has ended.
     func finish() {
         let (handler, others) = state.withLock { state in
             state.isFinished = true

@@ -5,18 +5,19 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Request {
-    /// The request as a curl command, quoted for the shell. Because such commands end up in logs and chats, credentials, cookies,
-    /// tokens and query values are left out unless you ask for them, and so are form and JSON fields with secret names
-    /// (`password`, `client_secret`, …).
+    /// The request as a curl command, quoted for the shell. Because such commands end up in logs and chats,
+    /// credentials, cookies, tokens and query values are left out unless you ask for them, and so are form and JSON
+    /// fields with secret names (`password`, `client_secret`, …).
     ///
     /// A request that was not sent yet has no command; to wait for it, pass a closure, or read `cURLDescriptions()`.
     ///
-    /// Of a request that was redirected it is what was sent last, without what stayed behind: credentials, fields or a body.
+    /// After a redirect, the command describes the last request, without the credentials, fields or body that the
+    /// redirect removed.
     public func cURLDescription(includingCredentials: Bool = false) -> String {
         cURLDescription(as: includingCredentials ? .whole : .masked)
     }
 
-    /// The same, written as `form` says.
+    /// The request as a curl command in the given form.
     package func cURLDescription(as form: CURLForm) -> String {
         record.withLock { cURLDescription(of: $0, as: form) }
     }
@@ -43,8 +44,8 @@ extension Request {
         return description.text
     }
 
-    /// Calls a closure once with the curl command, as soon as the `URLRequest` exists or has failed to be created. Secrets are
-    /// left out unless you ask for them.
+    /// Calls a closure once with the curl command, as soon as the `URLRequest` exists or could not be created. Secrets
+    /// are left out unless you ask for them.
     @discardableResult
     public func cURLDescription(
         on queue: DispatchQueue = .main,
@@ -54,14 +55,14 @@ extension Request {
         cURLDescription(as: includingCredentials ? .whole : .masked, on: queue, calling: handler)
     }
 
-    /// The same, written as `form` says.
+    /// Calls a closure once with the curl command in the given form.
     package func cURLDescription(
         as form: CURLForm,
         on queue: DispatchQueue,
         calling handler: @escaping @Sendable (String) -> Void
     ) -> Self {
         let hook = CURLHook(hook: Hook(queue: queue, body: handler), form: form)
-        // The hook that is replaced goes without the lock.
+        // The former hook is released without the lock.
         let (isCreated, _) = record.withLock { record in
             let isCreated = record.history.toldRequest != nil || record.run.result != nil
             return (isCreated, isCreated ? nil : exchange(&record.ownExtras.hooks.onCURL, with: hook))
@@ -70,7 +71,7 @@ extension Request {
         return self
     }
 
-    /// What curl would do otherwise by itself.
+    /// Options against defaults of curl that the session does not share.
     private func curlOptions(beside headers: [HTTPHeader], _ quoting: ShellQuoting) -> [String] {
         let configuration = context.configuration
         var options = configuration.keepsDotSegments ? ["--path-as-is"] : []
@@ -80,7 +81,7 @@ extension Request {
         return options
     }
 
-    /// What the jar has for it now: it chooses again when the exchange begins.
+    /// The cookies that the jar has for the request at this moment. The exchange chooses again when it begins.
     private func cookies(for request: URLRequest, to url: URL) -> [Cookie] {
         request.httpShouldHandleCookies ? context.configuration.cookies?.cookies(for: url) ?? [] : []
     }
@@ -94,7 +95,7 @@ extension Request {
     }
 }
 
-// What stands in no `URLRequest`: a redirect may have left it behind.
+// The parts of a request that are not in its `URLRequest`, and that a redirect may have removed.
 extension RequestRecord {
     func authentication(for url: URL, in context: SessionContext) -> TransferAuthentication? {
         if let redirected = history.redirected { return redirected.authentication }
@@ -106,11 +107,11 @@ extension RequestRecord {
     }
 }
 
-/// How a request is written as a curl command.
+/// The form of a curl command.
 package struct CURLForm: Sendable {
     let quoting: ShellQuoting
     let showsCredentials: Bool
-    /// Whether the cookies are listed that the jar has for the request.
+    /// Whether the jar's cookies for the request are listed.
     let listsCookies: Bool
 
     package init(quoting: ShellQuoting = .single, showsCredentials: Bool = false, listsCookies: Bool = false) {
@@ -119,9 +120,9 @@ package struct CURLForm: Sendable {
         self.listsCookies = listsCookies
     }
 
-    /// Without secrets.
+    /// The form without secrets.
     static let masked = CURLForm()
-    /// With everything.
+    /// The form with secrets.
     static let whole = CURLForm(showsCredentials: true)
 }
 
@@ -134,7 +135,7 @@ struct CURLDescription {
     let cookies: [Cookie]
     let uploadable: UploadRequest.Uploadable?
     let authentication: TransferAuthentication?
-    /// Names of fields that the session calls secret, beside those that always are.
+    /// Names of fields that the session declares secret, besides those that always are.
     let sensitiveHeaders: [String]
     let options: [String]
     let form: CURLForm
@@ -175,14 +176,15 @@ struct CURLDescription {
         }
     }
 
-    /// What is no text cannot stand on a command line. There is no place for a comment before the last line.
+    /// Returns the argument for a body. Bytes that are no text cannot be on a command line, and are read from standard
+    /// input.
     private func argument(_ data: Data) -> String {
         guard let text = String(data: data, encoding: .utf8), !text.utf8.contains(0) else { return "--data-binary @-" }
         let type = headers.last { $0.name.lowercased() == "content-type" }?.value ?? ""
-        // Which of a form's parts are secret is said between them.
+        // The parts of a form name their fields between their contents, so secret ones cannot be left out.
         if !showsCredentials, type.lowercased().hasPrefix("multipart/") { return "--data-binary @-" }
         let shown = showsCredentials ? text : Redaction.body(text, type: type)
-        // curl would take a leading @ for a file's name.
+        // curl reads a file if the argument of `-d` begins with @.
         return "\(shown.utf8.first == UInt8(ascii: "@") ? "--data-raw" : "-d") \(quoted(shown))"
     }
 

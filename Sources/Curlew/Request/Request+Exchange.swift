@@ -3,17 +3,17 @@ internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 
-// What an exchange tells its request, from the transport's thread: nothing here blocks or calls user code.
+// The calls of an exchange, on the transport's thread: none of them blocks or calls user code.
 extension Request {
     func transferStarted(_ control: any TransferControl, _ delegate: any TaskDelegate) {
         controlled(by: control) { $0.delegate = delegate }
     }
 
-    /// The exchange goes on as several, which `control` stands for.
+    /// Replaces the control of the exchange by one for all its parallel transfers.
     func transferGoesOn(_ control: any TransferControl) { controlled(by: control) { $0.stage = .running } }
 
     private func controlled(by control: any TransferControl, _ change: (inout ActiveExchange) -> Void) {
-        // What was replaced goes without the lock: transports are not Curlew's alone.
+        // The former control is released without the lock, because it may be a user's.
         let (state, error, _) = record.withLock { record in
             let former = record.run.active?.exchange
             if let former {
@@ -31,23 +31,23 @@ extension Request {
         }
     }
 
-    /// A response that may be a step on the way to the answer.
+    /// Holds back a response that another exchange may follow.
     func holdsBack(_ head: ResponseHead) { record.withLock { $0.transfer.heldBack = HeldBackResponse(head) } }
 
-    /// The response that was held back, to take it for the answer.
+    /// Returns the response that was held back, to be delivered after all.
     func takeHeldBack() -> (head: ResponseHead, body: Data)? {
         record.withLock { record in exchange(&record.transfer.heldBack, with: nil).map { ($0.head, $0.body) } }
     }
 
-    /// Whether a response has not been taken for the answer.
+    /// Whether a response is held back.
     var isHoldingBack: Bool { record.withLock { $0.transfer.heldBack != nil } }
 
-    /// The head of the last response, whatever it means.
+    /// The head of the last response, held back or not.
     var lastHead: ResponseHead? {
         record.withLock { $0.transfer.heldBack?.head ?? $0.transfer.response?.head }
     }
 
-    /// Whether the body has to wait for an answer.
+    /// Records the head and asks the user about it. Returns whether the body has to wait for the decision.
     func headArrived(_ response: LazyResponse) -> Bool {
         let (hook, streams, start) = record.withLock { record in
             record.transfer.headArrived(response)
@@ -77,10 +77,10 @@ extension Request {
 
     func takeHeadAnswer() -> HeadAnswer? { record.withLock { exchange(&$0.transfer.headAnswer, with: nil) } }
 
-    /// The body that was held back is to come as the answer to its head says.
+    /// Delivers the buffered body according to the user's decision about the head.
     func answered(_ answer: HeadAnswer?) { record.withLock { $0.transfer.headAnswer = answer } }
 
-    /// The response means something else than its status says.
+    /// Replaces the status of the response that users see.
     func showsResponse(as status: Int) {
         record.withLock { record in
             guard let response = record.transfer.response else { return }
@@ -90,7 +90,7 @@ extension Request {
         }
     }
 
-    /// The body belongs behind what is there already.
+    /// Sets the number of bytes that the body continues after.
     func continues(_ count: TransferCount) {
         let reporter = record.withLock { record in
             record.transfer.download = count
@@ -99,7 +99,7 @@ extension Request {
         reporter?.started(count)
     }
 
-    /// So many of the body's bytes are there by now, in this exchange and in others.
+    /// Sets the number of received bytes, over all parallel exchanges.
     func received(_ whole: TransferCount) {
         let reporter = record.withLock { record in
             record.transfer.download = whole
@@ -108,7 +108,7 @@ extension Request {
         reporter?.report(whole)
     }
 
-    /// So many more of them have come.
+    /// Adds received bytes to the progress.
     func received(_ count: Int) {
         let (whole, reporter) = record.withLock { record in
             record.transfer.download.completed += Int64(count)
@@ -117,7 +117,7 @@ extension Request {
         reporter?.report(whole)
     }
 
-    /// How many bytes that have been sent are new; nil where none is.
+    /// Returns the number of sent bytes that are new, or `nil` if none is.
     func sent(_ count: TransferCount) -> Int64? {
         let (sent, reporter) = record.withLock { ($0.transfer.sent(count), $0.extras?.hooks.uploadProgress) }
         guard let sent else { return nil }
@@ -127,17 +127,17 @@ extension Request {
 
     func keep(_ metrics: TransferMetrics) { record.withLock { $0.history.attempt.collectedMetrics.append(metrics) } }
 
-    /// The body is not in memory, but there.
+    /// Records a body that is not in memory, and ends the exchange.
     func keep(_ body: ReceivedBody) {
-        // The control goes without the lock.
+        // The control is released without the lock.
         _ = record.withLock { record in
             record.transfer.body = body
             return record.run.endsExchange()
         }
     }
 
-    /// The exchange is over. nil where its response was held back, or an answer about its head is still to come, which
-    /// `isDecided` says is not the case. `metrics`: unless they are kept already.
+    /// Ends the exchange, and returns its outcome. Returns `nil` if the response was held back or the decision about
+    /// its head is awaited, unless `isDecided`. `metrics` is `nil` if the metrics were recorded before.
     func exchangeEnded(_ metrics: TransferMetrics?, isDecided: Bool) -> EndedExchange? {
         let (ended, _) = record.withLock { record -> (EndedExchange?, ActiveExchange?) in
             if !isDecided, record.transfer.heldBack != nil || record.transfer.headAnswer?.allowsBody == false {
@@ -151,14 +151,14 @@ extension Request {
     }
 }
 
-/// What an exchange has brought, and how it is to be judged.
+/// The outcome of an exchange, and the rules for validating it.
 struct EndedExchange {
     let body: ReceivedBody
-    /// Where the body was to go, if it was turned into a download.
+    /// The file of the body, if it was turned into a download.
     let file: BodyFile?
     let response: LazyResponse?
     let isCancelled: Bool
-    /// From here, not by its peer.
+    /// Whether Curlew ended the exchange, and not its peer.
     let wasAborted: Bool
     let validations: [RequestOptions.Validation]
     let acceptsAnyStatus: Bool
@@ -168,7 +168,7 @@ extension RequestRecord {
     fileprivate mutating func endedExchange() -> EndedExchange {
         EndedExchange(
             body: transfer.body,
-            // It knows its request, which need not know it any more.
+            // The file refers to its request, so keeping it would be a reference cycle.
             file: exchange(&transfer.file, with: nil),
             response: transfer.response,
             isCancelled: isCancelled,

@@ -3,11 +3,11 @@ public import Dispatch
 internal import Foundation
 public import FoundationNetworking
 
-// What happens when a response's head has come and its body has not. The last handler set is called.
+// Hooks that run when the head of a response has arrived and its body has not. The last hook set is called.
 extension Request {
     func tellHead(on queue: DispatchQueue, _ handler: @escaping @Sendable (HTTPURLResponse) -> Void) {
         let handoff = Handoff()
-        // An answer, too: the body must not be there before it, on another queue.
+        // The body waits for this closure too: otherwise it could be delivered first, on another queue.
         setHeadHook(decidesFate: false) { _, response, answer in
             handoff(to: queue) {
                 if let lifted = response.value { handler(lifted) }
@@ -34,7 +34,7 @@ extension Request {
         setHeadHook(decidesFate: true) { ConcurrencyHandle.ask(for: $0, $1, handler, $2) }
     }
 
-    /// The session's question about a head, where the request has none of its own.
+    /// The session's hook, for requests without one.
     var sessionHeadHook: HeadHook? {
         guard let ask = context.configuration.decisions?.responseDisposition else { return nil }
         return { request, response, answer in
@@ -43,7 +43,7 @@ extension Request {
     }
 
     func setHeadHook(decidesFate: Bool, _ hook: @escaping HeadHook) {
-        // What was replaced goes without the lock: closures hold what their `deinit` may ask the request from.
+        // The former hook is released without the lock: a `deinit` of an object that it holds may use the request.
         _ = record.withLock { record in
             if decidesFate { record.ownExtras.options.asksAboutHead = true }
             return exchange(&record.ownExtras.hooks.onHead, with: hook)
@@ -68,7 +68,8 @@ extension Request {
         return self
     }
 
-    /// Sets a closure that decides from the head of the response whether to receive the body. The body waits for the answer.
+    /// Sets a closure that decides from the head of the response whether to receive the body. The body waits for the
+    /// answer.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(
@@ -88,7 +89,8 @@ extension Request {
         return self
     }
 
-    /// Sets a closure that decides from the head of the response whether to receive the body. The body waits for the answer.
+    /// Sets a closure that decides from the head of the response whether to receive the body. The body waits for the
+    /// answer.
     @discardableResult
     public func onHTTPResponse(
         on queue: DispatchQueue = .main,

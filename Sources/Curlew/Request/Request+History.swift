@@ -3,7 +3,7 @@ internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 
-// The past of a request: its attempts, and the last value of each kind.
+// The history of a request: its attempts, and the last value of each kind.
 extension Request {
     /// The attempts so far, oldest first: one, and another for each retry. Empty before the request has begun.
     ///
@@ -13,7 +13,7 @@ extension Request {
 
     /// The last `URLRequest`, after adaptation.
     public var request: URLRequest? { record.withLock { $0.history.lastRequest }?.urlRequest }
-    /// The identifier of the exchange in flight; nil where there is none, also between two attempts.
+    /// The identifier of the exchange in flight. `nil` if there is none, for instance between two attempts.
     public var task: TaskIdentifier? { record.withLock { $0.startedTask } }
     /// The metrics of the last exchange.
     public var metrics: TransferMetrics? { record.withLock { $0.history.lastMetrics } }
@@ -24,21 +24,22 @@ extension Request {
     public var head: ResponseHead? { record.withLock { $0.transfer.response }?.head }
     /// The number of retries.
     public var retryCount: Int { record.withLock { $0.history.attempt.number } }
-    /// The error with which the request ended, or nil.
+    /// The error with which the request ended, or `nil`.
     public var error: CurlewError? { record.withLock { $0.error } }
 
     /// A snapshot of the upload progress. Cancelling, pausing or resuming it cancels, suspends or resumes the request.
     public var uploadProgress: Progress { snapshot { ($0.transfer.upload, $0.extras?.hooks.uploadProgress) } }
-    /// A snapshot of the download progress. Cancelling, pausing or resuming it cancels, suspends or resumes the request.
+    /// A snapshot of the download progress. Cancelling, pausing or resuming it cancels, suspends or resumes the
+    /// request.
     public var downloadProgress: Progress { snapshot { ($0.transfer.download, $0.extras?.hooks.downloadProgress) } }
 
-    /// The methods with which this attempt has asked: another one would begin with the first again.
+    /// The first and the last method of this attempt. Another attempt would begin with the first.
     var methodsOfAttempt: Set<HTTPMethod> {
         let (first, last) = record.withLock { $0.history.methods }
         return Set([first, last].compactMap(\.self))
     }
 
-    /// Whether a server has carried out what may not be repeated, and a redirect led on to its result.
+    /// Whether a server has carried out a request that must not be repeated, and redirected to its result.
     var wasCarriedOut: Bool {
         let (first, last) = record.withLock { $0.history.methods }
         return first?.isIdempotent == false && first != last

@@ -4,7 +4,7 @@ public import Dispatch
 public import Foundation
 public import FoundationNetworking
 
-// What can be asked of a request before it starts. Asked later it concerns what has yet to run.
+// Options that are set before the request starts. If set later, they apply to the steps that follow.
 extension Request {
     /// The result of a validation.
     public typealias ValidationResult = Result<Void, any Error>
@@ -35,7 +35,7 @@ extension Request {
         return self
     }
 
-    /// Sets when the request asks with `Expect: 100-continue` whether the server wants the body. By default it does so for
+    /// Sets when the request asks with `Expect: 100-continue` whether the server wants the body. By default it asks for
     /// bodies above 1 MiB, and for a body of unknown length only if it can be sent once and the credentials wait for a
     /// challenge. An `Expect` field of the request takes precedence.
     @discardableResult
@@ -46,11 +46,13 @@ extension Request {
 
     // MARK: Credentials
 
-    /// Sets the user name and password that answer the server's challenges, with the strongest scheme the server offers.
+    /// Sets the user name and password that answer the server's challenges, with the strongest scheme the server
+    /// offers.
     ///
-    /// Once the server has accepted them, the session also uses them for later challenges of the same protection space (origin
-    /// and realm), for requests without credentials of their own. With `persistence: .none` they are used for this request
-    /// only. Nothing is kept beyond the session: `.permanent` and `.synchronizable` mean the same as `.forSession`.
+    /// Once the server has accepted them, the session also uses them for later challenges of the same protection space
+    /// (origin and realm), for requests that bring no credentials. With `persistence: .none` they are used for this
+    /// request only. The session never stores them permanently: `.permanent` and `.synchronizable` mean the same as
+    /// `.forSession`.
     @discardableResult
     public func authenticate(
         username: String,
@@ -60,7 +62,8 @@ extension Request {
         authenticate(TransferAuthentication(username: username, password: password), persistence)
     }
 
-    /// Sets the credential that answers the server's challenges. Its persistence decides whether later requests use it too.
+    /// Sets the credential that answers the server's challenges. Its persistence decides whether later requests use it
+    /// too.
     @discardableResult
     public func authenticate(with credential: URLCredential) -> Self {
         let (username, password) = (credential.user ?? "", credential.password ?? "")
@@ -89,7 +92,7 @@ extension Request {
     /// Sets the handler of this request's redirects. The last one set is used.
     @discardableResult
     public func redirect(using handler: any RedirectHandler) -> Self {
-        // What was replaced goes without the lock: its `deinit` may ask the request.
+        // The former handler is released without the lock: its `deinit` may use the request.
         _ = record.withLock { exchange(&$0.ownExtras.options.redirectHandler, with: handler) }
         return self
     }
@@ -120,7 +123,7 @@ extension Request {
         return self
     }
 
-    // Those who inline the above pay nothing for a result that they do not take.
+    // The inlinable functions discard their result, so these return none.
     @usableFromInline
     func add(adapter: any RequestAdapter) { record.withLock { $0.ownExtras.options.add(adapter: adapter) } }
 
@@ -140,8 +143,8 @@ extension Request {
 
     // MARK: Progress
 
-    /// Sets a closure that is called with the progress of the upload, at most once per `interval`. It always receives the first
-    /// and the last value. The last closure set is used.
+    /// Sets a closure that is called with the progress of the upload, at most once per `interval`. It always receives
+    /// the first and the last value. The last closure set is used.
     @discardableResult
     public func uploadProgress(
         every interval: Duration = .milliseconds(50),
@@ -152,8 +155,8 @@ extension Request {
         return self
     }
 
-    /// Sets a closure that is called with the progress of the download, at most once per `interval`. It always receives the
-    /// first and the last value. The last closure set is used.
+    /// Sets a closure that is called with the progress of the download, at most once per `interval`. It always receives
+    /// the first and the last value. The last closure set is used.
     @discardableResult
     public func downloadProgress(
         every interval: Duration = .milliseconds(50),
@@ -177,8 +180,8 @@ extension Request {
 
     // MARK: Creation
 
-    /// Sets a closure that is called with the final `URLRequest` of every attempt, immediately if there is one already. The last
-    /// closure set is used.
+    /// Sets a closure that is called with the final `URLRequest` of every attempt, immediately if there is one already.
+    /// The last closure set is used.
     @discardableResult
     public func onURLRequestCreation(
         on queue: DispatchQueue = .main,
@@ -187,8 +190,8 @@ extension Request {
         set(Hook(queue: queue, body: handler), at: \.onRequestCreation) { $0.history.toldRequest }
     }
 
-    /// Sets a closure that is called with the identifier of every exchange, immediately if there is one already. The last closure
-    /// set is used.
+    /// Sets a closure that is called with the identifier of every exchange, immediately if there is one already. The
+    /// last closure set is used.
     @discardableResult
     public func onURLSessionTaskCreation(
         on queue: DispatchQueue = .main,
@@ -197,7 +200,7 @@ extension Request {
         set(Hook(queue: queue, body: handler), at: \.onTaskCreation) { $0.history.lastTask }
     }
 
-    /// Keeps a hook, and calls it with what it would have been told last.
+    /// Stores a hook, and calls it with the last value if there is one.
     private func set<Value>(
         _ hook: Hook<Value>,
         at path: WritableKeyPath<RequestHooks, Hook<Value>?>,

@@ -3,11 +3,11 @@ internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 
-// The request's progress and milestones as streams, which end with the request. Nothing waits for their readers: what is
-// too old when one comes is thrown away.
+// The request's progress and milestones as streams, which end with the request. The request does not wait for their
+// readers: values that exceed the buffer are dropped.
 extension Request {
-    /// The progress of the upload as a sequence. It begins with the latest value, has at most one value per `interval`, and
-    /// always ends with the last value.
+    /// The progress of the upload as a sequence. It begins with the latest value, has at most one value per `interval`,
+    /// and always ends with the last value.
     public func uploadProgress(
         every interval: Duration = .milliseconds(50),
         bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .bufferingNewest(1)
@@ -16,8 +16,8 @@ extension Request {
         return StreamOf(bufferingPolicy: bufferingPolicy) { reporter.add($0, every: interval) }
     }
 
-    /// The progress of the download as a sequence. It begins with the latest value, has at most one value per `interval`, and
-    /// always ends with the last value.
+    /// The progress of the download as a sequence. It begins with the latest value, has at most one value per
+    /// `interval`, and always ends with the last value.
     public func downloadProgress(
         every interval: Duration = .milliseconds(50),
         bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .bufferingNewest(1)
@@ -52,8 +52,8 @@ extension Request {
         ) { (command: CURLCommand) in command.text }
     }
 
-    /// A stream made from what the request sends of one type. `last` is what was sent before; it must not take locks
-    /// of the request's.
+    /// Returns a stream of the values of one type that the request sends. `last` returns the latest earlier value; it
+    /// must not take the request's locks.
     func stream<Sent: Sendable, Element: Sendable>(
         _ policy: StreamOf<Element>.BufferingPolicy,
         last: (RequestRecord) -> Sent?,
@@ -61,7 +61,7 @@ extension Request {
     ) -> StreamOf<Element> {
         StreamOf(bufferingPolicy: policy) { continuation in
             let stream = MappedRequestStream(continuation: continuation, transform: transform)
-            // Under the lock: what came before is here, what comes later is sent, and in that order.
+            // Under the lock: the last value was sent before, all later ones follow, and the order is kept.
             let hasEnded = record.withLock { record in
                 if let last = last(record) { stream.send(last) }
                 if record.run.result == nil { record.ownExtras.hooks.streams.append(stream) }

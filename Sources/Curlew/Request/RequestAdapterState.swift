@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What an adapter receives besides the `URLRequest`.
+/// The context in which an adapter is called.
 public struct RequestAdapterState: Sendable {
     /// The session that runs the request.
     public let session: Session
@@ -11,7 +11,7 @@ public struct RequestAdapterState: Sendable {
         case identifier(UUID)
     }
 
-    /// The identity of the request that is being adapted.
+    /// The identifier of the request that is being adapted.
     public var requestID: UUID {
         switch source {
         case .request(let request): request.id
@@ -19,7 +19,7 @@ public struct RequestAdapterState: Sendable {
         }
     }
 
-    /// The request that is being adapted, unless the state was made for calling an adapter otherwise.
+    /// The request that is being adapted. `nil` if the state was made for calling an adapter directly.
     package var request: Request? {
         switch source {
         case .request(let request): request

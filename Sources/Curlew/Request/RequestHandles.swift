@@ -1,11 +1,11 @@
 /// The two handles of a stream or a WebSocket whose run no task waits for.
 ///
-/// `head()`, `opened()` and `send(_:)` return while the run goes on. If the run held the handle that the user has, that handle
-/// would never be released, and the connection of a dropped request would stay open. So the run has a handle of its own. Both
-/// share everything that changes. When the user's handle is released, nothing can read any more, and its `deinit` ends the run:
-/// sequences, iterators, waiting methods and handlers hold the user's handle.
+/// `head()`, `opened()` and `send(_:)` return while the run continues. If the run held the user's handle, that handle
+/// would never be released, and the connection of a dropped request would stay open. So the run has another handle,
+/// which shares all mutable state. Sequences, iterators, waiting methods and handlers hold the user's handle. When it
+/// is released, no reader is left, and its `deinit` ends the run.
 struct RequestHandles<Handle: Request> {
-    /// `nil` once it is released.
+    /// `nil` once it has been released.
     weak var users: Handle?
     /// `nil` unless the run has one.
     weak var ofRun: Handle?

@@ -2,14 +2,14 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// What a request was asked for, beside what it sends.
+/// The options of a request beyond what it sends.
 struct RequestOptions {
     var timeouts: Timeouts?
     var maximumBodySize: Int?
-    /// Whether terminals take every status.
+    /// Whether awaiting methods accept every status.
     var acceptsAnyStatus = false
     var authentication: TransferAuthentication?
-    /// Whether credentials that the server accepts are kept for the session's other requests.
+    /// Whether the session stores the credentials for other requests once the server has accepted them.
     var keepsAuthentication = false
     var redirectHandler: (any RedirectHandler)?
     var cachePolicy: CachePolicy?
@@ -19,20 +19,20 @@ struct RequestOptions {
     var validations: [Validation] = []
     var expectContinue = ExpectContinue.automatic
     var multiplexes = true
-    /// Whether a body's fate is decided when its head has come.
+    /// Whether the user decides about the body when its head has arrived.
     var asksAboutHead = false
 
-    /// Chains are made link by link: few of them then grow more than once.
+    /// Adds an adapter. The first one reserves room for a chain.
     mutating func add(adapter: any RequestAdapter) {
         if adapters.isEmpty { adapters.reserveCapacity(12) }
         adapters.append(adapter)
     }
 
-    /// One `validate(…)`, its kind of body erased.
+    /// A validation for every kind of body.
     typealias Validation = @Sendable (Request, URLRequest?, LazyResponse, ReceivedBody) -> CurlewError?
 }
 
-/// Closures that want to be told about the run as it goes.
+/// Closures that are called during the run.
 struct RequestHooks {
     var taskDescription: String?
     var monitorQueues: [MonitorQueue] = []
@@ -42,15 +42,15 @@ struct RequestHooks {
     var onTaskCreation: Hook<TaskIdentifier>?
     var onHead: HeadHook?
     var onCURL: CURLHook?
-    /// Streams that end with the request, and what to send them.
+    /// Streams of the request's values, which end with the request.
     var streams: [any RequestStream] = []
 }
 
-/// Options and hooks of one request. An object of its own, because few requests have any: the others need not carry the
-/// room for them from thread to thread. Touched under the request's lock alone.
+/// The options and hooks of one request. A class, so that an absent value costs one pointer in every request. Protected
+/// by the request's lock.
 final class RequestExtras {
     var options = RequestOptions()
     var hooks = RequestHooks()
-    /// The name of an exchange that was being set up when the request ended.
+    /// The identifier of an exchange that was being set up when the request ended.
     var unusedTask: TaskIdentifier?
 }

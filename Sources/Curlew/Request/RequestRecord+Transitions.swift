@@ -1,19 +1,20 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-// What starts, holds and ends a request. Each is one step under the record's lock, and answers what is left to do without
-// it: who carries the request out and who works on its handlers is decided at once, so that neither is done twice.
+// The transitions that start, suspend and end a request. Each is one step under the record's lock, and returns the work
+// that is left to do without the lock. The driver and the task for the handlers are decided in that step, so that
+// neither starts twice.
 extension RequestRecord {
     // MARK: Starting
 
-    /// What is left to do for a request that was resumed.
+    /// The work that remains after a request was resumed.
     enum Resumption {
-        /// Start its run, and with it the work on its handlers.
+        /// Start the run, and with it the handlers.
         case start
         case proceed(task: TaskIdentifier?, hold: OneShot<Void>?)
     }
 
-    /// nil where the request was at work already, or has ended.
+    /// Returns `nil` if the request was already resumed, or has ended.
     mutating func resume() -> Resumption? {
         guard state.canTransition(to: .resumed) else { return nil }
         state = .resumed
@@ -30,20 +31,20 @@ extension RequestRecord {
     }
 
     enum DriveAction {
-        /// The caller is the driver. `becameResumed`: the state has just changed to resumed. `startsHandlers`: the
-        /// handlers that were attached before need a worker.
+        /// The caller is the driver. `becameResumed`: the state has just changed to resumed. `startsHandlers`: a task
+        /// for the handlers that were attached before has to be started.
         case drive(becameResumed: Bool, startsHandlers: Bool)
-        /// Another awaiter is.
+        /// Another caller drives the request.
         case join
         case ended(RunResult)
     }
 
-    /// An awaiter wants the result.
+    /// Decides whether a caller that awaits the result drives the run or waits for it.
     mutating func awaited() -> DriveAction {
         switch run {
         case .idle, .prepared:
             run.begins()
-            // Suspended before the first start it stays suspended: the driver waits.
+            // A request that was suspended before its start remains suspended, and the driver waits.
             let becomesResumed = state == .initialized
             if becomesResumed { state = .resumed }
             let startsHandlers = !handlers.isEmpty && handlers.begin()
@@ -53,18 +54,18 @@ extension RequestRecord {
         }
     }
 
-    /// What is left to do for a handler.
+    /// The work that remains after a handler was added.
     enum Attachment {
-        /// There is a worker for handlers, or will be.
+        /// A task runs the handlers, or will be started.
         case none
         case resume(Resumption)
-        /// The request waits for its start.
+        /// Put the request on the shelf until it is started.
         case shelve
-        /// Start the work on handlers.
+        /// Start a task for the handlers.
         case work
     }
 
-    /// `startsImmediately`: the first handler starts the request.
+    /// Adds a handler. With `startsImmediately`, the first one starts the request.
     mutating func attach(_ serializer: @escaping HandlerQueue.Serializer, startsImmediately: Bool) -> Attachment {
         handlers.add(serializer)
         if state == .initialized, startsImmediately, let resumption = resume() { return .resume(resumption) }
@@ -72,14 +73,14 @@ extension RequestRecord {
         case .idle, .prepared: return .shelve
         case .running, .ended:
             guard handlers.begin() else { return .none }
-            // A handler that comes after the end: the request is at work once more.
+            // A handler that is added after the end makes the request active again.
             if state == .finished { state = .resumed }
             return .work
         }
     }
 
-    /// Setting the request up ahead of its start has failed. True where a run has to be started that finds out what
-    /// follows.
+    /// Records that setting up the request has failed. Returns whether a run has to be started, which decides about a
+    /// retry.
     mutating func setUpFailed() -> Bool {
         switch run {
         case .idle, .prepared:
@@ -90,16 +91,16 @@ extension RequestRecord {
         }
     }
 
-    // MARK: Holding
+    // MARK: Suspending
 
-    /// Whether there is something to hold.
+    /// Suspends the request. Returns `false` if that is not possible.
     mutating func suspend() -> Bool {
         guard state.canTransition(to: .suspended) else { return false }
         state = .suspended
         return true
     }
 
-    /// What the driver has to wait for.
+    /// Returns the event that the driver has to wait for, or `nil` if it may continue.
     func hold() -> OneShot<Void>? {
         guard holdsDriver, let active = run.active else { return nil }
         let hold = active.hold ?? OneShot()
@@ -107,8 +108,8 @@ extension RequestRecord {
         return hold
     }
 
-    /// What the exchange is to be told next, and that one thread tells it at a time; nil where it knows, or another thread is
-    /// at it.
+    /// Returns the next state to tell the exchange's control, and reserves the control for the calling thread. `nil` if
+    /// the control has the latest state, or another thread is calling it.
     func nextTold() -> (control: any TransferControl, isSuspended: Bool)? {
         let isSuspended = state == .suspended
         guard let active = run.active, let exchange = active.exchange, let control = exchange.control,
@@ -124,16 +125,16 @@ extension RequestRecord {
     // MARK: Ending
 
     enum Cancellation {
-        /// Nothing runs: the request has ended.
+        /// No run was started: the request has ended.
         case end(Ending, describing: Task<Void, Never>?)
-        /// Nothing runs, but an exchange was set up: a run has to end it.
+        /// No run was started, but an exchange was set up, which a run has to end.
         case endByRun(task: TaskIdentifier, describing: Task<Void, Never>)
-        /// The run ends by itself when it was told.
+        /// The run ends by itself once its parts are cancelled.
         case stop(RunningParts)
         case hasEnded
     }
 
-    /// What has to hear of a cancellation.
+    /// The parts of a run that have to be cancelled.
     struct RunningParts {
         let task: TaskIdentifier?
         let hold: OneShot<Void>?
@@ -142,7 +143,7 @@ extension RequestRecord {
         let control: (any TransferControl)?
     }
 
-    /// nil where the request has ended, or was cancelled before.
+    /// Returns `nil` if the request has ended, or was cancelled before.
     mutating func cancel(with error: CurlewError) -> Cancellation? {
         guard state.canTransition(to: .cancelled) else { return nil }
         state = .cancelled
@@ -170,18 +171,18 @@ extension RequestRecord {
         }
     }
 
-    /// What is left to do when there is a result.
+    /// The work that remains when there is a result.
     struct Ending {
         let result: RunResult
-        /// What the record has let go of. It can be the last reference to the session or to objects of the user's: it is
-        /// kept until the lock is free.
+        /// The former state, kept until the lock is released: it can hold the last reference to the session or to
+        /// users' objects.
         let run: RunState
         let awaitedResult: OneShot<RunResult>?
         let hooks: RequestHooks?
     }
 
     mutating func end(with result: RunResult) -> Ending {
-        // A request that was cancelled had its error before it had its resume data.
+        // A cancelled request has its error before its resume data.
         if let data = result.resumeData { error?.downloadResumeData = data }
         let hooks = extras?.hooks
         extras?.hooks.streams = []
@@ -189,7 +190,7 @@ extension RequestRecord {
         return Ending(result: result, run: before, awaitedResult: awaitedResult, hooks: hooks)
     }
 
-    /// Everything is done. A cancelled request stays cancelled.
+    /// Finishes the request. A cancelled request stays cancelled.
     mutating func finish() {
         if state.canTransition(to: .finished) { state = .finished }
     }

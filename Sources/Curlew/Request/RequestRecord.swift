@@ -3,17 +3,17 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// Everything about a request that changes, behind the request's one lock.
+/// The mutable state of a request, protected by its only lock.
 struct RequestRecord {
     var identity = LazyIdentity()
-    /// What users see. It changes by what they ask for, and when everything is done.
+    /// The state that users see. It follows their calls, and becomes finished when the handlers have run.
     var state = RequestState.initialized
-    /// What the cancelled request ends with.
+    /// The error of the cancelled request.
     var cancellation: CurlewError?
     var run: RunState
-    /// For those that wait for a run they do not drive; made for the first of them.
+    /// Resolved with the result, for callers that do not drive the run. Created for the first of them.
     private(set) var awaitedResult: OneShot<RunResult>?
-    /// What the request was asked for beside what it sends, and who wants to be told as it goes. nil where there is nothing.
+    /// The request's options and hooks. `nil` if there are none.
     private(set) var extras: RequestExtras?
     var handlers = HandlerQueue()
     var history = RequestHistory()
@@ -21,13 +21,12 @@ struct RequestRecord {
 
     init(session: SessionLink, interceptor: __shared (any RequestInterceptor)?) {
         run = .idle(session)
-        // Asked first: taking it out makes a copy, even of none.
         guard interceptor != nil, let interceptor else { return }
         ownExtras.options.adapters = [interceptor]
         ownExtras.options.retriers = [interceptor]
     }
 
-    /// `extras`, to be written to.
+    /// The options and hooks, created when they are first changed.
     var ownExtras: RequestExtras {
         mutating get {
             if let extras { return extras }
@@ -45,13 +44,13 @@ struct RequestRecord {
 
     var isCancelled: Bool { state == .cancelled }
 
-    /// Whether the driver has to wait before it goes on: the request is held, or nothing has asked for its result.
+    /// Whether the driver has to wait: the request is suspended, or its result has not been asked for.
     var holdsDriver: Bool { state == .suspended || state == .initialized }
 
-    /// The session, while there is something for it to do.
+    /// The session. `nil` once the run has ended.
     var session: Session? { run.link.session }
 
-    /// The exchange that monitors know of, until its end.
+    /// The exchange that monitors know of. `nil` once it has ended.
     var startedTask: TaskIdentifier? { run.exchange.flatMap { $0.stage == .over ? nil : $0.task } }
 
     mutating func resultToWaitFor() -> OneShot<RunResult> {
@@ -64,28 +63,28 @@ struct RequestRecord {
 
 /// A request's attempts.
 struct RequestHistory {
-    /// The attempts before the last one. Empty, and not allocated, unless the request was retried.
+    /// The attempts before the last one. Empty unless the request was retried.
     private var former: [Attempt] = []
     /// The last attempt.
     var attempt = Attempt()
-    /// How many of the last requests are those of redirects in this attempt.
+    /// The number of redirects at the end of the attempt's requests.
     var redirects = 0
-    /// What the last one was sent with beside its `URLRequest`, where that is a redirect's.
+    /// The parts of the last request besides its `URLRequest`, if a redirect led to it.
     var redirected: RedirectedParts?
-    /// The body of the last try.
+    /// The body of the last attempt.
     var uploadable: UploadRequest.Uploadable?
 
     var attempts: [Attempt] { attempt.isEmpty ? former : former + [attempt] }
-    /// The request that was described, adapted or redirected to last, in whichever attempt.
+    /// The request that was last described, adapted or redirected to, in any attempt.
     var lastRequest: VisibleRequest? { attempt.visibleRequests.last ?? lastFormer(\.visibleRequests.last) }
-    /// The identifier of the last exchange, in whichever attempt.
+    /// The identifier of the last exchange, in any attempt.
     var lastTask: TaskIdentifier? { attempt.identifiers.last ?? lastFormer(\.identifiers.last) }
-    /// The metrics of the last exchange that has ended, in whichever attempt.
+    /// The metrics of the last exchange that has ended, in any attempt.
     var lastMetrics: TransferMetrics? { attempt.collectedMetrics.last ?? lastFormer(\.collectedMetrics.last) }
     /// The final `URLRequest` of the last attempt that has one.
     var toldRequest: URLRequest? { (attempt.announcedRequest ?? lastFormer(\.announcedRequest))?.urlRequest }
 
-    /// The method with which this attempt began, and the one that a redirect has left of it.
+    /// The method with which this attempt began, and the method after its redirects.
     var methods: (first: HTTPMethod?, last: HTTPMethod?) {
         let requests =
             attempt.visibleRequests.isEmpty
@@ -101,14 +100,14 @@ struct RequestHistory {
         redirected = parts
     }
 
-    /// Another attempt begins. The last one is kept with its error.
+    /// Begins another attempt. The last one is kept with its error.
     mutating func beginNextAttempt() {
         former.append(attempt)
         attempt = attempt.next()
     }
 
-    /// Removes the former attempts between the first two and the last sixteen. They are returned to be released without
-    /// the lock: their errors may hold objects of the user's.
+    /// Removes the former attempts between the first two and the last sixteen. Returns them, to be released without the
+    /// lock: their errors may hold users' objects.
     mutating func forgetMiddle() -> [Attempt] {
         guard former.count > 18 else { return [] }
         let middle = 2..<(former.count - 16)
@@ -116,19 +115,19 @@ struct RequestHistory {
         return Array(former[middle])
     }
 
-    /// The value of the latest former attempt that has one.
+    /// Returns the value of the latest former attempt that has one.
     private func lastFormer<Value>(_ value: (Attempt) -> Value?) -> Value? {
         former.reversed().lazy.compactMap(value).first
     }
 }
 
-/// What goes along with a redirect beside the `URLRequest`. The rest stays behind with its origin.
-// An object: few requests are redirected, and each has room for it.
+/// The parts of a redirected request besides its `URLRequest`. Parts that belong to the previous origin are removed.
+// A class, so that an absent value costs one pointer in every request.
 final class RedirectedParts: Sendable {
     let authentication: TransferAuthentication?
     /// The session's fields.
     let defaultHeaders: HTTPHeaders
-    /// Whether it has the body with which the attempt began.
+    /// Whether the body is the one with which the attempt began.
     let keepsBody: Bool
 
     init(_ next: TransferRequest, sendsSameBody: Bool, after former: RedirectedParts?) {
@@ -139,11 +138,11 @@ final class RedirectedParts: Sendable {
     }
 }
 
-/// How a request knows its session.
+/// The reference from a request to its session.
 enum SessionLink {
-    /// Cold or running: the session must not go.
+    /// The request is cold or running, and keeps the session alive.
     case strong(Session)
-    /// Waiting on the session's shelf: the session holds the request.
+    /// The request is on the session's shelf, and the session holds the request.
     case shelved(WeakSession)
     case none
 
@@ -156,7 +155,8 @@ enum SessionLink {
     }
 }
 
-/// An object, because few requests wait on a shelf, and a link with a weak reference in it is expensive to copy.
+/// A weak reference to a session. A class, because few requests are on a shelf, and a weak reference makes every copy
+/// of its owner expensive.
 final class WeakSession: Sendable {
     private struct Reference {
         weak var session: Session?

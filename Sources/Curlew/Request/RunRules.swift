@@ -1,7 +1,7 @@
-/// What the driver of a run wants of it.
+/// The demands of the driver of a run.
 struct RunRules: Sendable {
     /// Whether a status outside 200..<300 is an error unless the request has its own validation.
     var checksStatus: Bool
-    /// Whether the driver's task is Curlew's, and may be cancelled.
+    /// Whether Curlew started the driver's task, and may cancel it.
     var ownsTask: Bool
 }

@@ -1,14 +1,14 @@
-/// How the arguments of a command are written, so that a POSIX shell takes each as it is.
+/// The quoting of a command's arguments, so that a POSIX shell passes each one unchanged.
 package enum ShellQuoting: Sendable {
     /// In single quotes.
     case single
-    /// In double quotes, with what a shell looks into there escaped.
+    /// In double quotes, with the characters escaped that are special in them.
     case double
 
     func quoted(_ text: String) -> String {
         switch self {
-        // In single quotes nothing is special to a shell but the quote itself. By scalars: a mark that combines with it is
-        // another character.
+        // In single quotes only the quote is special to a shell. Scalars, because a combining mark would make the quote
+        // part of another character.
         case .single:
             let parts = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map { String($0) }
             return "'" + parts.joined(separator: "'\\''") + "'"
@@ -17,7 +17,7 @@ package enum ShellQuoting: Sendable {
             for character in text.unicodeScalars {
                 switch character {
                 case "\\", "\"", "$", "`": escaped += "\\\(character)"
-                // Interactive shells look for their history here, and a backslash would stay.
+                // Interactive shells expand `!` in double quotes, and would keep a backslash before it.
                 case "!": escaped += "\"'!'\""
                 default: escaped.unicodeScalars.append(character)
                 }
@@ -26,7 +26,7 @@ package enum ShellQuoting: Sendable {
         }
     }
 
-    /// A method's usual letters mean nothing to a shell.
+    /// Returns a method, without quotes if it consists of capital letters.
     func method(_ text: String) -> String {
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 }
         return self == .double && isPlain ? text : quoted(text)

@@ -1,4 +1,4 @@
-/// A list that mostly has one element or two, which need no allocation then: what happened in each try.
+/// A list for the events of an attempt. It usually has one element or two, for which it allocates nothing.
 struct ShortList<Element: Sendable>: Sendable {
     private(set) var first: Element?
     private var second: Element?

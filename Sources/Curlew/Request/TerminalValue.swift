@@ -1,15 +1,15 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// What a terminal makes of a run's result, while the run can still be tried again because of it.
+/// The value that an awaiting method makes from a run's result. Its failure can still be retried.
 protocol TerminalValue: AnyObject, Sendable {
-    /// Makes it; the error, where that fails.
+    /// Makes the value. Returns the error if that fails.
     func make(of result: RunResult) async -> CurlewError?
-    /// A retrier had the last word.
+    /// Records the error that a retrier has decided on.
     func fail(with error: CurlewError)
 }
 
-/// A value that is decoded, or read from a file.
+/// A value that is decoded from a body, or read from a file.
 final class SerializedValue<Value: Sendable>: TerminalValue {
     typealias Serializer = @Sendable (RunResult) async throws(CurlewError) -> Value
 
@@ -21,7 +21,7 @@ final class SerializedValue<Value: Sendable>: TerminalValue {
     func make(of result: RunResult) async -> CurlewError? {
         do throws(CurlewError) {
             let value = try await serialize(result)
-            // What an earlier try has made goes without the lock.
+            // The value of an earlier attempt is released without the lock.
             _ = made.withLock { exchange(&$0, with: .success(value)) }
             return nil
         } catch {
@@ -32,7 +32,7 @@ final class SerializedValue<Value: Sendable>: TerminalValue {
 
     func fail(with error: CurlewError) { _ = made.withLock { exchange(&$0, with: .failure(error)) } }
 
-    /// The value, made now if another awaiter has driven the run.
+    /// Returns the value. It is made here if another caller has driven the run.
     func value(of result: RunResult) async throws(CurlewError) -> Value {
         if let made = made.withLock({ $0 }) { return try made.get() }
         return try await serialize(result)
@@ -40,7 +40,8 @@ final class SerializedValue<Value: Sendable>: TerminalValue {
 }
 
 extension Request {
-    /// The value that a terminal makes of an acceptable result. Retriers are asked about its failure too, once each try.
+    /// Returns the value that an awaiting method makes from an acceptable result. If that fails, retriers are asked,
+    /// once in each attempt.
     func serialized<Value: Sendable>(
         _ serialize: @escaping SerializedValue<Value>.Serializer
     ) async throws(CurlewError) -> Value {

@@ -2,14 +2,14 @@ internal import CurlewLocks
 public import Dispatch
 public import Foundation
 
-/// How fast a transfer is.
+/// The speed of a transfer.
 struct TransferSpeed: Sendable {
     var bytesPerSecond: Double?
-    /// Seconds.
+    /// The remaining time in seconds.
     var remaining: Double?
 }
 
-/// A count and how fast it grew.
+/// A count, and the speed with which it grew.
 struct MeasuredCount: Sendable {
     let count: TransferCount
     let speed: TransferSpeed
@@ -29,27 +29,27 @@ extension TransferSpeed {
 }
 
 extension Progress {
-    /// Bytes per second, smoothed over the last seconds; nil where it is not measured.
+    /// Bytes per second, averaged over the last seconds. `nil` if the speed is not measured.
     public var throughput: Int? { userInfo[.throughputKey] as? Int }
 
-    /// Seconds until everything is there, at the present speed; nil where that cannot be told.
+    /// Seconds until the transfer is complete, at the current speed. `nil` if that is unknown.
     public var estimatedTimeRemaining: TimeInterval? { userInfo[.estimatedTimeRemainingKey] as? TimeInterval }
 }
 
-// Progress objects of users' own, which can be part of a tree of them.
+// Users' `Progress` objects, which can be part of a tree.
 extension Request {
-    /// Keeps `progress` up to date with how much of the body has come, on `queue`: touch it there only.
+    /// Updates `progress` with the received part of the body, on `queue`. Use `progress` only there.
     ///
-    /// Cancelling, pausing and resuming it does so with the request.
+    /// Cancelling, pausing or resuming it cancels, suspends or resumes the request.
     @discardableResult
     public func downloadProgress(updating progress: Progress, on queue: DispatchQueue = .main) -> Self {
         update(progress, on: queue, \.downloadProgress)
         return self
     }
 
-    /// Keeps `progress` up to date with how much of the body has gone out, on `queue`: touch it there only.
+    /// Updates `progress` with the sent part of the body, on `queue`. Use `progress` only there.
     ///
-    /// Cancelling, pausing and resuming it does so with the request.
+    /// Cancelling, pausing or resuming it cancels, suspends or resumes the request.
     @discardableResult
     public func uploadProgress(updating progress: Progress, on queue: DispatchQueue = .main) -> Self {
         update(progress, on: queue, \.uploadProgress)
@@ -66,7 +66,7 @@ extension Request {
         reporter(path).addObserver(queue: queue) { live.update(to: $0) }
     }
 
-    /// What is done with the object is done with the request.
+    /// Lets the object cancel, suspend and resume the request.
     func handControl(to progress: Progress) {
         progress.isCancellable = true
         progress.isPausable = true
@@ -75,7 +75,8 @@ extension Request {
         progress.resumingHandler = { [weak self, weak progress] in self?.follow(progress, otherwise: false) }
     }
 
-    /// Foundation calls the handlers at the same time and in any order: what counts is how the object stands.
+    /// Suspends or resumes the request until it agrees with the object. Foundation calls the handlers concurrently and
+    /// in any order, so the object's current state decides.
     private func follow(_ progress: Progress?, otherwise wasPaused: Bool) {
         var isPaused: Bool
         repeat {
@@ -85,12 +86,12 @@ extension Request {
     }
 }
 
-/// A user's object, changed on the user's queue.
+/// A user's `Progress` object, changed on the user's queue.
 private struct LiveProgress: Sendable {
     let progress: Progress
 
     func update(to snapshot: Progress) {
-        // On Linux a total of 0 after a positive one stops the process.
+        // On Linux, setting a total of 0 after a positive one crashes the process.
         if snapshot.totalUnitCount > 0 { progress.totalUnitCount = snapshot.totalUnitCount }
         progress.completedUnitCount = snapshot.completedUnitCount
         for (key, value) in snapshot.userInfo { progress.setUserInfoObject(value, forKey: key) }

@@ -1,33 +1,33 @@
 internal import CurlewCore
 internal import Foundation
 
-/// What the last exchange has brought, so far. Its delegate writes it from the transport's thread, the run and users read it:
-/// all of them under the request's lock.
+/// The data of the last exchange. Its delegate writes it on the transport's thread, the run and users read it, all
+/// under the request's lock.
 struct TransferState: Sendable {
     var response: LazyResponse?
     var body: ReceivedBody = .none
-    /// What has come of a body that is kept in memory, while it comes.
+    /// The received part of a body in memory, while it arrives.
     private(set) var incoming: Data?
     private var hasRoom = false
-    /// Where the body goes if it was turned into a download.
+    /// The file of a body that was turned into a download.
     var file: BodyFile?
     var acceptedHead: AcceptedHead?
     var upload = TransferCount()
-    /// How many bytes of the body have come.
+    /// The number of received bytes of the body.
     private(set) var received: Int64 = 0
-    /// Of how many, where that is not what the head says: few want to know, and the head is there to be asked.
+    /// The length of the body. `nil` means the length that the head names.
     private var total: Int64? = 0
-    /// A response that may turn out to be a step on the way to the answer.
+    /// A response that another exchange may follow.
     var heldBack: HeldBackResponse?
-    /// The body waits for it.
+    /// The user's decision about the head, which the body waits for.
     var headAnswer: HeadAnswer?
-    /// The delegate has ended the exchange.
+    /// Whether the delegate has ended the exchange.
     var wasAborted = false
-    /// How much of the body this exchange has sent.
+    /// The number of body bytes that this exchange has sent.
     private var sent: Int64 = 0
 
-    /// An exchange that gets no answer must not be judged by an earlier one's. The earlier one's file is returned: it knows a
-    /// closure of the user's.
+    /// Removes the data of the former exchange: an exchange without a response must not be validated with an earlier
+    /// one. Returns the former file, which holds a user's closure, to be released without the lock.
     mutating func exchangeBegins() -> BodyFile? {
         response = nil
         acceptedHead = nil
@@ -38,7 +38,7 @@ struct TransferState: Sendable {
         return exchange(&file, with: nil)
     }
 
-    /// How much of the body has come, of how much.
+    /// The received bytes of the body, and its length.
     var download: TransferCount {
         get {
             let total = total ?? response.map { ExchangeContext.expectedLength(of: $0.head) } ?? 0
@@ -47,23 +47,23 @@ struct TransferState: Sendable {
         set { (received, total) = (newValue.completed, newValue.total) }
     }
 
-    /// The body begins.
+    /// Records the head, before its body.
     mutating func headArrived(_ head: LazyResponse) {
         response = head
         (received, total) = (0, nil)
     }
 
-    /// What is to be done with the next bytes of a body.
+    /// The decision about the next bytes of a body.
     enum Passage {
-        /// They are the answer's.
+        /// They belong to the response that is delivered.
         case take
-        /// The same, and they were asked to go into a file.
+        /// They belong to the response that is delivered, and the user turned it into a download.
         case intoFile
-        /// They were kept with the response that is held back.
+        /// They were stored with the response that is held back.
         case keptBack
-        /// There are more of those than any explanation that comes with a redirect has.
+        /// The redirect's body exceeds the limit for bodies that are kept.
         case tooMuchToKeepBack
-        /// The answer about the head is still to come: they have to come again.
+        /// The user has not decided about the head: the transport has to deliver the bytes again.
         case wait
     }
 
@@ -75,12 +75,12 @@ struct TransferState: Sendable {
         return headAnswer.wantsFile ? .intoFile : .take
     }
 
-    /// Keeps bytes in memory: they and their number are seen in one step. False where there would be more than `limit`. `data` is
-    /// whose they are, where it may be kept itself.
+    /// Stores bytes in memory, and counts them in the same step. Returns `false` if the body would exceed `limit`.
+    /// `data` is the object that holds the bytes, if it may be stored itself.
     mutating func keep(_ bytes: UnsafeRawBufferPointer, of data: Data?, limit: Int) -> Bool {
         guard bytes.count <= Int64(limit) - received else { return false }
         if incoming == nil {
-            // All of most bodies.
+            // Most bodies arrive in one piece.
             incoming = data ?? Data(bytes)
         } else {
             if !hasRoom { makeRoom(limit: limit) }
@@ -91,43 +91,43 @@ struct TransferState: Sendable {
     }
 
     private mutating func makeRoom(limit: Int) {
-        // A length is a promise: believed only so far.
+        // The length is only a promise, so the room is limited to 4 MiB.
         let room = min(download.total, Int64(limit), 4 << 20)
         if room > 0 { incoming?.reserveCapacity(Int(room)) }
         hasRoom = true
     }
 
-    /// No more of a body that is kept in memory comes.
+    /// Ends a body that is kept in memory.
     mutating func endsBody() {
         if let data = exchange(&incoming, with: nil) { body = .data(data) }
         hasRoom = false
     }
 
-    /// Bytes of the request's body have gone out: how many are new, and what users see. nil where none is, because a body
-    /// that is sent again, from its beginning, counts from where it was the first time.
+    /// Counts sent bytes of the request's body. Returns how many are new, and the progress that users see. Returns
+    /// `nil` if none is new, because a body that is sent again from its beginning first repeats known bytes.
     mutating func sent(_ count: TransferCount) -> (news: Int64, shown: TransferCount)? {
         guard count.completed > sent else { return nil }
         let news = count.completed - sent
         sent = count.completed
-        // In another exchange, too, it stands still until there is news.
+        // In another exchange too, the progress does not decrease.
         let before = min(upload.completed, count.total < 0 ? .max : count.total)
         upload = TransferCount(completed: max(count.completed, before), total: count.total)
         return (news, upload)
     }
 }
 
-/// A response that may turn out to be a step on the way to the answer: it is not shown before that is known.
+/// A response that another exchange may follow. It is hidden from users until that is known.
 struct HeldBackResponse: Sendable {
     let head: ResponseHead
     private(set) var body = Data()
 
-    /// The most bytes of a body that are kept.
+    /// The maximum number of body bytes that are kept.
     static let limit = 1024 * 1024
 
     init(_ head: ResponseHead) { self.head = head }
 
-    /// False where there is no room: a body without an end must not keep the redirect from being followed, or refused, for
-    /// ever.
+    /// Stores body bytes. Returns `false` if they exceed the limit: an endless body must not delay the redirect
+    /// forever.
     mutating func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard bytes.count <= Self.limit - body.count else { return false }
         body.append(contentsOf: bytes)
@@ -135,12 +135,12 @@ struct HeldBackResponse: Sendable {
     }
 }
 
-/// How many bytes of how many, in one direction. A total of -1 is unknown.
+/// The transferred and the total bytes in one direction. A total of -1 is unknown.
 struct TransferCount: Sendable, Equatable {
     var completed: Int64 = 0
     var total: Int64 = 0
 
-    /// What users see. A snapshot: nothing changes it later.
+    /// The progress as a snapshot, which does not change later.
     var progress: Progress {
         let progress = Progress(totalUnitCount: total)
         progress.completedUnitCount = completed
@@ -148,12 +148,12 @@ struct TransferCount: Sendable, Equatable {
     }
 }
 
-/// Where the bytes of a response went.
+/// The location of a received body.
 enum ReceivedBody: Sendable {
     case none
     case data(Data)
     case file(URL)
-    /// Handed on piece by piece.
+    /// Delivered to a reader piece by piece.
     case streamed
 
     var data: Data? {

@@ -2,22 +2,23 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// A request as adapters, monitors and users see it: a `URLRequest`, or what one would say before one is needed.
+/// A request as adapters, monitors and users see it: a `URLRequest`, or the plain parts from which one is made on
+/// demand.
 ///
-/// Foundation's type costs several objects a request; most requests are a method, a URL and a few fields, which no
-/// adapter and no monitor sees.
+/// Creating Foundation's type allocates several objects. Most requests consist of a method, a URL and a few fields,
+/// which no adapter and no monitor sees.
 enum VisibleRequest: Sendable {
     case made(URLRequest)
     indirect case plain(url: URL, method: HTTPMethod, fields: [HTTPHeader])
 
-    /// Foundation's form, made on demand.
+    /// The `URLRequest`, made on demand.
     var urlRequest: URLRequest {
         switch self {
         case .made(let request): return request
         case .plain(let url, let method, let fields):
             var request = URLRequest(url: url)
             if method != .get { request.httpMethod = method.rawValue }
-            // All at once: one by one they would be written with capitals.
+            // Set together: Foundation would capitalize the names of single fields.
             if !fields.isEmpty { request.headers = HTTPHeaders(received: fields) }
             return request
         }
@@ -37,13 +38,13 @@ enum VisibleRequest: Sendable {
         }
     }
 
-    /// Its fields in the order in which they go out.
+    /// The fields in the order in which they are sent.
     var fields: [HTTPHeader] {
         switch self {
         case .made(let request):
             guard let fields = request.allHTTPHeaderFields, !fields.isEmpty else { return [] }
             let headers = fields.map { HTTPHeader(name: $0.key, value: $0.value) }
-            // Foundation keeps a dictionary: sorting makes the same request look the same on the wire each time.
+            // Foundation keeps a dictionary. Sorting sends equal requests in equal form.
             return headers.count > 1 ? headers.sorted { $0.name < $1.name } : headers
         case .plain(_, _, let fields): return fields
         }
@@ -56,7 +57,7 @@ enum VisibleRequest: Sendable {
         }
     }
 
-    /// What a `URLRequest` has by default.
+    /// The timeout of a `URLRequest` whose timeout was not set.
     static let defaultTimeoutInterval: TimeInterval = 60
 
     var handlesCookies: Bool {
@@ -68,11 +69,10 @@ enum VisibleRequest: Sendable {
 }
 
 extension URLRequest {
-    /// The URL's path as it is going to be sent, before anything looks at it.
+    /// Returns the request with the path that is sent, without `.` and `..`.
     func withoutDotSegments(in context: SessionContext) -> URLRequest {
         guard !context.configuration.keepsDotSegments, let url else { return self }
         let resolved = DotSegments.removed(from: url)
-        // Setting it would copy the request.
         guard resolved != url else { return self }
         var request = self
         request.url = resolved
@@ -81,7 +81,7 @@ extension URLRequest {
 }
 
 extension PlainRequest {
-    /// The same as `asURLRequest` without Foundation's type; nil where that would not be the same.
+    /// Returns the request that `asURLRequest` describes. `nil` if the two would differ.
     func asVisibleRequest(
         keepsDotSegments: Bool = false,
         base: Result<BaseURL, CurlewError>? = nil
@@ -93,14 +93,16 @@ extension PlainRequest {
         return .plain(url: sent, method: method, fields: fields)
     }
 
-    /// Foundation writes the methods that it knows in capitals, and takes an empty one for GET.
+    /// Whether Foundation keeps the method as it is. It capitalizes the methods that it knows, and replaces an empty
+    /// one by GET.
     private static func keepsItsForm(_ method: HTTPMethod) -> Bool {
         if method == .get { return true }
         let name = method.rawValue.utf8
         return !name.isEmpty && name.allSatisfy { UInt8(ascii: "A") <= $0 && $0 <= UInt8(ascii: "Z") }
     }
 
-    /// Foundation keeps a dictionary: fields go out sorted by name, and a name stands once.
+    /// Returns the fields sorted by name, as they are sent. `nil` if a name occurs twice, because Foundation's
+    /// dictionary keeps one of them.
     private func orderedFields() -> [HTTPHeader]? {
         guard let headers, !headers.isEmpty else { return [] }
         guard headers.count > 1 else { return Array(headers) }

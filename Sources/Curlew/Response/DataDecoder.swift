@@ -3,12 +3,12 @@ public import Foundation
 
 /// Decodes values from bytes: `FastJSONDecoder`, `JSONDecoder`, `PropertyListDecoder`, or one of your own.
 public protocol DataDecoder: Sendable {
-    /// Makes a value of a body.
+    /// Decodes a value from the bytes of a body.
     func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D
 }
 
 extension DataDecoder {
-    /// A value of a part of a stream, which the error names.
+    /// Decodes a value from a part of a stream. The error calls the part `name`.
     func value<T: Decodable>(_ type: T.Type, of data: Data, named name: String) throws(CurlewError) -> T {
         do {
             return try decode(type, from: data)

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Changes a body before it is turned into a value.
+/// Changes a body before a serializer makes a value from it.
 public protocol DataPreprocessor: Sendable {
-    /// Answers what the serializer is to see.
+    /// Returns the data for the serializer.
     func preprocess(_ data: Data) throws -> Data
 }
 
@@ -15,25 +15,25 @@ public struct PassthroughPreprocessor: DataPreprocessor {
     public func preprocess(_ data: Data) throws -> Data { data }
 }
 
-/// Removes the prefix `)]}',` and its line end, with which Google's services keep JSON from being run as a script.
+/// Removes the prefix `)]}',` and its line break, which Google's services send so that JSON cannot be run as a script.
 public struct GoogleXSSIPreprocessor: DataPreprocessor {
     private static let prefix = Data(")]}',\n".utf8)
 
     /// Creates a preprocessor that removes the prefix.
     public init() {}
 
-    /// Answers the data without the prefix `)]}',` and its line break, if it has one.
+    /// Returns the data without the prefix `)]}',` and its line break.
     public func preprocess(_ data: Data) throws -> Data {
         data.starts(with: Self.prefix) ? data.dropFirst(Self.prefix.count) : data
     }
 }
 
 extension DataPreprocessor where Self == PassthroughPreprocessor {
-    /// Changes nothing.
+    /// Leaves the body as it is.
     public static var passthrough: PassthroughPreprocessor { PassthroughPreprocessor() }
 }
 
 extension DataPreprocessor where Self == GoogleXSSIPreprocessor {
-    /// Takes away the prefix with which some servers prevent that JSON is run as a script.
+    /// Removes the prefix that some servers send so that JSON cannot be run as a script.
     public static var googleXSSI: GoogleXSSIPreprocessor { GoogleXSSIPreprocessor() }
 }

@@ -2,24 +2,24 @@ public import CurlewCore
 public import Foundation
 public import FoundationNetworking
 
-/// What a request for data ended with: what was sent, what came back, and what it was turned into.
+/// The outcome of a data request: the request that was sent, the response, and the value made from it.
 public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
     /// The last `URLRequest` that was sent.
     public let request: URLRequest?
     /// The body as received.
     public let data: Data?
-    /// The last attempt's metrics; also of a failed one.
+    /// The metrics of the last attempt, even if it failed.
     public let metrics: TransferMetrics?
-    /// How long the serializer took, in seconds.
+    /// The time that the serializer took, in seconds.
     public let serializationDuration: TimeInterval
     /// The value, or the error.
     public let result: Result<Success, Failure>
 
     let lazyResponse: LazyResponse?
-    /// Names of fields that the request's session calls secret.
+    /// The names of the fields that the session treats as secret.
     let sensitiveHeaders: [String]
 
-    /// The response's head as Foundation knows it. Built when first asked for; `head` is cheaper and complete.
+    /// The response's head as Foundation's type. Created on first use; `head` is cheaper and complete.
     public var response: HTTPURLResponse? { lazyResponse?.value }
 
     /// The response's head as received.
@@ -37,7 +37,7 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
         return error
     }
 
-    /// Creates a response, for tests and for code that stands in for a request.
+    /// Creates a response, for tests and for code that replaces a request.
     public init(
         request: URLRequest?,
         response: HTTPURLResponse?,
@@ -94,26 +94,26 @@ public typealias AFResult<Success> = Result<Success, CurlewError>
 public typealias AFDataResponse<Success: Sendable> = DataResponse<Success, CurlewError>
 
 extension DataResponse {
-    /// The response with its value transformed.
+    /// Returns the response with its value transformed.
     public func map<NewSuccess: Sendable>(_ transform: (Success) -> NewSuccess) -> DataResponse<NewSuccess, Failure> {
         with(result.map(transform))
     }
 
-    /// The response with its value transformed by what may fail.
+    /// Returns the response with its value transformed by a closure that may throw.
     public func tryMap<NewSuccess: Sendable>(
         _ transform: (Success) throws -> NewSuccess
     ) -> DataResponse<NewSuccess, any Error> {
         with(result.tryMap(transform))
     }
 
-    /// The response with its error transformed.
+    /// Returns the response with its error transformed.
     public func mapError<NewFailure: Error>(
         _ transform: (Failure) -> NewFailure
     ) -> DataResponse<Success, NewFailure> {
         with(result.mapError(transform))
     }
 
-    /// The response with its error transformed by what may fail itself.
+    /// Returns the response with its error transformed by a closure that may throw.
     public func tryMapError<NewFailure: Error>(
         _ transform: (Failure) throws -> NewFailure
     ) -> DataResponse<Success, any Error> {
@@ -124,8 +124,8 @@ extension DataResponse {
 extension DataResponse: CustomStringConvertible, CustomDebugStringConvertible {
     public var description: String { "\(result)" }
 
-    /// Request, response, durations and result on several lines. Bodies of text are shown: not for logs. Left out are
-    /// credentials, cookies, tokens and query values, and the fields that `redirects.sensitiveHeaders` names.
+    /// Request, response, durations and result on several lines. Do not log it: text bodies are shown. Credentials,
+    /// cookies, tokens, query values, and the fields in `redirects.sensitiveHeaders` are left out.
     public var debugDescription: String {
         guard let request else { return "[Request]: None\n[Result]: \(result)" }
         let lines = ResponseDescription(sensitiveHeaders: sensitiveHeaders)

@@ -9,7 +9,7 @@ public final class DataResponseSerializer: ResponseSerializer {
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
 
-    /// Creates a serializer; an empty body is an error unless method or status allow it.
+    /// Creates a serializer. An empty body is an error unless the method or the status allows it.
     public init(
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
@@ -30,17 +30,17 @@ public final class DataResponseSerializer: ResponseSerializer {
         return try serialize(data, method: request?.method, status: response?.statusCode)
     }
 
-    /// What `serialize` does, without a Foundation response.
+    /// Serializes a body without a Foundation response.
     func serialize(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data {
         try prepared(data, method: method, status: status) ?? Data()
     }
 }
 
 extension DataResponseSerializerProtocol where Self == DataResponseSerializer {
-    /// The body as it came.
+    /// Returns the body as received.
     public static var data: DataResponseSerializer { DataResponseSerializer() }
 
-    /// The body as it came, with your own rules.
+    /// Returns the body as received, with your rules for empty bodies.
     public static func data(
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
@@ -72,6 +72,6 @@ public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
 }
 
 extension DownloadResponseSerializerProtocol where Self == URLResponseSerializer {
-    /// The URL of the file.
+    /// Returns the URL of the file.
     public static var url: URLResponseSerializer { URLResponseSerializer() }
 }

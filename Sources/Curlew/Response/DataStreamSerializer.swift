@@ -2,12 +2,12 @@ internal import CurlewFailures
 public import CurlewJSON
 public import Foundation
 
-/// Turns each chunk of a stream into a value.
+/// Makes a value from each chunk of a stream.
 public protocol DataStreamSerializer<SerializedObject>: Sendable {
-    /// What a piece becomes.
+    /// The value of a chunk.
     associatedtype SerializedObject: Sendable
 
-    /// Makes a value of one piece.
+    /// Returns the value of one chunk.
     func serialize(_ data: Data) throws -> SerializedObject
 }
 
@@ -18,7 +18,7 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
     /// The preprocessor that changes each chunk before it is decoded.
     public let dataPreprocessor: any DataPreprocessor
 
-    /// Creates a serializer that decodes each chunk on its own.
+    /// Creates a serializer that decodes each chunk separately.
     public init(
         decoder: any DataDecoder = FastJSONDecoder(),
         dataPreprocessor: any DataPreprocessor = PassthroughPreprocessor()
@@ -40,19 +40,20 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
 
 /// Returns each chunk as received.
 public struct PassthroughStreamSerializer: DataStreamSerializer {
-    /// Creates a serializer that hands on pieces as they are.
+    /// Creates a serializer that returns each chunk unchanged.
     public init() {}
 
     /// Returns the chunk unchanged.
     public func serialize(_ data: Data) throws -> Data { data }
 }
 
-/// Gives each chunk as UTF-8 text; bytes that are none become U+FFFD.
+/// Returns each chunk as UTF-8 text, with invalid bytes replaced by U+FFFD. A character that is split between two
+/// chunks is invalid in both.
 public struct StringStreamSerializer: DataStreamSerializer {
     /// Creates a serializer that reads each chunk as UTF-8 text.
     public init() {}
 
-    /// Reads one piece as UTF-8; what is not UTF-8 becomes U+FFFD.
+    /// Reads one chunk as UTF-8; invalid bytes become U+FFFD.
     public func serialize(_ data: Data) throws -> String { String(decoding: data, as: UTF8.self) }
 }
 
@@ -68,11 +69,11 @@ extension DataStreamSerializer {
 }
 
 extension DataStreamSerializer where Self == PassthroughStreamSerializer {
-    /// Each chunk as it came.
+    /// Returns each chunk as received.
     public static var passthrough: PassthroughStreamSerializer { PassthroughStreamSerializer() }
 }
 
 extension DataStreamSerializer where Self == StringStreamSerializer {
-    /// Each chunk as UTF-8 text.
+    /// Returns each chunk as UTF-8 text.
     public static var string: StringStreamSerializer { StringStreamSerializer() }
 }

@@ -11,7 +11,7 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Respons
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
 
-    /// Creates a serializer; an empty body is an error unless method or status allow it.
+    /// Creates a serializer. An empty body is an error unless the method or the status allows it.
     public init(
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
         decoder: any DataDecoder = FastJSONDecoder(),
@@ -34,7 +34,7 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Respons
         return try serialize(data, method: request?.method, status: response?.statusCode)
     }
 
-    /// What `serialize` does, without a Foundation response.
+    /// Serializes a body without a Foundation response.
     func serialize(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> T {
         guard let body = try prepared(data, method: method, status: status) else {
             guard let emptyType = T.self as? any EmptyResponse.Type, let value = emptyType.emptyValue() as? T else {
@@ -51,7 +51,7 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Respons
 }
 
 extension DataResponseSerializerProtocol {
-    /// The body, decoded.
+    /// Decodes the body.
     public static func decodable<T: Decodable & Sendable>(
         of type: T.Type,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<T>.defaultDataPreprocessor,

@@ -2,26 +2,26 @@ public import CurlewCore
 public import Foundation
 public import FoundationNetworking
 
-/// What a download ended with: what was sent, where the file is, and what it was turned into.
+/// The outcome of a download: the request that was sent, the file, and the value made from it.
 public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     /// The last `URLRequest` that was sent.
     public let request: URLRequest?
-    /// The URL of the downloaded file; nil if there is none.
+    /// The URL of the downloaded file; `nil` if there is none.
     public let fileURL: URL?
-    /// What a later request can continue a broken download with.
+    /// The data with which a later request can continue the download; `nil` if it cannot be continued.
     public let resumeData: Data?
-    /// The last attempt's metrics; also of a failed one.
+    /// The metrics of the last attempt, even if it failed.
     public let metrics: TransferMetrics?
-    /// How long the serializer took, in seconds.
+    /// The time that the serializer took, in seconds.
     public let serializationDuration: TimeInterval
     /// The value, or the error.
     public let result: Result<Success, Failure>
 
     let lazyResponse: LazyResponse?
-    /// Names of fields that the request's session calls secret.
+    /// The names of the fields that the session treats as secret.
     let sensitiveHeaders: [String]
 
-    /// The response's head as Foundation knows it. Built when first asked for; `head` is cheaper and complete.
+    /// The response's head as Foundation's type. Created on first use; `head` is cheaper and complete.
     public var response: HTTPURLResponse? { lazyResponse?.value }
 
     /// The response's head as received.
@@ -39,7 +39,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
         return error
     }
 
-    /// Creates a response, for tests and for code that stands in for a request.
+    /// Creates a response, for tests and for code that replaces a request.
     public init(
         request: URLRequest?,
         response: HTTPURLResponse?,
@@ -98,28 +98,28 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
 public typealias AFDownloadResponse<Success: Sendable> = DownloadResponse<Success, CurlewError>
 
 extension DownloadResponse {
-    /// The response with its value transformed.
+    /// Returns the response with its value transformed.
     public func map<NewSuccess: Sendable>(
         _ transform: (Success) -> NewSuccess
     ) -> DownloadResponse<NewSuccess, Failure> {
         with(result.map(transform))
     }
 
-    /// The response with its value transformed by what may fail.
+    /// Returns the response with its value transformed by a closure that may throw.
     public func tryMap<NewSuccess: Sendable>(
         _ transform: (Success) throws -> NewSuccess
     ) -> DownloadResponse<NewSuccess, any Error> {
         with(result.tryMap(transform))
     }
 
-    /// The response with its error transformed.
+    /// Returns the response with its error transformed.
     public func mapError<NewFailure: Error>(
         _ transform: (Failure) -> NewFailure
     ) -> DownloadResponse<Success, NewFailure> {
         with(result.mapError(transform))
     }
 
-    /// The response with its error transformed by what may fail itself.
+    /// Returns the response with its error transformed by a closure that may throw.
     public func tryMapError<NewFailure: Error>(
         _ transform: (Failure) throws -> NewFailure
     ) -> DownloadResponse<Success, any Error> {
@@ -130,8 +130,8 @@ extension DownloadResponse {
 extension DownloadResponse: CustomStringConvertible, CustomDebugStringConvertible {
     public var description: String { "\(result)" }
 
-    /// Request, response, file, durations and result on several lines. Not for logs. Left out are credentials, cookies, tokens
-    /// and query values, and the fields that `redirects.sensitiveHeaders` names.
+    /// Request, response, file, durations and result on several lines. Do not log it. Credentials, cookies, tokens,
+    /// query values, and the fields in `redirects.sensitiveHeaders` are left out.
     public var debugDescription: String {
         guard let request else { return "[Request]: None\n[Result]: \(result)" }
         let lines = ResponseDescription(sensitiveHeaders: sensitiveHeaders)

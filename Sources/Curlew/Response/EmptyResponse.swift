@@ -2,7 +2,7 @@ package import CurlewCore
 internal import CurlewFailures
 package import Foundation
 
-/// A type that an empty body stands for.
+/// A type that has a value for an empty body.
 public protocol EmptyResponse: Sendable {
     /// The value that stands for an empty body.
     static func emptyValue() -> Self
@@ -12,7 +12,7 @@ public protocol EmptyResponse: Sendable {
 ///
 ///     try await session.request(url, method: .delete).decode(Empty.self)      // 204 No Content
 public struct Empty: Codable, Hashable, Sendable {
-    /// The one value.
+    /// The only value.
     public static let value = Empty()
 }
 
@@ -21,7 +21,7 @@ extension Empty: EmptyResponse {
     public static func emptyValue() -> Empty { value }
 }
 
-/// Which responses may have no body.
+/// The rules for responses without a body.
 package struct EmptyBodyRule: Sendable {
     static let standardMethods: Set<HTTPMethod> = [.head]
     static let standardCodes: Set<Int> = [204, 205]
@@ -41,7 +41,7 @@ package struct EmptyBodyRule: Sendable {
         return methods.contains(method)
     }
 
-    /// The body, nil where there is none and may be none; throws where there must be one.
+    /// Returns the body; `nil` if it is empty and may be. Throws if it must not be empty.
     package func body(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data? {
         if let data, !data.isEmpty { return data }
         guard allows(method: method, status: status) else {

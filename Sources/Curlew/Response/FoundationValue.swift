@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Converts values that Foundation reads from JSON or a property list to a type that can be sent to another task.
+/// Converts values that Foundation has read from JSON or a property list to a Sendable type.
 package enum FoundationValue {
     package static func sendable(_ value: Any) -> any Any & Sendable {
         switch value {

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// What handlers and terminals are given, made from a run's result: a data response or a download response.
+/// A data or download response for handlers and awaiting methods, made from a run's result.
 protocol HandledResponse: Sendable {
     associatedtype Value: Sendable
 
@@ -43,8 +43,8 @@ extension DownloadResponse: HandledResponse where Failure == CurlewError {
 }
 
 extension RunResult {
-    /// The bytes without a serializer, or the error that concerns every awaiter.
+    /// The bytes of the body, or the error that concerns every awaiting method.
     var unserializedData: AFResult<Data?> { sharedError.map { .failure($0) } ?? .success(body.contents) }
-    /// The same of a file.
+    /// The URL of the file, or the error that concerns every awaiting method.
     var unserializedFile: AFResult<URL?> { sharedError.map { .failure($0) } ?? .success(body.fileURL) }
 }

@@ -3,15 +3,15 @@ internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
-/// Turns the body into dictionaries, arrays, strings and numbers. `DecodableResponseSerializer` gives types.
+/// Makes dictionaries, arrays, strings and numbers from the body. `DecodableResponseSerializer` returns your types.
 public final class JSONResponseSerializer: ResponseSerializer {
     public let dataPreprocessor: any DataPreprocessor
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
-    /// How the body is read.
+    /// The options for reading the body.
     public let options: JSONSerialization.ReadingOptions
 
-    /// Creates a serializer; an empty body is an error unless method or status allow it.
+    /// Creates a serializer. An empty body is an error unless the method or the status allows it.
     public init(
         dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
@@ -43,6 +43,6 @@ public final class JSONResponseSerializer: ResponseSerializer {
 }
 
 extension JSONResponseSerializer {
-    /// What JSON is labelled with.
+    /// The media types of JSON.
     public static let contentTypes: Set<String> = ["application/json", "text/json", "text/javascript"]
 }

@@ -3,10 +3,10 @@ internal import Foundation
 internal import FoundationNetworking
 internal import Synchronization
 
-/// A response's head, lifted to Foundation's type on demand, and once.
+/// A response's head, which is converted to Foundation's type on demand, and only once.
 ///
-/// An `HTTPURLResponse` costs more than everything else that a small response needs, and it loses
-/// repeated fields: inside Curlew the head is the truth.
+/// The conversion costs more than the rest of a small response and loses repeated fields, so Curlew itself uses the
+/// head.
 final class LazyResponse: Sendable {
     let url: URL
     let head: ResponseHead
@@ -17,7 +17,7 @@ final class LazyResponse: Sendable {
         self.head = head
     }
 
-    /// A response that was made outside, for responses that are built by hand.
+    /// Creates a response from Foundation's type, for responses that users build.
     convenience init(_ response: HTTPURLResponse) {
         let fields = response.allHeaderFields.compactMap { name, value -> HTTPHeader? in
             guard let name = name as? String, let value = value as? String else { return nil }
@@ -30,10 +30,10 @@ final class LazyResponse: Sendable {
         _ = lifted.storeIfNil(response)
     }
 
-    /// nil only where Foundation cannot express the response.
+    /// `nil` if Foundation cannot express the response.
     var value: HTTPURLResponse? {
         if let lifted = lifted.load() { return lifted }
-        // Of two threads that make one at the same time both get the first.
+        // If two threads convert the head at the same time, both get the result of the first.
         return Self.lift(head, url: url).map { lifted.storeIfNil($0) }
     }
 
@@ -41,10 +41,10 @@ final class LazyResponse: Sendable {
         var fields: [String: String] = [:]
         var names: [String: String] = [:]
         for field in head.headers {
-            // Foundation keeps one value a name: repeated ones are joined, as RFC 9110 5.3 allows.
+            // Foundation stores one value per name. Repeated fields are joined, as RFC 9110, 5.3 allows.
             let folded = field.name.lowercased()
             if let name = names[folded] {
-                // In place: a name may come as often as a head has room for it.
+                // Appends in place, because a server can repeat a name thousands of times in one head.
                 fields[name]?.append(", " + field.value)
             } else {
                 names[folded] = field.name

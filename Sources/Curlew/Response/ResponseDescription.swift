@@ -4,7 +4,7 @@ internal import FoundationNetworking
 
 /// The lines of a response's debug description.
 struct ResponseDescription {
-    /// Names, in lower case, of fields that the session calls secret, beside those that always are.
+    /// The names, in lower case, of fields that the session treats as secret, in addition to those that always are.
     private let sensitiveHeaders: Set<String>
 
     init(sensitiveHeaders: [String]) { self.sensitiveHeaders = Set(sensitiveHeaders.map(ASCII.lowercased)) }

@@ -3,12 +3,13 @@ internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
-/// Turns the body of a response into a value.
+/// Makes a value from the body of a response.
 public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
-    /// What a response becomes.
+    /// The value of a response.
     associatedtype SerializedObject: Sendable
 
-    /// `error` is the request's own, if it has failed: most serializers only throw it on.
+    /// Returns the value of a response. `error` is the request's, if it has failed; most serializers only throw it
+    /// again.
     func serialize(
         request: URLRequest?,
         response: HTTPURLResponse?,
@@ -17,12 +18,13 @@ public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
     ) throws -> SerializedObject
 }
 
-/// Turns a downloaded file into a value.
+/// Makes a value from a downloaded file.
 public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
-    /// What a download becomes.
+    /// The value of a download.
     associatedtype SerializedObject: Sendable
 
-    /// `error` is the request's own, if it has failed: most serializers only throw it on.
+    /// Returns the value of a download. `error` is the request's, if it has failed; most serializers only throw it
+    /// again.
     func serializeDownload(
         request: URLRequest?,
         response: HTTPURLResponse?,
@@ -31,55 +33,55 @@ public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
     ) throws -> SerializedObject
 }
 
-/// A serializer for data and downloads alike, with rules for bodies that are empty.
+/// A serializer for data and for downloads, with rules for empty bodies.
 public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProtocol,
     DownloadResponseSerializerProtocol
 {
-    /// What happens to the body before it is turned into a value.
+    /// The preprocessor that changes the body before the serializer makes a value from it.
     var dataPreprocessor: any DataPreprocessor { get }
-    /// Methods whose responses may be empty.
+    /// The methods whose responses may be empty.
     var emptyRequestMethods: Set<HTTPMethod> { get }
-    /// Statuses whose responses may be empty.
+    /// The statuses whose responses may be empty.
     var emptyResponseCodes: Set<Int> { get }
 }
 
 extension ResponseSerializer {
-    /// Leaves the body as it is.
+    /// The default preprocessor, which leaves the body as it is.
     public static var defaultDataPreprocessor: any DataPreprocessor { PassthroughPreprocessor() }
-    /// The methods whose responses may have no body by default: HEAD.
+    /// The methods whose responses may be empty by default: HEAD.
     public static var defaultEmptyRequestMethods: Set<HTTPMethod> { EmptyBodyRule.standardMethods }
-    /// The statuses that may come without a body by default: 204 and 205.
+    /// The statuses whose responses may be empty by default: 204 and 205.
     public static var defaultEmptyResponseCodes: Set<Int> { EmptyBodyRule.standardCodes }
 
     public var dataPreprocessor: any DataPreprocessor { Self.defaultDataPreprocessor }
     public var emptyRequestMethods: Set<HTTPMethod> { Self.defaultEmptyRequestMethods }
     public var emptyResponseCodes: Set<Int> { Self.defaultEmptyResponseCodes }
 
-    /// Whether the request's method allows an empty body; nil where there is none.
+    /// Whether the request's method allows an empty body; `nil` without a method.
     public func requestAllowsEmptyResponseData(_ request: URLRequest?) -> Bool? {
         request.flatMap(\.method).map(emptyRequestMethods.contains)
     }
 
-    /// Whether the response's status allows an empty body; nil where there is none.
+    /// Whether the response's status allows an empty body; `nil` without a response.
     public func responseAllowsEmptyResponseData(_ response: HTTPURLResponse?) -> Bool? {
         (response?.statusCode).map(emptyResponseCodes.contains)
     }
 
-    /// The body as it is to be read; nil where it is empty and may be.
+    /// Returns the body after the preprocessor; `nil` if it is empty and may be.
     package func prepared(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data? {
         let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
         return try rule.body(data, method: method, status: status).map(dataPreprocessor.preprocess)
     }
 
-    /// Whether method or status allow an empty body.
+    /// Whether the method or the status allows an empty body.
     public func emptyResponseAllowed(forRequest request: URLRequest?, response: HTTPURLResponse?) -> Bool {
         requestAllowsEmptyResponseData(request) == true || responseAllowsEmptyResponseData(response) == true
     }
 }
 
 extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerProtocol {
-    /// Reads the whole file into memory and turns it into a value as if it had come as data. Where a request calls it, a file that is
-    /// larger than the request's `maximumBodySize` is an error.
+    /// Reads the whole file into memory and serializes it like data. If a request is the caller, a file that is larger
+    /// than the request's `maximumBodySize` is an error.
     public func serializeDownload(
         request: URLRequest?,
         response: HTTPURLResponse?,
@@ -92,12 +94,13 @@ extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerP
     }
 }
 
-/// Reads what a download left behind.
+/// Reads the file of a download.
 enum DownloadedFile {
-    /// That of the request which calls a serializer: serializers are not told of the request.
+    /// The limit of the request that calls a serializer. A task-local value, because serializers do not get the
+    /// request.
     @TaskLocal static var currentLimit: Int?
 
-    /// `limit`: most bytes.
+    /// `limit` is the maximum size in bytes.
     static func contents(of fileURL: URL?, limit: Int?) throws -> Data {
         guard let fileURL else { throw CurlewError.responseSerializationFailed(reason: .inputFileNil) }
         do {

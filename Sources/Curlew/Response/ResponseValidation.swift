@@ -3,8 +3,8 @@ internal import CurlewFailures
 internal import Foundation
 internal import FoundationNetworking
 
-/// Decides whether a response is acceptable. Requests call it with what they know, so that none pays for a
-/// Foundation response.
+/// Decides whether a response is acceptable. The functions take plain values, so that a validation does not have to
+/// create a Foundation response.
 package enum ResponseValidation {
     static let acceptableStatusCodes = 200..<300
 
@@ -16,8 +16,8 @@ package enum ResponseValidation {
         .responseValidationFailed(reason: .unacceptableStatusCode(code: status))
     }
 
-    /// A response's content type against what is acceptable. A body that is empty has no type that matters;
-    /// streams are checked before their body, and say false.
+    /// Compares a response's content type with the acceptable ones. The type of an empty body does not matter. Streams
+    /// are checked before their body arrives, and pass false.
     package static func contentType(
         _ contentType: String?,
         in acceptable: some Sequence<String>,
@@ -27,7 +27,7 @@ package enum ResponseValidation {
         let acceptable = Array(acceptable)
         let patterns = acceptable.compactMap(MediaRange.init)
         guard let contentType, let type = MediaRange(contentType) else {
-            // No type, or none that can be read: fine only where anything is.
+            // A missing or malformed type is acceptable only if every type is.
             return patterns.contains { $0.isWildcard }
                 ? .success(())
                 : failure(.missingContentType(acceptableContentTypes: acceptable.sorted()))
@@ -39,7 +39,7 @@ package enum ResponseValidation {
             )
     }
 
-    /// As above, for a file.
+    /// Compares the content type of a file with the acceptable ones.
     static func contentType(
         _ contentType: String?,
         in acceptable: some Sequence<String>,
@@ -52,7 +52,7 @@ package enum ResponseValidation {
         return self.contentType(contentType, in: acceptable, bodyIsEmpty: size.int64Value == 0)
     }
 
-    /// What a request says that it takes: the elements of its `Accept`, otherwise anything.
+    /// The content types that a request accepts: the elements of its `Accept` field, otherwise every type.
     static func acceptableContentTypes(of accept: String?) -> [String] {
         accept.map { $0.split(separator: ",").map { String($0) } } ?? ["*/*"]
     }
@@ -66,12 +66,12 @@ package enum ResponseValidation {
     }
 }
 
-/// `type/subtype` where either may be `*`.
+/// A media range `type/subtype`. Both parts may be `*`.
 struct MediaRange: Equatable {
     let type: Substring
     let subtype: Substring
 
-    /// Parameters are cut off; what is left must have exactly one slash.
+    /// Ignores parameters. The rest must have exactly one slash.
     init?(_ text: String) {
         let essence = text.prefix { $0 != ";" }.trimmingCharacters(in: .whitespacesAndNewlines)
         let parts = essence.split(separator: "/", omittingEmptySubsequences: false)

@@ -1,5 +1,5 @@
 extension Result {
-    /// Transforms the value by what may fail.
+    /// Transforms the value with a closure that may throw.
     func tryMap<NewSuccess>(_ transform: (Success) throws -> NewSuccess) -> Result<NewSuccess, any Error> {
         switch self {
         case .success(let value): Result<NewSuccess, any Error> { try transform(value) }
@@ -7,7 +7,7 @@ extension Result {
         }
     }
 
-    /// Transforms the error by what may fail itself.
+    /// Transforms the error with a closure that may throw.
     func tryMapError<NewFailure: Error>(_ transform: (Failure) throws -> NewFailure) -> Result<Success, any Error> {
         switch self {
         case .success(let value): return .success(value)

@@ -1,17 +1,17 @@
 internal import CurlewCore
 internal import Foundation
 
-/// What a run gave. Every awaiter gets the same one and judges it by its own terminal.
+/// The result of a run. Every awaiting method gets the same one, and applies its own rules to it.
 final class RunResult: Sendable {
     let request: VisibleRequest?
     let response: LazyResponse?
     let metrics: TransferMetrics?
     let body: ReceivedBody
     let error: CurlewError?
-    /// Whether `error` is only there because the driver's terminal rejects unacceptable statuses.
+    /// Whether `error` exists only because the awaiting method that started the run rejects unacceptable statuses.
     let isErrorOfTerminal: Bool
     let resumeData: Data?
-    /// Names of fields that the session calls secret.
+    /// The names of the fields that the session treats as secret.
     let sensitiveHeaders: [String]
 
     init(
@@ -36,7 +36,7 @@ final class RunResult: Sendable {
         self.sensitiveHeaders = sensitiveHeaders
     }
 
-    /// The error that concerns an awaiter who does not check the status by itself.
+    /// The error for awaiting methods that do not check the status themselves.
     var sharedError: CurlewError? { isErrorOfTerminal ? nil : error }
 }
 
@@ -53,7 +53,7 @@ extension RunResult {
         )
     }
 
-    /// The same where the body is gone.
+    /// The result without its body.
     var withoutBody: RunResult {
         RunResult(
             request: request,

@@ -2,11 +2,11 @@ internal import CurlewCore
 internal import CurlewFailures
 internal import Foundation
 
-/// What terminals demand of a status, and what they show of a response that they reject.
+/// Rejects unacceptable statuses for awaiting methods, and explains the rejected responses.
 enum StatusCheck {
     private static let excerptLimit = 64 * 1024
 
-    /// nil where the status is acceptable.
+    /// The error for an unacceptable status; `nil` if the status is acceptable.
     static func error(for response: LazyResponse, to method: HTTPMethod?, body: ReceivedBody)
         -> CurlewError?
     {
@@ -18,8 +18,8 @@ enum StatusCheck {
         return error
     }
 
-    /// Adds what the server says to an error that only knows the status or the content type: the reason phrase, and the
-    /// beginning of the body. A reason that a validation has written itself stays.
+    /// Adds the server's explanation to an error that only knows the status or the content type: the reason phrase and
+    /// the beginning of the body. A reason that a validation has set is kept.
     static func explain(
         _ error: inout CurlewError, _ response: LazyResponse?, to method: HTTPMethod?, body: ReceivedBody
     ) {
@@ -38,13 +38,13 @@ enum StatusCheck {
         error.reason = reason + "."
     }
 
-    /// The beginning of a body as a sentence shows it.
+    /// The beginning of a body as text for a reason.
     static func shown(_ body: Data?, of head: ResponseHead?) -> String? {
         guard let body, !body.isEmpty else { return nil }
         return Redaction.excerpt(of: body, type: head?.headers["Content-Type"] ?? "")
     }
 
-    /// The body's beginning.
+    /// The first bytes of a body.
     static func excerpt(of body: ReceivedBody) -> Data? {
         switch body {
         case .none, .streamed: return nil

@@ -3,18 +3,18 @@ internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
-/// Gives the body as text.
+/// Returns the body as text.
 ///
-/// The encoding is the one you name, otherwise that of the response's `charset`, by the labels of the WHATWG's
-/// Encoding standard, otherwise ISO Latin 1.
+/// The encoding is the one you name, otherwise that of the response's `charset`, by the labels of the WHATWG Encoding
+/// standard, otherwise ISO Latin 1.
 public final class StringResponseSerializer: ResponseSerializer {
     public let dataPreprocessor: any DataPreprocessor
-    /// The encoding of the text; nil stands for the charset of the response.
+    /// The encoding of the text; `nil` uses the charset of the response.
     public let encoding: String.Encoding?
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
 
-    /// Creates a serializer; without an encoding the response's charset counts.
+    /// Creates a serializer. Without an encoding, it uses the response's charset.
     public init(
         dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
         encoding: String.Encoding? = nil,
@@ -42,7 +42,7 @@ public final class StringResponseSerializer: ResponseSerializer {
         )
     }
 
-    /// What `serialize` does, without a Foundation response.
+    /// Serializes a body without a Foundation response.
     func serialize(_ data: Data?, method: HTTPMethod?, status: Int?, contentType: [String]) throws -> String {
         guard let body = try prepared(data, method: method, status: status) else { return "" }
         return try ResponseText.decode(body, encoding: encoding, contentType: contentType)
@@ -51,7 +51,7 @@ public final class StringResponseSerializer: ResponseSerializer {
 
 /// Finds a body's encoding and decodes it.
 enum ResponseText {
-    /// The text in UTF-8, where the response names no charset that is known and the bytes are valid.
+    /// The text as UTF-8, if the response names no known charset and the bytes are valid; otherwise `nil`.
     static func unnamedUTF8(_ data: Data, contentType: [String]) -> String? {
         label(in: contentType) == nil ? CharsetLabel("utf-8")?.decode(data) : nil
     }
@@ -88,10 +88,10 @@ enum ResponseText {
 }
 
 extension DataResponseSerializerProtocol where Self == StringResponseSerializer {
-    /// The body as text.
+    /// Returns the body as text.
     public static var string: StringResponseSerializer { StringResponseSerializer() }
 
-    /// The body as text, with your own rules.
+    /// Returns the body as text, with your encoding and rules for empty bodies.
     public static func string(
         dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
         encoding: String.Encoding? = nil,

@@ -4,14 +4,14 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Run {
-    /// What the adapters make of the request, one after the other.
+    /// Returns the request as the adapters change it, one after the other.
     func adapt(_ initial: VisibleRequest) async throws(CurlewError) -> VisibleRequest {
         let given = initial.urlRequest
         do {
             let adapted = try await adapted(given).withoutDotSegments(in: request.context)
-            // An adapter may have asked the request for something.
+            // An adapter may have set options of the request.
             attempt.options = request.record.withLock { $0.loweringWishes }
-            // Most adapters leave most requests alone: what they did not touch is not read piece by piece again.
+            // A request that the adapters returned unchanged keeps its cheaper form.
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
             if case .made = visible { try adapted.validate() }
             request.note(visible)
@@ -31,7 +31,6 @@ extension Run {
         let (adapters, state) = (attempt.adapters, RequestAdapterState(request: request, session: session))
         return try await foreign(in: .adaptation) {
             var adapted = initial
-            // By index: an iterator would copy each of them twice.
             for index in adapters.indices { adapted = try await adapters[index].adapt(adapted, using: state) }
             return adapted
         }

@@ -1,27 +1,26 @@
 internal import CurlewCore
 
-/// The values that a run needs during one attempt, read when that begins. `Attempt` has its history.
+/// The values that a run needs during one attempt, read when the attempt begins. `Attempt` has the attempt's history.
 struct AttemptState: Sendable {
-    /// Counts from 0.
+    /// The number of the attempt, counted from 0.
     var number = 0
-    /// The session's, then the request's own.
+    /// The session's adapter, then the request's own.
     var adapters: [any RequestAdapter] = []
     var hasRetriers = false
-    /// nil without monitors.
+    /// `nil` without monitors.
     var events: EventSink?
-    /// What the transport has to know of the request's options; nil where there is nothing.
+    /// The options of the request that concern the transport. `nil` if there are none.
     var options: Lowering.Wishes?
-    /// Whether the request was cancelled before.
+    /// Whether the request was cancelled before the attempt.
     var isCancelled = false
-    /// The redirects that were followed.
+    /// The redirects that were followed in this attempt.
     var hops: [RedirectHop] = []
-    /// How many challenges the session's hook has answered.
+    /// The number of challenges that the session's hook has answered.
     var answeredChallenges = 0
-    /// A redirect led away from the origin that the request's credentials are for.
+    /// Whether a redirect left the origin that the request's credentials are for.
     var hasLeftCredentials = false
 
-    /// The attempt, with a redirect that was followed.
-    // A value: changing the array in place inside of `Run` would have every reader of `attempt` checked for exclusive access.
+    /// Returns the state with another followed redirect.
     func adding(_ hop: RedirectHop) -> AttemptState {
         var next = self
         next.hops.append(hop)
@@ -30,8 +29,8 @@ struct AttemptState: Sendable {
 }
 
 extension Run {
-    /// Names the attempt's first exchange, and reads what the request asks for by now.
-    // Never inlined, as `Run` says of its steps.
+    /// Names the attempt's first exchange and reads the request's current options.
+    // Never inlined; see `Run`.
     @inline(never)
     func beginAttempt() {
         let wishes = readWishes()
@@ -40,14 +39,15 @@ extension Run {
         case .joined, .outside, .refused:
             membership = .trying
             if wishes.hasRetriers { request.paysIntoBudgets() }
-            // A clock is only read for those who set it.
+            // The total timeout starts with the first attempt, unless it has started while the request was set up
+            // ahead.
             if let total = wishes.totalTimeout, budget.total == nil {
                 budget = TimeoutBudget(total: total, started: .now)
             }
         }
     }
 
-    /// Describing a request ahead of its start is part of no attempt yet.
+    /// Reads the options for describing a request before its start, which is part of no attempt.
     func describesAhead() { _ = readWishes() }
 
     private func readWishes() -> AttemptWishes {
@@ -65,7 +65,7 @@ extension Run {
 
     var events: EventSink? { attempt.events }
 
-    /// Runs code that is not Curlew's: `cancel()` and the total clock end it.
+    /// Runs user code. `cancel()` and the total timeout end it.
     func foreign<T: Sendable>(
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
@@ -74,7 +74,7 @@ extension Run {
     }
 }
 
-/// What an attempt goes by, as its request has it when the attempt begins.
+/// The request's options for an attempt, read in one step when the attempt begins.
 struct AttemptWishes: Sendable {
     let adapters: [any RequestAdapter]
     let hasRetriers: Bool
@@ -100,7 +100,7 @@ extension RequestRecord {
 }
 
 extension SessionContext {
-    /// The session's, then the request's own.
+    /// Returns the session's adapter, then the request's own.
     fileprivate func adapters(before own: [any RequestAdapter]) -> [any RequestAdapter] {
         guard hasInterceptor, let interceptor else { return own }
         return [interceptor] + own

@@ -3,7 +3,7 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Run {
-    /// Says how the request uses the cache, where it does that in a way of its own.
+    /// Adds the request's use of the cache to what the transport gets, if it differs from the session's.
     func lowerCaching(of visible: VisibleRequest, into lowered: inout TransferRequest) throws(CurlewError) {
         let policy = attempt.options?.cachePolicy ?? visible.cachePolicy
         guard let cache = request.context.configuration.cache else {
@@ -41,7 +41,7 @@ extension Run {
 }
 
 extension VisibleRequest {
-    /// Foundation's policies, as far as there is a cache on this side of the network.
+    /// The cache policy of the `URLRequest`. Policies that differ only for remote caches are the same here.
     var cachePolicy: CachePolicy {
         guard case .made(let request) = self else { return .useProtocol }
         switch request.cachePolicy {

@@ -3,19 +3,19 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// What an attempt is going to send, as users see it.
+/// The request that an attempt is about to send, as users see it.
 struct DescribedRequest {
     var visible: VisibleRequest
-    /// The body, where it is not the one inside `visible`.
+    /// The body, unless it is the one inside `visible`.
     var body: BodySource?
-    /// What monitors know of it.
+    /// The events that monitors have received for the request.
     var announcement: Hop.Announcement
 }
 
 extension Run {
-    /// The description, made anew for every attempt, adapted, and with its body.
+    /// Returns the description of this attempt's request, adapted and with its body.
     func described() async throws(CurlewError) -> DescribedRequest {
-        // While it is being made ahead there is none to take.
+        // A preparation that is describing the request runs this code itself and has no result yet.
         if attempt.number == 0, request.isSetUpAhead, let prepared = request.takePreparation() {
             return try prepared.get()
         }
@@ -29,15 +29,15 @@ extension Run {
         return described
     }
 
-    /// An earlier attempt has read what can be read only once.
+    /// Whether this attempt needs a new body, because an earlier one may have read a body that can be read only once.
     private var isSentAgain: Bool { attempt.number > 0 && request.replacesBodies }
 
-    /// What the user wrote.
+    /// Returns the request as the user described it.
     private func initialRequest() throws(CurlewError) -> DescribedRequest {
         do {
             if events == nil, let plain = try request.makePlainRequest() {
-                // What nothing looks at until its exchange begins is noted then: a request with a body of its own is
-                // never plain.
+                // A plain request is recorded here only if adapters look at it, and otherwise when its exchange begins.
+                // A request with a separate body is never plain.
                 let isSeen = !attempt.adapters.isEmpty
                 if isSeen { request.note(plain) }
                 return DescribedRequest(visible: plain, announcement: .described(isNoted: isSeen))

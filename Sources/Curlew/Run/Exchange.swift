@@ -2,22 +2,24 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// What goes out next: as users see it, and as the transport takes it.
+/// The request to send next: as users see it, and as the transport takes it.
 struct Hop: Sendable {
     var visible: VisibleRequest
     var lowered: TransferRequest
-    /// What monitors know of the exchange.
+    /// The events that monitors have received for the exchange.
     var announcement = Announcement.none
-    /// Credentials that the session remembers: they answer the challenge that this hop was sent without.
+    /// Stored credentials of the session. The hop repeats a request that was sent without them and was challenged.
     var storedAnswer: TransferAuthentication?
 
     enum Announcement: Sendable {
         case none
-        /// The same, and nothing of its request, which is made for it. `isNoted`: it is part of the history already.
+        /// Neither the exchange nor its final `URLRequest` was reported. `isNoted`: the request is in the history
+        /// already.
         case described(isNoted: Bool)
-        /// That it was made.
+        /// The exchange was reported as created.
         case created
-        /// That it has started: it is sent once more, as if the transport had answered a challenge.
+        /// The exchange was reported as started: its request is sent again, as if the transport had answered a
+        /// challenge.
         case started
 
         var isOfExchange: Bool {
@@ -29,12 +31,10 @@ struct Hop: Sendable {
     }
 }
 
-/// One exchange that is over: what was sent, and what it gave.
-///
-/// An object: as a value it was copied, with all that it refers to, into the frame of every step that looks at it.
+/// An exchange that has ended: the request, and the outcome.
 final class Exchange {
     let hop: Hop
-    /// Has collected the response.
+    /// The delegate that has collected the response.
     let delegate: any TaskDelegate
     let outcome: Result<TransferOutcome, CurlewError>
     let metrics: TransferMetrics
@@ -56,7 +56,7 @@ final class Exchange {
 
     var failure: CurlewError? { outcome.failure }
 
-    /// Whether something may follow it.
+    /// Whether another exchange may follow.
     var mayLeadOn: Bool {
         switch outcome {
         case .success(let response): response.mayLeadOn
@@ -90,7 +90,8 @@ extension Run {
             defer { bound?.unbind() }
             outcome = .success(try await request.transport(in: session).perform(outgoing, sink: delegate))
         } catch {
-            // The driver's task was cancelled, and the transport has heard of that before the request.
+            // The driver's task was cancelled, and the transport noticed before the request's cancellation handler ran.
+            // Cancel the request here, so that it ends as cancelled.
             if error.code == .cancelled, Task.isCancelled { request.cancel() }
             outcome = .failure(error)
         }
@@ -99,12 +100,13 @@ extension Run {
         return Exchange(hop: hop, delegate: delegate, outcome: outcome, metrics: metrics, credentials: credentials)
     }
 
-    /// The hop with what belongs to this exchange alone: cookies, credentials of the session's, what is left of the time.
+    /// Returns the transfer request with the parts that belong to this exchange alone: cookies, stored credentials of
+    /// the session, and the remaining time.
     private func outgoing(_ hop: Hop, _ credentials: StoredCredentials) -> TransferRequest {
         var outgoing = hop.lowered
         if let remaining = budget.remaining { outgoing.options.timeouts.total = remaining }
         if case .offered(let authentication) = credentials { outgoing.options.authentication = authentication }
-        // A `Cookie` field of the user's own is sent as it is.
+        // A `Cookie` field that the user set is sent unchanged.
         if let jar = request.context.configuration.cookies, hop.visible.handlesCookies,
             !outgoing.headers.contains(name: "Cookie"), let cookies = jar.header(for: outgoing.url)
         {
@@ -133,19 +135,18 @@ extension Run {
         case .failure(let error): metrics = error.metrics ?? TransferMetrics(queued: began, ended: Date())
         }
         if !attempt.hops.isEmpty { metrics.redirects = attempt.hops }
-        // Setting it makes a copy, where the transport has not done so.
         if metrics.attempt != attempt.number { metrics.attempt = attempt.number }
         return metrics
     }
 
-    /// What the response says to later requests: cookies, and that the host wants https.
+    /// Stores the parts of the response that concern later requests: cookies, and the demand for https (HSTS).
     private func remember(
         _ outcome: Result<TransferOutcome, CurlewError>,
         from url: URL,
         _ visible: VisibleRequest
     ) {
         let context = request.context
-        // A response that was cut off, by its reader perhaps, had a head all the same.
+        // A response whose body was cut off, perhaps by its reader, still had a head.
         guard context.remembersFields, !request.hasRememberedFields,
             let fields = outcome.fields ?? request.lastHead?.headers
         else { return }
@@ -154,7 +155,8 @@ extension Run {
 }
 
 private enum TaskBound {
-    /// The body, bound to the request's task, where it has to be.
+    /// Returns the body, bound to the current task, if its code has to run with that task's values. Unbind it after the
+    /// exchange.
     static func body(of request: TransferRequest) -> (any TaskBoundBody)? {
         guard case .stream(let stream, _) = request.body, let bound = stream as? any TaskBoundBody else { return nil }
         bound.bind()

@@ -4,7 +4,8 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Run {
-    /// What follows a response that wants credentials, where the session has a say in that.
+    /// Returns the reaction to a challenge, which the session's credentials hook decides. Without a hook the response
+    /// is delivered.
     func followChallenge(_ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
         let hop = exchange.hop
         guard let credentials = request.context.configuration.decisions?.credentials,
@@ -48,7 +49,7 @@ extension Run {
 }
 
 extension Request {
-    /// The body, or another in place of one that can be read only once.
+    /// Returns the body. If it can be read only once, the session's hook is asked for another one.
     func bodyToSendAgain(_ body: BodySource) async throws(CurlewError) -> BodySource {
         if body.isReplayable { return body }
         if let hook = context.configuration.decisions?.newBodyStream,
@@ -64,6 +65,6 @@ extension Request {
             .bodyUnavailable, phase: .send, reason: "the body has to be sent again, but can be read only once")
     }
 
-    /// Whether a body that can be read once is no reason to stop.
+    /// Whether the session can replace a body that can be read only once.
     var replacesBodies: Bool { context.configuration.decisions?.newBodyStream != nil }
 }

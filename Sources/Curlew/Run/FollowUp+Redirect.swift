@@ -3,16 +3,16 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-// The policy proposes, the handler decides.
+// The policy proposes the next request, and the redirect handler decides.
 extension Run {
-    /// What follows a response that may be a redirect.
+    /// Returns the reaction to a response that may be a redirect.
     func followRedirect(_ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
         let lowered = exchange.hop.lowered
         let context = request.context
         let origin = RedirectOrigin(
             url: lowered.url,
             method: lowered.method,
-            // One that can be replaced is as good as one that can be read twice.
+            // A body that can be replaced is treated like one that can be read again.
             body: request.replacesBodies && !lowered.body.isReplayable ? .data(Data()) : lowered.body,
             hops: attempt.hops.count,
             opensWebSocket: request is WebSocketRequest
@@ -29,7 +29,8 @@ extension Run {
         }
     }
 
-    /// A handler that follows nothing need not care about a redirect that could not be followed.
+    /// Asks the handler about a redirect that cannot be followed: if it would not follow it anyway, the response is
+    /// delivered.
     private func refusal(_ error: CurlewError, _ head: ResponseHead, _ url: URL) async -> FollowUp {
         guard let handler = redirectHandler, let location = head.headers.value(for: "Location"),
             let target = URL(string: location, relativeTo: url)
@@ -60,7 +61,7 @@ extension Run {
                     proposal = changed
                 }
             }
-            // A body of the handler's has not been read yet.
+            // A body that the handler has set has not been read yet.
             if sendsSameBody { next.body = try await request.bodyToSendAgain(next.body) }
         } catch {
             return .refuse(error)
@@ -76,7 +77,7 @@ extension Run {
         request.record.withLock { $0.extras?.options.redirectHandler } ?? request.context.redirectHandler
     }
 
-    /// nil where the redirect is not to be followed.
+    /// Returns the request that the handler wants to send next, or `nil` if the redirect is not followed.
     private func ask(
         _ handler: any RedirectHandler,
         about proposal: URLRequest,

@@ -3,21 +3,21 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// What follows a response.
+/// The reaction to a response.
 enum FollowUp {
-    /// It is the answer.
+    /// The response is delivered.
     case deliver
-    /// It is not followed, and not delivered either.
+    /// The request fails: the response can be neither followed nor delivered.
     case refuse(CurlewError)
     case send(Hop)
 }
 
-// The one place that knows of redirects, challenges and remembered credentials.
+// Redirects, challenges and stored credentials are handled here and in the two other files of this name.
 extension Run {
-    /// What follows a response that may lead on.
+    /// Returns the reaction to a response that may be followed by another exchange.
     func followUp(_ exchange: Exchange) async -> FollowUp {
         guard case .success(let response) = exchange.outcome else { return .deliver }
-        // Where nothing may follow, this is left to the end of the exchange.
+        // Metrics of all other responses are recorded when the exchange ends.
         request.keep(exchange.metrics)
         if let answer = request.context.learn(from: exchange, keeps: keepsAuthentication) {
             var again = exchange.hop
@@ -32,7 +32,7 @@ extension Run {
         }
     }
 
-    /// Another exchange follows: it has a name of its own.
+    /// Returns the next exchange, under a new identifier.
     func moves(to lowered: TransferRequest, _ visible: VisibleRequest) -> FollowUp {
         task = session.nextTask(of: request, after: task)
         var lowered = lowered
@@ -40,13 +40,13 @@ extension Run {
         return .send(Hop(visible: visible, lowered: lowered))
     }
 
-    /// Tells monitors the end of an exchange that another follows.
+    /// Reports the end of an exchange to the session's monitors.
     func emitStep(_ metrics: TransferMetrics) {
         let (request, task) = (request, task)
         events?.emitExchange { $0.request(request, task: task, didFinishCollecting: metrics) }
     }
 
-    /// Whether the session is to remember these credentials of the request's own.
+    /// Whether the session stores the credentials, because the request set them and asks for that.
     private func keepsAuthentication(_ used: TransferAuthentication) -> Bool {
         request.record.withLock { record in
             guard let options = record.extras?.options else { return false }

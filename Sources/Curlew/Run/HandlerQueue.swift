@@ -1,27 +1,27 @@
 internal import CurlewCore
 
-/// What response handlers have come to: serializers in order, then all completions in order.
+/// The state of response handlers: all serializers run in order, then all completions in order.
 struct HandlerQueue {
-    /// Serializes, and says what to tell its completion.
+    /// Serializes the result, and returns the completion to call.
     typealias Serializer = @Sendable (RunResult) -> Serialized
 
     struct Serialized: Sendable {
-        /// What went wrong; retriers are asked about it.
+        /// The failure to serialize, which retriers are asked about.
         var error: CurlewError?
-        /// Calls the completion, with another error than its own if there is one.
+        /// Calls the completion. An error in its parameter replaces the serializer's result.
         var complete: @Sendable (CurlewError?) -> Void
     }
 
     private var serializers: [Serializer] = []
     private var next = 0
-    /// Whether a task works on them.
+    /// Whether a task is running the serializers.
     private(set) var isRunning = false
 
     var isEmpty: Bool { serializers.isEmpty }
 
     mutating func add(_ serializer: @escaping Serializer) { serializers.append(serializer) }
 
-    /// True for the first who asks: there is one worker, which is the one that starts a request's run.
+    /// Returns `true` if no task runs the handlers: then the caller has to start one.
     @discardableResult
     mutating func begin() -> Bool {
         defer { isRunning = true }
@@ -34,9 +34,9 @@ struct HandlerQueue {
         return serializers[next]
     }
 
-    /// Everything is serialized.
+    /// Called when all serializers have run.
     mutating func end() { isRunning = false }
 
-    /// Another try: every serializer runs again.
+    /// Called before another attempt: every serializer runs again.
     mutating func startOver() { next = 0 }
 }

@@ -2,17 +2,20 @@ internal import CurlewCore
 internal import CurlewFailures
 internal import CurlewLocks
 
-/// The task of a request that has response handlers, or was resumed: one of the four places where
-/// unstructured tasks start. It ends with the run and the handlers; cancelling the request cancels it.
+/// The task of a request that has response handlers, or was resumed. It is unstructured, and ends with the run and the
+/// handlers. Cancelling the request cancels it.
 enum HandlerRun {
-    /// `drives`: the request has no other driver. Either way the caller has begun the request's queue of handlers,
-    /// under the lock under which it found that there is something to do: nothing may come in between.
+    /// Starts the task. With `drives`, it runs the request; otherwise another driver does, and the task only runs the
+    /// handlers.
+    ///
+    /// The caller has called `handlers.begin()` under the same lock under which it found work to do. Otherwise two
+    /// threads could find the same work and start two tasks.
     static func start(_ request: Request, drives: Bool) {
         guard drives else { return _ = Task { await awaitOthers(request) } }
         let run = request.record.withLock { $0.session }.map {
             Run(request: request, session: $0, rules: RunRules(checksStatus: false, ownsTask: true))
         }
-        // At once: draining or cancelling the session concerns this request from here on.
+        // Before the task starts, so that draining or cancelling the session includes this request.
         run?.join()
         let task = Task { [run] in await carryOut(request, run) }
         let isCancelled = request.record.withLock { record in
@@ -22,7 +25,7 @@ enum HandlerRun {
         if isCancelled { task.cancel() }
     }
 
-    /// The handlers of a request that another driver carries out.
+    /// Runs the handlers of a request that another driver carries out.
     private static func awaitOthers(_ request: Request) async {
         let result = await request.joined()
         await request.untilBodyIsTaken()
@@ -49,12 +52,13 @@ enum HandlerRun {
         await request.cleanUp()
         request.settle(result)
         await request.untilBodyIsTaken()
-        // What came while the result was on its way.
+        // Handlers that were added since the last serializer ran.
         let late = await serialize(request, result)
         for completion in completions + late { completion() }
     }
 
-    /// Runs the request and its serializers, again where a retrier wants that because of a serializer.
+    /// Runs the request and its serializers, and repeats both if a retrier wants that because of a serializer's
+    /// failure.
     private static func drive(
         _ request: Request,
         _ run: Run
@@ -80,13 +84,13 @@ enum HandlerRun {
         }
     }
 
-    /// Serializers for which no retrier is asked; then the request is finished.
+    /// Runs the remaining serializers, for which no retrier is asked, and finishes the request.
     private static func serialize(_ request: Request, _ result: RunResult) async -> [@Sendable () -> Void] {
         var completions: [@Sendable () -> Void] = []
         while true {
             let next = request.record.withLock { record -> (serializer: HandlerQueue.Serializer, given: RunResult)? in
                 if let next = record.nextSerializer(of: result) { return next }
-                // In one step with the look: a handler that comes later starts a task of its own.
+                // Under the lock that found no serializer: a handler that is added later starts another task.
                 record.handlers.end()
                 record.finish()
                 return nil
@@ -105,8 +109,8 @@ enum HandlerRun {
 }
 
 extension RequestRecord {
-    /// The next serializer, and what it is given. A request that was cancelled by then has failed, although all of its
-    /// response came.
+    /// Returns the next serializer and the result to give to it. If the request was cancelled after its response was
+    /// complete, that result is a failure.
     fileprivate mutating func nextSerializer(
         of result: RunResult
     ) -> (serializer: HandlerQueue.Serializer, given: RunResult)? {
@@ -118,7 +122,7 @@ extension RequestRecord {
 }
 
 extension Request {
-    /// Adds a handler, and starts the request if it is to start by itself.
+    /// Adds a handler, and starts the request if the first handler starts it.
     func add(_ serializer: @escaping HandlerQueue.Serializer) {
         let left = record.withLock { $0.attach(serializer, startsImmediately: startsImmediately) }
         switch left {

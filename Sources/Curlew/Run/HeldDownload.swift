@@ -1,12 +1,12 @@
 internal import CurlewCore
 
-/// A download whose response is accepted, and may be replaced by that of another attempt: until that is decided, nothing
-/// is changed at its destination, and monitors are not told of its end.
-// An object: few runs have one, and each has room for it.
+/// A download whose response is acceptable, but which a retrier may still replace. Until that is decided, the file at
+/// the destination is not changed, and monitors do not hear of the completion.
+// A class, so that an absent value costs one pointer in every run.
 final class HeldDownload {
     let exchange: Exchange
     let response: LazyResponse?
-    /// Where it is meanwhile.
+    /// The file under its temporary name.
     let body: ReceivedBody
     let file: any UnsettledFile
 
@@ -19,13 +19,13 @@ final class HeldDownload {
 }
 
 extension Run {
-    /// Whether a retrier is asked about the status of a response that is no failure.
+    /// Whether a retrier has to be asked about the status of an acceptable response.
     func isForRetriers(_ response: LazyResponse?) -> Bool {
         guard attempt.hasRetriers, let status = response?.head.status, status != 200 else { return false }
         return request.retriers.contains { $0.retryableHTTPStatusCodes.contains(status) }
     }
 
-    /// Moves the file to its place, and ends the exchange.
+    /// Moves the file to its destination, and ends the exchange.
     func settle(_ held: HeldDownload) async -> RunResult {
         heldDownload = nil
         let (body, failure) = await settled(held.file, nil)
@@ -34,7 +34,7 @@ extension Run {
         return result(of: held.exchange, held.response, body, error)
     }
 
-    /// Removes the file of a download that is held, and ends its exchange.
+    /// Removes the file of the held download, and ends its exchange.
     func dropHeldDownload() async {
         guard let held = exchange(&heldDownload, with: nil) else { return }
         _ = try? await held.file.settle(accepted: false)
@@ -42,7 +42,7 @@ extension Run {
         emitCompletion(nil)
     }
 
-    /// What is left of a download whose file is removed.
+    /// Removes the file of the download, and returns its result without a body.
     func dropped(_ held: HeldDownload) async -> RunResult {
         await dropHeldDownload()
         return result(of: held.exchange, held.response, .none, nil)

@@ -4,7 +4,7 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Run {
-    /// The end of an attempt: its body is closed, its response validated, its monitors told.
+    /// Ends an attempt: closes the body, validates the response and notifies monitors.
     func judge(_ exchange: Exchange, failure: CurlewError?) async -> RunResult {
         var error = failure
         let metrics = exchange.mayLeadOn ? nil : exchange.metrics
@@ -14,7 +14,8 @@ extension Run {
                 ended = end
                 break
             }
-            // Its response was held back and is the answer after all, or an answer about its head is still to come.
+            // The response was held back and is delivered after all, or the user's decision about its head is still
+            // awaited.
             do throws(CurlewError) { try await exchange.delegate.untilAnswered(within: budget) } catch let failure {
                 error = failure
             }
@@ -27,19 +28,19 @@ extension Run {
         } else {
             collected = await exchange.delegate.closed(error, ended)
         }
-        // Validations may ask the request for it.
+        // Stored before validations run, which may ask the request for the file.
         if let place = collected.body { request.keep(place) }
         emitEnd(of: exchange, collected.error)
         var body = collected.body ?? ended.body
         var isErrorOfTerminal = false
         (error, isErrorOfTerminal) = validated(ended, collected, body, exchange.hop.visible)
         if let file = collected.file {
-            // What is repeated takes nothing's place.
+            // A response that will be retried must not replace the file at the destination.
             if error == nil, isForRetriers(ended.response) {
                 heldDownload = HeldDownload(exchange, ended.response, body, file)
                 return result(of: exchange, ended.response, body, nil)
             }
-            // While the file is there.
+            // The excerpt for the error is read before the file is removed.
             error = error.map { explained($0, exchange, ended.response, body) }
             (body, error) = await settled(file, error)
         }
@@ -67,7 +68,7 @@ extension Run {
         )
     }
 
-    /// Where the body is after its file was moved to its place, or removed because of an error; and the first error.
+    /// Moves the file to its destination, or removes it because of an error. Returns the body and the first error.
     func settled(_ file: any UnsettledFile, _ error: CurlewError?) async -> (ReceivedBody, CurlewError?) {
         var (body, first) = (ReceivedBody.none, error)
         do throws(CurlewError) { body = try await file.settle(accepted: error == nil) } catch { first = first ?? error }
@@ -75,7 +76,7 @@ extension Run {
         return (body, first)
     }
 
-    /// An attempt that ended outside of an exchange.
+    /// Returns the result of an attempt that failed outside of an exchange.
     func failed(with error: CurlewError) -> RunResult {
         var error = error
         if request.isCancelled { error = request.cancellation }
@@ -90,8 +91,8 @@ extension Run {
         )
     }
 
-    /// The first error, and whether only the driver's terminal finds it one: the exchange's own, that of the request's
-    /// validations in their order, or that of the status.
+    /// Returns the first error, and whether only an awaiting method treats it as one. The order is: the exchange's
+    /// error, the request's validations, the status.
     private func validated(
         _ ended: EndedExchange,
         _ collected: CollectedBody,
@@ -101,7 +102,7 @@ extension Run {
         switch collected.verdict {
         case .open: break
         case .accepted: if !request.isCancelled { return (collected.error, false) }
-        // A rejected body is not read to its end: that is no error beside the rejection.
+        // The body of a rejected response is not read to its end; the rejection is the error, not the missing rest.
         case .rejected(let error, let byTerminal): if !request.isCancelled { return (error, byTerminal) }
         }
         guard collected.error == nil, let response = ended.response else { return (collected.error, false) }
@@ -117,7 +118,7 @@ extension Run {
         return (request.isCancelled ? request.cancellation : nil, false)
     }
 
-    /// Says where and when it happened.
+    /// Adds the URL, the attempt, the metrics and the status to an error.
     func located(
         _ error: CurlewError,
         _ exchange: Exchange,
@@ -127,11 +128,11 @@ extension Run {
         var error = explained(error, exchange, response, body)
         error.url = request.urlInErrors(error.url ?? exchange.hop.visible.url)
         if error.attempt == 0 { error.attempt = attempt.number }
-        // The transport was given what an earlier attempt has left of it.
+        // The transport's limit was the time that earlier attempts had left; the error names the whole.
         if error.code == .totalTimedOut, let total = budget.total {
             error.reason = CurlewError.timeoutReason(.totalTimedOut, after: total)
         }
-        // The transport knows of the last exchange alone.
+        // The transport only knows the last exchange: an earlier one may have been carried out by the server.
         if !attempt.hops.isEmpty, error.isSafeToRetry, request.wasCarriedOut { error.isSafeToRetry = false }
         error.nameUnpinnedKey()
         error.metrics = exchange.metrics
@@ -139,7 +140,7 @@ extension Run {
         return error
     }
 
-    /// With the beginning of the body that a validation rejects.
+    /// Adds the beginning of the body to a validation error.
     private func explained(
         _ error: CurlewError,
         _ exchange: Exchange,
@@ -152,7 +153,7 @@ extension Run {
         return error
     }
 
-    /// Whether Curlew ended the exchange, not its peer: what came was not wanted, or the peer was not trusted.
+    /// Whether Curlew ended the exchange, and not its peer: the body was not wanted, or the peer was not trusted.
     private func isEarly(_ error: CurlewError, _ ended: EndedExchange) -> Bool {
         if request.isCancelled { return false }
         switch error.code {

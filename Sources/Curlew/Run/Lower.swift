@@ -4,7 +4,7 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Run {
-    /// Nothing below sees a `URLRequest`: a follow-up lowers another.
+    /// Turns the described request into what the transport sends. Nothing below this step sees a `URLRequest`.
     func lower(_ described: DescribedRequest) throws(CurlewError) -> Hop {
         let lowering = Lowering(context: request.context, wishes: attempt.options, purpose: request.purpose)
         do throws(CurlewError) {
@@ -18,7 +18,7 @@ extension Run {
             try lowerCaching(of: described.visible, into: &lowered)  // CacheLowering.swift
             return Hop(visible: described.visible, lowered: lowered, announcement: described.announcement)
         } catch {
-            // It was created, although it cannot be sent.
+            // The request was created, although it cannot be sent.
             if case .described(let isNoted) = described.announcement {
                 try request.created(described.visible, isNoted: isNoted, events)
             }
@@ -27,15 +27,15 @@ extension Run {
     }
 }
 
-/// Turns a `URLRequest` into what a transport takes. Here the URL loses its credentials, and everything that
-/// could not go onto the wire is refused.
+/// Turns a `URLRequest` into what a transport takes. It moves credentials out of the URL, and refuses everything that
+/// cannot be sent.
 struct Lowering {
     let context: SessionContext
-    /// nil where there are none.
+    /// `nil` if the request uses the session's options unchanged.
     let wishes: Wishes?
     let purpose: TransferPurpose
 
-    /// What of a request's options the transport has to know. An object, so that none is not moved about at its size.
+    /// The options of a request that concern the transport. A class, so that an absent value costs one pointer.
     final class Wishes: Sendable {
         let timeouts: Timeouts?
         let maximumBodySize: Int?
@@ -46,7 +46,7 @@ struct Lowering {
         let cachePolicy: CachePolicy?
         let cachedResponseHandler: (any CachedResponseHandler)?
 
-        /// nil where nothing was asked for that the session's options have not got, as nearly always.
+        /// Returns `nil` if the request uses the session's options unchanged.
         static func any(in options: __shared RequestOptions) -> Wishes? {
             if case .none = options.timeouts, case .none = options.authentication, options.maximumBodySize == nil,
                 options.expectContinue == .automatic, options.multiplexes, !options.asksAboutHead,
@@ -83,13 +83,13 @@ struct Lowering {
         if Hostname.mayBeUnusable(in: target.absoluteString) {
             let url = target
             (target, authority) = try Self.separateCredentials(of: url)
-            // Foundation takes `http://ho%0Ast/`.
+            // Foundation accepts `http://ho%0Ast/`.
             if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
                 throw CurlewError(
                     .invalidURL, phase: .creation, reason: "the URL's host is not a valid host name", url: url)
             }
         }
-        // Before credentials, proxies and cookies are chosen: https has others than http.
+        // The upgrade to https precedes the choice of credentials, proxy and cookies, which depend on the scheme.
         try context.upgrade(&target)
         let method = visible.method ?? .get
         guard method.isValid else {
@@ -98,7 +98,6 @@ struct Lowering {
         }
         var headers = try Self.headers(of: visible)
         var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
-        // Set only where there is something: nearly all requests share the session's options.
         if let authentication = wishes?.authentication ?? authority {
             options.authentication = authentication
         } else if !context.configuration.credentials.isEmpty {
@@ -138,18 +137,20 @@ struct Lowering {
             lowered.multiplexes = wishes.multiplexes
         }
         switch purpose {
-        // The body may turn out to go into a file. Where it does not, its delegate knows the limit.
+        // The transport has no limit, because a user may turn the body into a file. The delegate enforces it for other
+        // bodies.
         case .memory where wishes?.asksAboutHead == true || context.plainOptions.maximumBodySize == nil: break
         case .memory:
             lowered.maximumBodySize = wishes?.maximumBodySize ?? context.configuration.maximumBodySize
-        // On disk there is no limit but the user's own; in a stream it is that of a line.
+        // A file has only the limit that the user sets. In a stream the limit applies to a line or an event, not to the
+        // body.
         case .file: lowered.maximumBodySize = wishes?.maximumBodySize
         case .stream: lowered.maximumBodySize = nil
         }
         return lowered
     }
 
-    /// `user:password@` becomes credentials for Basic authentication: a URL gets logged, they must not.
+    /// Moves `user:password@` out of the URL, into credentials for Basic authentication: URLs are logged.
     private static func separateCredentials(of url: URL) throws(CurlewError) -> (URL, TransferAuthentication?) {
         let (encodedUser, encodedPassword) = (url.user(percentEncoded: true), url.password(percentEncoded: true))
         guard encodedUser?.isEmpty == false || encodedPassword != nil else { return (url, nil) }
@@ -159,7 +160,7 @@ struct Lowering {
         guard let bare = parts?.url else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the URL cannot be taken apart", url: url)
         }
-        // What is no text when decoded is taken as it stands.
+        // User info that is not valid UTF-8 is used in its encoded form.
         let user = url.user(percentEncoded: false) ?? encodedUser ?? ""
         let password = url.password(percentEncoded: false) ?? encodedPassword ?? ""
         return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))

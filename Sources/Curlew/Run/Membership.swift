@@ -1,14 +1,14 @@
 internal import CurlewCore
 
 extension Run {
-    /// How a run stands with the registry of its session.
+    /// The relation of a run to the registry of its session.
     enum Membership: Sendable {
         case outside
-        /// The session takes no more requests.
+        /// The session refuses new requests.
         case refused(CurlewError)
-        /// In the registry, under the name of an exchange that has yet to begin.
+        /// In the registry, under the identifier of an exchange that has yet to begin.
         case joined
-        /// In the registry, under the name of its last exchange.
+        /// In the registry, under the identifier of the last exchange.
         case trying
 
         var isInRegistry: Bool {
@@ -19,8 +19,7 @@ extension Run {
         }
     }
 
-    /// Joins the session's registry, unless the run has: cancelling and draining the session concern the request from
-    /// here on.
+    /// Adds the request to the session's registry, once. From then on, cancelling and draining the session include it.
     func join() {
         guard case .outside = membership else { return }
         do throws(CurlewError) {
@@ -36,7 +35,7 @@ extension Run {
         if case .refused(let error) = membership { throw error }
     }
 
-    /// The run is over, with everything that belongs to it.
+    /// Removes the request from the registry. Call it once the run and its clean-up have ended.
     func leave() {
         if membership.isInRegistry { session.leave(request, last: task) }
     }

@@ -2,16 +2,16 @@ internal import CurlewCore
 internal import CurlewFailures
 internal import CurlewLocks
 
-/// The part of a request's first try that happens ahead of its start, where the session wants that. A class, because
-/// few do, and every request's record would have the room for it.
+/// The part of the first attempt that is done before the request starts, if the session asks for that. A class, so that
+/// an absent value costs one pointer in every request.
 final class Preparation {
-    /// The name of the exchange.
+    /// The identifier of the exchange.
     let task: TaskIdentifier?
-    /// Ends when the result is there.
+    /// The task that sets `result`.
     let work: Task<Void, Never>
-    // Both are touched under the request's lock alone.
+    // Both are protected by the request's lock.
     var result: Result<DescribedRequest, CurlewError>?
-    /// Once monitors know of it.
+    /// The exchange, once monitors know of it.
     var exchange: ActiveExchange?
 
     init(task: TaskIdentifier?, work: Task<Void, Never>) {
@@ -21,14 +21,14 @@ final class Preparation {
 }
 
 extension Request {
-    /// Prepares the first try now, if the session is one that does.
+    /// Prepares the first attempt, if the session has eager set-up.
     func setUp() -> Self {
         switch context.requestSetup {
         case .lazy: break
         case .eager:
             let name = reservedName()
             shelve()
-            // Under the lock: a run that starts meanwhile finds it.
+            // The task is created under the lock: a run that starts on another thread finds it.
             record.withLock { record in
                 record.run = .prepared(
                     record.run.link, Preparation(task: try? name.get(), work: Task { await self.prepare(as: name) }))
@@ -51,7 +51,7 @@ extension Request {
         do throws(CurlewError) {
             let task = try name.get()
             var prepared = try await prepareInSession()
-            // From here on the session is not needed, and may go as soon as monitors know of the exchange.
+            // `prepareInSession()` has released the session, which may end as soon as monitors know of the exchange.
             let isNoted = if case .described(let isNoted) = prepared.announcement { isNoted } else { true }
             try created(prepared.visible, isNoted: isNoted, eventSink)
             prepared.announcement = begins(task, as: .created, eventSink) ? .created : .none
@@ -77,19 +77,20 @@ extension Request {
         return try await run.described()
     }
 
-    // MARK: What a run takes over
+    // MARK: Called by the run
 
-    /// Whether there may be something that was done ahead.
+    /// Whether the session has eager set-up.
     var isSetUpAhead: Bool { context.requestSetup == .eager }
 
-    /// Waits for what was begun ahead.
+    /// Waits for the preparation.
     func untilPrepared() async { await record.withLock { $0.run.preparation?.work }?.value }
 
-    /// The same, as long as the total clock allows: then what was begun is given up.
+    /// Waits for the preparation. If the total timeout expires first, cancels it and throws.
     func untilPrepared(within budget: TimeoutBudget) async throws(CurlewError) {
         guard let work = record.withLock({ $0.run.preparation?.work }) else { return }
         try await budget.limitWait(.adaptation) {
-            // Waiting for a task's value does not end by being cancelled: the task has to.
+            // A wait for a task's value does not end when the waiting task is cancelled, so the awaited task is
+            // cancelled.
             await withTaskCancellationHandler {
                 await work.value
             } onCancel: {
@@ -98,10 +99,10 @@ extension Request {
         }
     }
 
-    /// The name of the exchange that was set up ahead.
+    /// The identifier of the exchange that was set up ahead.
     var earlyTask: TaskIdentifier? { record.withLock { $0.run.preparation?.task } }
 
-    /// Its result, once.
+    /// Returns the result of the preparation, once.
     func takePreparation() -> Result<DescribedRequest, CurlewError>? {
         record.withLock { record in
             guard let preparation = record.run.preparation else { return nil }
@@ -111,7 +112,7 @@ extension Request {
 }
 
 extension Run {
-    /// What was begun ahead of the start comes first, as long as the total clock allows.
+    /// Waits for the preparation. The total timeout starts here.
     func untilPrepared() async throws(CurlewError) {
         guard let total = request.timeouts.total else { return await request.untilPrepared() }
         budget = TimeoutBudget(total: total, started: .now)

@@ -2,10 +2,11 @@ internal import CurlewCore
 internal import CurlewLocks
 
 extension Run {
-    /// Waits, and makes the request ready for another connection. What has failed before does not count any more.
+    /// Waits, and makes the request ready for another connection. The reason and the pacing of earlier retries are
+    /// reset; their number is not.
     func reconnect(after pause: Duration, _ result: RunResult) async -> ResultVerdict {
         do {
-            // The total clock is that of an attempt to connect, not of the pauses between connections.
+            // The total timeout limits each attempt to connect, not the pauses between connections.
             try await request.foreign(ownsTask: rules.ownsTask, budget: .unlimited, in: .retry) {
                 try await Task.sleep(for: pause)
             }
@@ -16,7 +17,7 @@ extension Run {
         guard request.prepareForRetry() else {
             return .end(result.failing(with: request.cancellation, resumeData: nil))
         }
-        // Of a request that may connect for ever the first and the last attempts are kept.
+        // A WebSocket may reconnect without end: only the first and the last attempts are kept.
         _ = request.record.withLock { $0.history.forgetMiddle() }
         retries = RetryHistory(count: retries.count + 1)
         if let total = budget.total { budget = TimeoutBudget(total: total, started: .now) }

@@ -3,12 +3,11 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// What a redirect makes of the request that was redirected, without the fields and credentials that stay behind with
-/// their origin.
+/// The request that a redirect leads to, without the fields and credentials that belong to the previous origin.
 struct RedirectedRequest {
-    /// What goes out next.
+    /// The next request, as the transport takes it.
     let next: TransferRequest
-    /// The same as users see it.
+    /// The next request, as users see it.
     let proposal: URLRequest
     private let lowered: TransferRequest
     private let request: Request
@@ -21,7 +20,7 @@ struct RedirectedRequest {
         next.url = redirect.url
         next.method = redirect.method
         for name in removed { next.headers.remove(name: name) }
-        // The session's own fields may hold secrets as well.
+        // The session's fields may be secrets as well.
         next.defaultHeaders = next.defaultHeaders.map { context.defaultHeaders($0.without(removed), at: redirect.url) }
         if redirect.dropsBody { next.body = .none }
         if redirect.leavesOrigin { next.options.authentication = nil }
@@ -46,10 +45,10 @@ struct RedirectedRequest {
         return proposal
     }
 
-    /// The redirect handler's answer without the secrets that stay with their origin.
+    /// Returns the redirect handler's answer without the secrets of the previous origin.
     ///
-    /// A handler may move a redirect within the origin to another one. The fields that it left as they were then stay
-    /// behind, as they do if the server leads there. The fields that it set or changed are sent.
+    /// A handler may replace a redirect within the origin by one to another origin. The fields that it left unchanged
+    /// are then removed, as if the server had redirected there. The fields that it set or changed are sent.
     func withoutSecrets(_ answer: URLRequest) -> URLRequest {
         guard let url = answer.url, !RedirectLocation.isSameOrigin(lowered.url, url) else { return answer }
         var answer = answer
@@ -60,15 +59,15 @@ struct RedirectedRequest {
         return answer
     }
 
-    /// The redirect handler has made a request of its own.
+    /// Returns the transfer request for a request that the redirect handler has changed.
     func replaced(by changed: URLRequest) throws(CurlewError) -> TransferRequest {
         let context = request.context
         let wishes = request.record.withLock { record in
-            // What an earlier hop has left behind with its origin stays there.
+            // Credentials that an earlier redirect has removed are not added again.
             Lowering.Wishes(record.extras?.options ?? RequestOptions(), lowered.options.authentication)
         }
         let lowering = Lowering(context: context, wishes: wishes, purpose: next.options.purpose)
-        // An upload's body does not stand in its `URLRequest`.
+        // The body of an upload is not in its `URLRequest`.
         let body = changed.hasBody(of: proposal) ? next.body : nil
         var result = try lowering.lower(
             .made(changed),
@@ -81,7 +80,8 @@ struct RedirectedRequest {
         result.options.cache = next.options.cache
         if !RedirectLocation.isSameOrigin(lowered.url, result.url) {
             result.options.authentication = nil
-            // The redirect may have stayed within the origin that the handler leaves.
+            // If the redirect stayed within the origin that the handler leaves, `next` still has the session's secret
+            // fields.
             if let shared = next.defaultHeaders {
                 let secret = shared.headers.filter(policy.staysBehind).map(\.name)
                 result.defaultHeaders = context.defaultHeaders(shared.without(secret), at: result.url)
@@ -92,7 +92,7 @@ struct RedirectedRequest {
 
     private var policy: RedirectPolicy { request.context.configuration.redirects }
 
-    /// Whether secrets stayed behind with their origin, and no handler has put others in their place.
+    /// Whether secrets were removed because of the new origin, and no handler has replaced them.
     func leavesCredentials(_ next: TransferRequest) -> Bool {
         guard !RedirectLocation.isSameOrigin(lowered.url, next.url) else { return false }
         if lowered.options.authentication != nil, next.options.authentication == nil { return true }
@@ -104,7 +104,7 @@ struct RedirectedRequest {
 }
 
 extension DefaultHeaders {
-    /// The same object where nothing of it has to go.
+    /// Returns the fields without those of these names.
     func without(_ names: [String]) -> DefaultHeaders {
         guard names.contains(where: headers.contains(name:)) else { return self }
         var reduced = headers

@@ -4,12 +4,12 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-// What a run asks and tells its request.
+// The interface between a run and its request.
 extension Request {
-    /// What the next attempt goes by, read in one step.
+    /// Returns the request's options for the next attempt, read in one step.
     func attemptBegins() -> AttemptWishes { record.withLock { $0.wishes(in: context) } }
 
-    /// The session's, then the request's own.
+    /// The session's retrier, then the request's own.
     var retriers: [any RequestRetrier] {
         let own = record.withLock { $0.extras?.options.retriers ?? [] }
         guard context.hasInterceptor, let interceptor = context.interceptor else { return own }
@@ -18,24 +18,24 @@ extension Request {
 
     var timeouts: Timeouts { record.withLock { $0.extras?.options.timeouts } ?? context.configuration.timeouts }
 
-    /// Most bytes of a body in memory, or of a piece of a stream.
+    /// The maximum size of a body in memory, or of a line or event of a stream.
     var bodyLimit: Int {
         record.withLock { $0.extras?.options.maximumBodySize } ?? context.configuration.maximumBodySize
     }
 
-    /// What the cancelled request ends with.
+    /// The error of the cancelled request.
     var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .explicitlyCancelled }
 
-    /// A try has failed; retriers look at it.
+    /// Records the failure of an attempt, for retriers to look at. An earlier error of the attempt is kept.
     func failed(with error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
 
-    /// No retrier wants another response than the one that there is.
+    /// Removes the error of a response that no retrier wants to replace.
     func isAcceptedAfterAll() {
-        // The error goes without the lock: it may hold one of the user's.
+        // The error is released without the lock: it may hold a user's object.
         _ = record.withLock { exchange(&$0.error, with: nil) }
     }
 
-    /// Begins the next attempt, without what the last one brought. False if the request was cancelled in the meantime.
+    /// Begins the next attempt without the data of the last one. Returns `false` if the request has been cancelled.
     func prepareForRetry() -> Bool {
         record.withLock { record in
             guard !record.isCancelled else { return false }
@@ -47,30 +47,30 @@ extension Request {
         }
     }
 
-    /// Waits while the request is suspended, as long as the total clock allows.
-    // Never inlined, as `Run` says of its steps.
+    /// Waits while the request is suspended, or until the total timeout expires.
+    // Never inlined; see `Run`.
     @inline(never)
     func untilLetGo(within budget: TimeoutBudget) async throws(CurlewError) {
         try await budget.limitWait(.queue) { await self.untilLetGo() }
     }
 
-    /// Returns when the driver is not held any more, or its task is cancelled.
+    /// Returns when the driver may continue, or its task is cancelled.
     private func untilLetGo() async {
         while let hold = record.withLock({ $0.hold() }) {
             guard await hold.wait() != nil else { return }
         }
     }
 
-    // MARK: The driver in a user's task
+    // MARK: Driving in a user's task
 
-    /// What an awaiter finds, in one step.
+    /// The state that an awaiting method finds, read in one step.
     struct Awaiting {
         let action: RequestRecord.DriveAction
         let link: SessionLink
         let wishes: AttemptWishes
     }
 
-    // Never inlined, as `Run` says of its steps.
+    // Never inlined; see `Run`.
     @inline(never)
     func awaited() -> Awaiting {
         record.withLock { record in
@@ -78,10 +78,11 @@ extension Request {
         }
     }
 
-    /// The result of the one run: the first who asks carries it out, the others wait for it.
+    /// Returns the result of the request's only run. The first caller drives the run, and the others wait for it.
     func outcome(checksStatus: Bool) async -> RunResult { await outcome(of: awaited(), checksStatus: checksStatus) }
 
-    /// `value` is what the caller makes of it: where it drives, retriers are asked if that fails.
+    /// Returns the result of the run, and makes the caller's `value` from it. If the caller drives the run and `value`
+    /// fails, retriers are asked.
     func outcome(
         of awaiting: Awaiting,
         checksStatus: Bool,
@@ -97,7 +98,7 @@ extension Request {
             guard let session = awaiting.link.session else {
                 return await ended(with: RunResult(error: .sessionDeinitialized))
             }
-            // What is set while a request that was set up ahead is waited for counts.
+            // Options that are set while the driver waits for the preparation still count, so they are read later.
             let wishes = isSetUpAhead ? nil : awaiting.wishes
             let rules = RunRules(checksStatus: checksStatus, ownsTask: false)
             let run = Run(request: self, session: session, rules: rules, firstWishes: wishes)
@@ -112,21 +113,22 @@ extension Request {
                 self.cancel()
             }
         case .join:
-            // Set up ahead, failed and tried again: it waits until its result is wanted.
+            // The preparation has failed and a run has repeated it; that run waits until its result is wanted.
             if isInitialized { resume() }
             return await joined()
         case .ended(let result): return result
         }
     }
 
-    /// A run that could not begin.
+    /// Ends a request whose run could not begin.
     private func ended(with result: RunResult) async -> RunResult {
         if hasToCleanUp { await cleanUp() }
         settle(result, isLast: true)
         return result
     }
 
-    /// Makes the caller's value of the result, and of others as long as a retrier wants that because it fails.
+    /// Makes the caller's value from the result. If that fails, retriers are asked, and it is made from the next
+    /// attempt's result.
     private func make(_ value: any TerminalValue, of result: inout RunResult, _ run: Run) async {
         while result.error == nil, let failure = await value.make(of: result) {
             switch await run.decideRetry(after: failure) {
@@ -137,7 +139,7 @@ extension Request {
         }
     }
 
-    /// Waits for a run that another awaiter drives. Cancelling this wait ends nothing but the wait.
+    /// Waits for a run that another driver carries out. Cancelling the wait does not cancel the request.
     func joined() async -> RunResult {
         let (result, awaited) = record.withLock { record -> (RunResult?, OneShot<RunResult>?) in
             if let result = record.run.result { return (result, nil) }

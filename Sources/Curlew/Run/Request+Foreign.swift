@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 
 extension Request {
-    /// Runs code that is not Curlew's, or a wait, so that `cancel()` and the total clock end it.
+    /// Runs user code, or a wait, that `cancel()` and the total timeout end.
     func foreign<T: Sendable>(
         ownsTask: Bool,
         budget: TimeoutBudget,
@@ -16,7 +16,7 @@ extension Request {
         ownsTask: Bool,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        // A task of Curlew's is cancelled as a whole.
+        // A task that Curlew has started is cancelled as a whole.
         if ownsTask { return try await UserCode.call(for: self) { try await work() } }
         let call = ForeignCall { try await UserCode.call(for: self) { try await work() } }
         let isCancelled = record.withLock { record in
@@ -30,7 +30,7 @@ extension Request {
 }
 
 extension TimeoutBudget {
-    /// What `work` gives, or `.totalTimedOut` where the total clock runs out before: then `work` is cancelled.
+    /// Runs `work`. If the total timeout expires first, cancels `work` and throws `.totalTimedOut`.
     func limit<T: Sendable>(
         _ phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
@@ -48,7 +48,7 @@ extension TimeoutBudget {
         }
     }
 
-    /// The same for a wait. Cancelling the waiting task ends it without an error.
+    /// Runs a wait within the total timeout. Cancelling the waiting task ends the wait without an error.
     func limitWait(_ phase: CurlewError.Phase, _ wait: @escaping @Sendable () async -> Void) async throws(CurlewError) {
         do {
             try await limit(phase) { () async throws -> Void in await wait() }

@@ -3,9 +3,9 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-// Moments of a try that users can hook into.
+// The moments of an attempt that users can observe.
 extension Request {
-    /// The final `URLRequest` of a try exists, although no exchange begins with it yet.
+    /// Reports the final `URLRequest` of an attempt, before its exchange begins.
     func created(_ visible: VisibleRequest, isNoted: Bool, _ events: EventSink?) throws(CurlewError) {
         let creation = record.withLock { $0.isCancelled ? nil : $0.created(visible, isNoted: isNoted) }
         guard let creation else { throw cancellation }
@@ -20,10 +20,10 @@ extension Request {
         creation.hooks?.call(visible.urlRequest) { cURLDescription(as: $0) }
     }
 
-    /// Adapters, monitors and users may look at it from here on.
+    /// Adds a request to the history, for adapters, monitors and users to see.
     func note(_ visible: VisibleRequest) { record.withLock { $0.history.note(visible) } }
 
-    /// A redirect leads there, with this as the transport takes it.
+    /// Adds the target of a redirect to the history, and with it what the transport sends besides the `URLRequest`.
     func note(redirect visible: VisibleRequest, as next: TransferRequest, sendsSameBody: Bool) {
         record.withLock { record in
             let former = record.history.redirected
@@ -32,9 +32,9 @@ extension Request {
         }
     }
 
-    /// An exchange that monitors know of starts: they are told its end as well.
+    /// Starts an exchange that monitors know of already, and whose end they have to hear of.
     func startsAnnouncedExchange() throws(CurlewError) {
-        // The file goes without the lock.
+        // The file of the former exchange is released without the lock.
         let (isCancelled, _) = record.withLock { record in
             guard !record.isCancelled else { return (true, nil as BodyFile?) }
             record.run.active?.exchange?.stage = .running
@@ -43,22 +43,22 @@ extension Request {
         if isCancelled { throw cancellation }
     }
 
-    /// There is no `URLRequest` to describe.
+    /// Tells the cURL closure that there is no `URLRequest` to describe.
     func creationFailed() {
         let hook = record.withLock { record in record.extras.flatMap { exchange(&$0.hooks.onCURL, with: nil) } }
         hook?.call { cURLDescription(as: $0) }
     }
 
-    /// What became of a hop that wants to be sent.
+    /// The outcome of an attempt to begin an exchange.
     enum Admission {
         case admitted
-        /// The request is held: again when it is not.
+        /// The request is suspended. Try again when it is resumed.
         case held
-        /// The request was cancelled: there is no exchange.
+        /// The request was cancelled, and no exchange begins.
         case refused
     }
 
-    /// Begins the hop's exchange, unless there is one or the request is held. One step for all that begins with it.
+    /// Begins the hop's exchange, unless it has begun or the request is suspended. One step under the lock.
     func admits(_ hop: Hop, as task: TaskIdentifier, _ events: EventSink?) -> Admission {
         let (admission, creation, beginning) = record.withLock { $0.admits(hop, as: task) }
         if let creation { tell(creation, of: hop.visible, events) }
@@ -66,7 +66,7 @@ extension Request {
         return admission
     }
 
-    /// There is an exchange, which starts with the request. False where the request was cancelled: then there is none.
+    /// Begins an exchange. Returns `false`, and begins none, if the request was cancelled.
     func begins(_ task: TaskIdentifier, as stage: ActiveExchange.Stage, _ events: EventSink?) -> Bool {
         guard let beginning = record.withLock({ $0.begins(task, as: stage) }) else { return false }
         tell(beginning, of: task, events)
@@ -82,22 +82,22 @@ extension Request {
 }
 
 extension RequestRecord {
-    /// Who hears of a request that exists.
+    /// The observers of a request that has been created.
     struct Creation {
         fileprivate let hooks: CreationHooks?
     }
 
-    /// Who hears of an exchange that begins.
+    /// The observers of an exchange that begins.
     struct Beginning {
         let hook: Hook<TaskIdentifier>?
         let streams: [any RequestStream]
         let isSuspended: Bool
-        // Kept until the lock is free.
+        // Released without the lock.
         fileprivate let former: FormerExchange
         fileprivate let formerFile: BodyFile?
     }
 
-    // In one step with the look at who wants it: who comes later finds it here.
+    // The observers are read in the same step: one that is added later finds the request in the history.
     fileprivate mutating func created(_ visible: VisibleRequest, isNoted: Bool) -> Creation {
         if !isNoted { history.note(visible) }
         history.attempt.announcedCount = history.attempt.visibleRequests.count
@@ -134,12 +134,12 @@ extension RequestRecord {
     }
 }
 
-/// A request as a command line, told apart from other strings.
+/// A request as a curl command. A type that distinguishes it from other strings.
 struct CURLCommand: Sendable {
     let text: String
 }
 
-/// Who wants to know of a request's command line, and in which form.
+/// A closure that receives the request's curl command in one form.
 struct CURLHook: Sendable {
     let hook: Hook<String>
     let form: CURLForm
@@ -147,7 +147,7 @@ struct CURLHook: Sendable {
     func call(_ describe: (CURLForm) -> String) { hook.call(describe(form)) }
 }
 
-/// Who wants to know of a final `URLRequest`.
+/// The observers of a final `URLRequest`.
 fileprivate struct CreationHooks {
     let onRequest: Hook<URLRequest>?
     let onCURL: CURLHook?
@@ -165,7 +165,7 @@ fileprivate struct CreationHooks {
 }
 
 extension RequestHooks {
-    /// nil where there is none, as nearly always.
+    /// Returns the observers, or `nil` if there are none. Removes the cURL closure, which is called once.
     fileprivate mutating func takeForCreation() -> CreationHooks? {
         if case .none = onRequestCreation, case .none = onCURL, streams.isEmpty { return nil }
         return CreationHooks(onRequest: onRequestCreation, onCURL: exchange(&onCURL, with: nil), streams: streams)

@@ -3,32 +3,32 @@ internal import CurlewFailures
 internal import Foundation
 internal import FoundationNetworking
 
-/// What earlier attempts of a run have left behind.
+/// The number and the cause of a run's retries.
 struct RetryHistory: Sendable {
-    /// How many attempts there were before this one.
+    /// The number of attempts before this one.
     var count = 0
-    /// Why there was another one.
+    /// The failure that caused this attempt.
     var reason: CurlewError?
     var pacing = RetryPacing()
 }
 
-/// What is to be done about a failure.
+/// The decision after a failure.
 enum RetryVerdict {
     case again
-    /// The failure stands.
+    /// The failure remains.
     case end
     case endWith(CurlewError)
 }
 
-/// What is to be done about the result of an attempt.
+/// The decision after an attempt.
 enum ResultVerdict {
     case again
     case end(RunResult)
 }
 
-// The outer loop: retriers are asked about whole attempts, and know nothing of redirects.
+// The outer loop: retriers are asked about whole attempts, and do not see redirects.
 extension Run {
-    /// Whether another attempt may follow. A terminal may accept a status that a retrier does not.
+    /// Whether another attempt may follow. A retrier may refuse a status that the awaiting method accepts.
     func mayBeReplaced(_ result: RunResult) -> Bool {
         if result.error != nil || request.mayReconnect { return true }
         return attempt.hasRetriers && result.response?.head.status != 200
@@ -66,7 +66,7 @@ extension Run {
         guard let status = result.response?.head.status, held != nil || !request.isCancelled else {
             return .end(result)
         }
-        // What a stream's reader has got cannot be taken back.
+        // Bytes that the reader of a stream has received cannot be taken back.
         if case .streamed = result.body { return .end(result) }
         let retriers = request.retriers.filter { $0.retryableHTTPStatusCodes.contains(status) }
         guard held != nil || !retriers.isEmpty else { return .end(result) }
@@ -75,7 +75,7 @@ extension Run {
         failure.attempt = attempt.number
         switch await decideRetry(after: failure, by: retriers) {
         case .again: return .again
-        // The response stands where there is no time for another.
+        // If there is no time for another attempt, the response is delivered.
         case .end, .endWith(CurlewError.Code.totalTimedOut):
             guard let held else {
                 request.isAcceptedAfterAll()
@@ -88,8 +88,8 @@ extension Run {
         }
     }
 
-    /// The download's response is the answer: its file goes to its place. Retriers are asked about a failure of that as about
-    /// any other.
+    /// Delivers the response of a held download: moves its file to the destination. If that fails, retriers are asked
+    /// as about any failure.
     private func deliver(_ held: HeldDownload) async -> ResultVerdict {
         guard !request.isCancelled else {
             let failed = await dropped(held)
@@ -101,7 +101,7 @@ extension Run {
         return await verdict(on: failure, of: result, by: request.retriers)
     }
 
-    /// Asks the retriers, waits as they want, and makes the request ready for another attempt.
+    /// Asks the retriers, waits for the delay that they demand, and makes the request ready for another attempt.
     func decideRetry(after failure: CurlewError) async -> RetryVerdict {
         await decideRetry(after: failure, by: request.retriers)
     }
@@ -113,7 +113,7 @@ extension Run {
         guard membership.isInRegistry, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut else {
             return .end
         }
-        // Another attempt would be led away from its credentials again.
+        // Another attempt would be redirected away from its credentials again.
         if attempt.hasLeftCredentials, (failure.responseCode ?? request.head?.status) == 401 { return .end }
         let failed = ContinuousClock.now
         request.failed(with: failure)
@@ -159,7 +159,7 @@ extension Run {
     }
 
     private func prepareRetry(after failure: CurlewError) async -> RetryVerdict {
-        // Only now: where there is no time for another try, the response stands.
+        // Not earlier: as long as the retry can still be given up, the old response may have to be delivered.
         await dropHeldDownload()
         await request.dropUnplacedFile()
         guard request.prepareForRetry() else { return .endWith(request.cancellation) }
@@ -177,7 +177,7 @@ extension Run {
 }
 
 extension RunResult {
-    /// A body that cannot be sent again says what it should have been sent again for.
+    /// Adds the cause of the attempt to the error of a body that cannot be sent again.
     fileprivate func explained(by reason: CurlewError) -> RunResult {
         guard var error, error.code == .bodyUnavailable, error.underlying == nil else { return self }
         error.underlying = reason
@@ -194,7 +194,7 @@ extension CurlewError {
         )
     }
 
-    /// What ended the retries tells of the failure that they were for.
+    /// Adds the failure that was to be retried to the error that ended the retries.
     fileprivate func after(_ failure: CurlewError) -> CurlewError {
         var error = self
         if error.underlying == nil { error.underlying = failure }

@@ -1,30 +1,30 @@
 internal import CurlewCore
 
-/// Carries out one request, from its description to its result. This page is the way of every request: a line is a step,
-/// and each step has a file of its own in this folder.
+/// Carries out one request, from its description to its result. This file is the path of every request: a line is a
+/// step, and each step has its file in this folder.
 ///
-/// Two loops, one in the other. The outer one tries again where a retrier wants that, and never looks at redirects. The
-/// inner one goes where a response leads, and never looks at what a retrier might want.
+/// Two nested loops. The outer one repeats the attempt if a retrier wants that, and does not see redirects. The inner
+/// one follows redirects and challenges, and does not see retriers.
 ///
-/// An object, because every step asks it: as a value it was copied for each of them into the frames of the waiting task. It
-/// belongs to the task that drives the request, and is not shared. Steps that do not wait are never inlined where their
-/// temporaries would be part of those frames, which every request in flight has (`BENCH_ONLY=hold scripts/bench`).
+/// A run belongs to the task that drives the request, and is not shared. Steps that do not wait are never inlined,
+/// because their temporaries would enlarge the frame of the waiting task, which every request in flight has
+/// (`BENCH_ONLY=hold scripts/bench`).
 final class Run {
     let request: Request
     let session: Session
     let rules: RunRules
-    /// The total clock, which all attempts share.
+    /// The total timeout, which all attempts share.
     var budget = TimeoutBudget.unlimited
-    /// How the run stands with the registry of its session.
+    /// The relation of the run to the registry of its session.
     var membership = Membership.outside
-    /// The identifier of the exchange in flight: every exchange has its own.
+    /// The identifier of the exchange in flight. Every exchange has another.
     var task = TaskIdentifier(rawValue: 0)
     var retries = RetryHistory()
-    /// What belongs to one attempt, made anew for each.
+    /// The values of the current attempt.
     var attempt = AttemptState()
-    /// A download whose response a retrier may want to replace.
+    /// A download whose response a retrier may still replace.
     var heldDownload: HeldDownload?
-    /// What the first attempt goes by, where that was read when the run began.
+    /// The options for the first attempt, if they were read when the run began.
     var firstWishes: AttemptWishes?
 
     init(request: Request, session: Session, rules: RunRules, firstWishes: AttemptWishes? = nil) {
@@ -34,7 +34,7 @@ final class Run {
         self.firstWishes = firstWishes
     }
 
-    /// Tries until there is a result that no retrier wants to replace.
+    /// Repeats the attempt until there is a result that no retrier wants to replace.
     func result() async -> RunResult {
         do throws(CurlewError) {
             if request.isSetUpAhead { try await untilPrepared() }  // Preparation.swift
@@ -53,7 +53,7 @@ final class Run {
         }
     }
 
-    /// One attempt: sends what the request describes, and whatever its responses ask to be sent next.
+    /// Carries out one attempt: sends the described request, and then the requests that its responses ask for.
     private func attemptResult() async -> RunResult {
         do throws(CurlewError) {
             let described = try await described()  // Describe.swift, Adapt.swift

@@ -1,11 +1,11 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// How far a request's run has come. Nothing else says whether there is one.
+/// The state of a request's run. It is the only record of whether there is one.
 enum RunState {
-    /// Nothing has asked for the result.
+    /// The result has not been asked for.
     case idle(SessionLink)
-    /// Nothing has asked for it yet, but the first attempt is being described.
+    /// The result has not been asked for, but the first attempt is being prepared, or is ready.
     case prepared(SessionLink, Preparation)
     case running(ActiveRun)
     case ended(RunResult)
@@ -32,7 +32,7 @@ enum RunState {
         }
     }
 
-    /// The exchange in flight, the last one of the run, or one that was made ahead.
+    /// The exchange in flight, the last one of the run, or one that was set up ahead.
     var exchange: ActiveExchange? {
         switch self {
         case .prepared(_, let preparation): preparation.exchange
@@ -49,7 +49,7 @@ enum RunState {
         }
     }
 
-    /// The run begins.
+    /// Begins the run. Does nothing if it has begun.
     mutating func begins() {
         switch self {
         case .idle(let link): self = .running(ActiveRun(link, nil))
@@ -58,7 +58,8 @@ enum RunState {
         }
     }
 
-    /// An exchange begins, unless the run has ended. What it takes the place of is returned, to go without the lock.
+    /// Begins an exchange, and returns the former one, to be released without the lock. Returns `nil` if there is no
+    /// run.
     func begins(_ next: ActiveExchange) -> FormerExchange? {
         let former = FormerExchange(value: exchange)
         switch self {
@@ -69,10 +70,10 @@ enum RunState {
         return former
     }
 
-    /// The exchange is over: what it knew of is returned, to go without the lock.
+    /// Ends the exchange, and returns its parts, to be released without the lock.
     func endsExchange() -> ActiveExchange? { active?.exchange?.ends() }
 
-    /// Changes how the request knows its session, before its end.
+    /// Changes the link to the session, before the run has ended.
     mutating func link(_ link: SessionLink) {
         switch self {
         case .idle: self = .idle(link)
@@ -83,18 +84,18 @@ enum RunState {
     }
 }
 
-/// What others reach of a run in progress, to cancel it, to hold it, or to wait for its result. Touched under its request's
-/// lock alone.
+/// The parts of a run in progress that other threads use to cancel it, to suspend it, or to wait for its result.
+/// Protected by the request's lock.
 final class ActiveRun {
     var link: SessionLink
     var preparation: Preparation?
     /// The exchange in flight, or the last one.
     var exchange: ActiveExchange?
-    /// The driver's task, where Curlew started it.
+    /// The driver's task, if Curlew started it.
     var ownedTask: Task<Void, Never>?
-    /// Foreign code at work, where the driver's task is a user's.
+    /// User code that is running, if the driver's task is the user's.
     var foreignCall: ForeignWork?
-    /// The driver waits for it: the request is suspended.
+    /// The driver waits for it while the request is suspended.
     var hold: OneShot<Void>?
 
     init(_ link: SessionLink, _ preparation: Preparation?) {
@@ -104,16 +105,16 @@ final class ActiveRun {
     }
 }
 
-/// The exchange before the one that begins, if there was one. Transports are not Curlew's alone: its control can be an object
-/// of the user's.
+/// The exchange that another one has replaced, if there was one. Releasing it may run user code, because its control
+/// may belong to a user's transport.
 struct FormerExchange {
     fileprivate let value: ActiveExchange?
 }
 
-/// One exchange, as its request knows it.
+/// An exchange, as its request knows it.
 struct ActiveExchange {
     enum Stage {
-        /// Made ahead of the request's start.
+        /// Set up before the request starts.
         case created
         case running
         case over
@@ -121,13 +122,13 @@ struct ActiveExchange {
 
     let task: TaskIdentifier
     var stage: Stage
-    /// What ends and holds it.
+    /// Cancels, suspends and resumes the exchange.
     var control: (any TransferControl)?
-    /// What collects it.
+    /// Collects the response.
     var delegate: (any TaskDelegate)?
-    /// Whether it stands still by what it was told last.
+    /// Whether the control was last told to suspend.
     var isSuspended = false
-    /// A thread is telling it something.
+    /// Whether a thread is calling the control.
     var isBeingTold = false
 
     init(_ task: TaskIdentifier, _ stage: Stage) {
@@ -135,7 +136,7 @@ struct ActiveExchange {
         self.stage = stage
     }
 
-    /// Keeps nothing but its name: what it knew of is returned.
+    /// Ends the exchange: it keeps its identifier only. Returns its parts.
     mutating func ends() -> ActiveExchange {
         var known = ActiveExchange(task, .over)
         swap(&known, &self)

@@ -2,18 +2,19 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// What the credentials that a session remembers do for one exchange.
+/// The use of the session's stored credentials in one exchange.
 enum StoredCredentials {
-    /// The request has credentials of its own, or nothing is remembered.
+    /// The request brings credentials, none are stored, or the body cannot be sent again after a challenge.
     case none
-    /// They go along.
+    /// The credentials are sent along.
     case offered(TransferAuthentication)
-    /// They may answer a challenge.
+    /// The credentials may answer a challenge.
     case mayAnswer
 }
 
 extension StoredCredentials {
-    /// A response that asks for credentials that there are is not the answer yet.
+    /// Returns a closure that says whether stored credentials answer a response, or `nil` if they cannot. A challenge
+    /// that the session can answer is not delivered; the request is sent again with credentials.
     func answers(to url: URL, of request: Request) -> (@Sendable (ResponseHead) -> Bool)? {
         let (context, onlyBasic) = (request.context, request.offersOnlyBasic)
         switch self {
@@ -27,7 +28,7 @@ extension StoredCredentials {
 }
 
 extension SessionContext {
-    /// What the session remembers for the next exchange.
+    /// Returns the use of stored credentials for the next exchange.
     func storedCredentials(for hop: Hop, onlyBasic: Bool) -> StoredCredentials {
         let lowered = hop.lowered
         if let answer = hop.storedAnswer { return .offered(answer) }
@@ -42,8 +43,8 @@ extension SessionContext {
         return lowered.body.isReplayable ? .mayAnswer : .none
     }
 
-    /// The exchange is over: credentials that were accepted are kept, refused ones forgotten. The answer to send the
-    /// request again with, where the session has one; `keeps` says whether the user's own credentials are to be kept.
+    /// Stores credentials that the server has accepted, and forgets those that it has refused. Returns the credentials
+    /// to send the request again with, or `nil`. `keeps` says whether to store the request's own credentials.
     func learn(
         from exchange: Exchange,
         keeps: (TransferAuthentication) -> Bool

@@ -1,11 +1,11 @@
 internal import CurlewCore
 
 extension TransferOutcome {
-    /// Whether something may follow it: a redirect, a challenge, or credentials that a server has accepted.
+    /// Whether another exchange may follow: after a redirect, a challenge, or credentials that the server has accepted.
     var mayLeadOn: Bool { head.status == 401 || (300..<400).contains(head.status) || !answeredChallenges.isEmpty }
 }
 
-// What an exchange gave is asked for piece by piece: taking it out of its result copies all of it.
+// Parts of an outcome, read without a copy of the whole.
 extension Result where Success == TransferOutcome {
     var failure: Failure? {
         switch self {

@@ -3,15 +3,15 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-// What a `URLRequest` says beside URL, method, fields and body, as far as it has a meaning here.
+// The meaning of a `URLRequest` beyond its URL, method, fields and body.
 extension URLRequest {
-    /// Applies what differs from the defaults. Timeout and cookies are looked at elsewhere.
+    /// Applies the service type and the cache policy. The timeout and the cookies are handled elsewhere.
     func refine(_ headers: inout HTTPHeaders, _ options: inout TransferOptions, hasCache: Bool) {
         if networkServiceType != .default { classify(&headers, &options) }
         if cachePolicy != .useProtocolCachePolicy, !hasCache { askCaches(&headers) }
     }
 
-    /// Whether both send the same. Foundation's `==` says nothing of fields and bodies on Linux.
+    /// Whether both send the same. Foundation's `==` ignores fields and bodies on Linux.
     func isSent(like other: URLRequest) -> Bool {
         url == other.url && httpMethod == other.httpMethod && allHTTPHeaderFields == other.allHTTPHeaderFields
             && hasBody(of: other) && timeoutInterval == other.timeoutInterval && cachePolicy == other.cachePolicy
@@ -24,8 +24,8 @@ extension URLRequest {
         httpBody == other.httpBody && httpBodyStream === other.httpBodyStream
     }
 
-    /// Whether both are one value's copies, neither of which was changed. The same bytes are the same value, whatever
-    /// Foundation makes of it; values of other bytes may send the same nevertheless.
+    /// Whether both are unchanged copies of one value. Compares their memory: equal bytes are the same value, but
+    /// different bytes may still be equal requests.
     package func isCopy(of other: URLRequest) -> Bool {
         withUnsafeBytes(of: self) { own in withUnsafeBytes(of: other) { own.elementsEqual($0) } }
     }
@@ -44,7 +44,7 @@ extension URLRequest {
         headers.append(name: "Priority", value: priority)
     }
 
-    /// The session has no cache: what concerns caches on the way is said to them.
+    /// Asks the caches between here and the server, because the session has none.
     private func askCaches(_ headers: inout HTTPHeaders) {
         let control: String
         switch cachePolicy {
@@ -62,8 +62,8 @@ extension URLRequest {
 }
 
 extension Request {
-    /// Says whether the request may share a connection with others at the same time (HTTP/2 and later), and wait for one
-    /// that is being set up. By default it may.
+    /// Sets whether the request may share a connection with others at the same time (HTTP/2 and later), and wait for
+    /// one that is being set up. By default it may.
     @discardableResult
     public func multiplexing(_ isAllowed: Bool) -> Self {
         record.withLock { $0.ownExtras.options.multiplexes = isAllowed }

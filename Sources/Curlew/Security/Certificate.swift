@@ -3,7 +3,7 @@ public import Foundation
 
 /// An X.509 certificate, parsed when it is created.
 public struct Certificate: Sendable, Hashable {
-    /// The certificate itself, in DER.
+    /// The certificate in DER.
     public let data: Data
     /// The subject in OpenSSL's one-line form: `/C=…/O=…/CN=…`.
     public let subject: String
@@ -13,12 +13,12 @@ public struct Certificate: Sendable, Hashable {
     public let notValidBefore: Date
     /// The end of the certificate's validity.
     public let notValidAfter: Date
-    /// DNS names and IP addresses that it is made out to.
+    /// The DNS names and IP addresses that the certificate is valid for.
     public let names: [String]
     /// The public key of the certificate.
     public let publicKey: PublicKey
 
-    /// Parses a certificate in DER; nil if `data` is not one.
+    /// Parses a certificate in DER; `nil` if `data` is not one.
     public init?(data: Data) {
         guard let fields = CertificateFields(der: data) else { return nil }
         self.data = data
@@ -30,7 +30,7 @@ public struct Certificate: Sendable, Hashable {
         publicKey = PublicKey(data: fields.publicKey)
     }
 
-    /// The certificates of a PEM text, or the one of a DER file.
+    /// Returns the certificates of a PEM text, or the one of a DER file.
     public static func all(in data: Data) -> [Certificate] {
         if let single = Certificate(data: data) { return [single] }
         let text = String(decoding: data, as: UTF8.self)
@@ -40,7 +40,7 @@ public struct Certificate: Sendable, Hashable {
         }
     }
 
-    /// The certificates among a bundle's resources: `.cer`, `.crt`, `.der`.
+    /// Returns the certificates among a bundle's resources: `.cer`, `.crt`, `.der`.
     public static func all(in bundle: Bundle) -> [Certificate] {
         let endings = ["cer", "CER", "crt", "CRT", "der", "DER"]
         return endings.flatMap { bundle.paths(forResourcesOfType: $0, inDirectory: nil) }
@@ -56,13 +56,13 @@ public struct Certificate: Sendable, Hashable {
 
 /// The public key of a certificate.
 public struct PublicKey: Sendable, Hashable {
-    /// SubjectPublicKeyInfo in DER.
+    /// The SubjectPublicKeyInfo in DER.
     public let data: Data
 
     /// Creates a key from a SubjectPublicKeyInfo in DER.
     public init(data: Data) { self.data = data }
 
-    /// SHA-256 of the key: what RFC 7469 pins.
+    /// The SHA-256 of the key, which is its pin according to RFC 7469.
     public var sha256: Data { OpenSSLCertificates.sha256(data) }
 
     /// The pin in the form of curl and `TLSConfiguration.publicKeyPins`: `sha256//<base64>`.
@@ -70,7 +70,7 @@ public struct PublicKey: Sendable, Hashable {
 }
 
 extension CurlewError {
-    /// Adds the server's key to the error of libcurl's pins. libcurl knows it, but tells it in its trace only.
+    /// Adds the server's key to the error of libcurl's pinning. libcurl reports the key only in its trace.
     mutating func nameUnpinnedKey() {
         guard isOfUnpinnedKey, let der = serverTrust?.certificateChain.first,
             let certificate = Certificate(data: der)

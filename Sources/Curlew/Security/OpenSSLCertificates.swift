@@ -7,9 +7,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-// The one file that knows OpenSSL's certificates. See d2i_X509(3), X509_check_host(3), X509_verify_cert(3).
+// The only file that uses OpenSSL's certificates. See d2i_X509(3), X509_check_host(3), X509_verify_cert(3).
 
-/// An X509 with an owner.
+/// Owns an OpenSSL certificate.
 final class OpenSSLCertificate {
     let pointer: OpaquePointer
 
@@ -17,7 +17,7 @@ final class OpenSSLCertificate {
         let pointer: OpaquePointer? = der.withUnsafeBytes { bytes in
             var cursor = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
             let parsed = d2i_X509(nil, &cursor, bytes.count)
-            // What follows the certificate is none of it: then these bytes are not just a certificate.
+            // Data that continues after the certificate is not just a certificate.
             if let parsed, cursor != bytes.baseAddress?.assumingMemoryBound(to: UInt8.self).advanced(by: bytes.count) {
                 X509_free(parsed)
                 return nil
@@ -30,22 +30,22 @@ final class OpenSSLCertificate {
 
     deinit { X509_free(pointer) }
 
-    /// Whether `issuer` signed this certificate, and is one that may: with the key of its own certificate each server could
-    /// sign another for any name.
+    /// Whether `issuer` has signed this certificate and is an authority. Otherwise a server could sign a certificate
+    /// for any name with the key of the one that it has.
     func isSigned(by issuer: OpenSSLCertificate) -> Bool {
         X509_check_ca(issuer.pointer) != 0
             && X509_NAME_cmp(X509_get_issuer_name(pointer), X509_get_subject_name(issuer.pointer)) == 0
             && X509_get0_pubkey(issuer.pointer).map { X509_verify(pointer, $0) == 1 } ?? false
     }
 
-    /// Whether one of the certificate's names is `host`, a name or an address without brackets.
+    /// Whether the certificate is valid for `host`, a name or an address without brackets.
     func isMadeOut(to host: String) -> Bool {
         if X509_check_ip_asc(pointer, host, 0) == 1 { return true }
         return X509_check_host(pointer, host, host.utf8.count, 0, nil) == 1
     }
 }
 
-/// What `Certificate` shows.
+/// The fields that `Certificate` shows.
 struct CertificateFields {
     let subject: String
     let issuer: String
@@ -116,10 +116,10 @@ struct CertificateFields {
     }
 }
 
-/// What trust evaluators ask.
+/// The functions for trust evaluators.
 enum OpenSSLCertificates {
-    /// The certificates that lead from the server's own to its issuers, each signed by the next, which is an authority's. A
-    /// server may send others beside them: those prove nothing.
+    /// The path from the server's certificate to its issuers, each signed by the next, which must be an authority's. A
+    /// server may send other certificates too: they prove nothing and are left out.
     static func path(_ chain: [Data]) -> [Data] {
         var rest = chain.compactMap { der in OpenSSLCertificate(der: der).map { (der, $0) } }
         guard !rest.isEmpty, chain.first == rest.first?.0 else { return [] }
@@ -130,7 +130,7 @@ enum OpenSSLCertificates {
         return path.map(\.0)
     }
 
-    /// X509_V_OK, or why `chain` does not lead to one of `anchors`.
+    /// Returns X509_V_OK, or the error if `chain` does not lead to one of `anchors`.
     static func verify(_ chain: [Data], anchors: [Data]) -> Int {
         let others = chain.dropFirst().compactMap(OpenSSLCertificate.init(der:))
         guard let leaf = chain.first.flatMap(OpenSSLCertificate.init(der:)), let store = X509_STORE_new(),
@@ -142,7 +142,7 @@ enum OpenSSLCertificates {
             OPENSSL_sk_free(stack)
         }
         for anchor in anchors.compactMap(OpenSSLCertificate.init(der:)) { X509_STORE_add_cert(store, anchor.pointer) }
-        // A pinned certificate is an anchor, also where it did not issue itself.
+        // A pinned certificate is an anchor even if it is not self-signed.
         X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
         return withExtendedLifetime(others) {
             for other in others { OPENSSL_sk_push(stack, UnsafeRawPointer(other.pointer)) }
@@ -172,17 +172,17 @@ enum OpenSSLCertificates {
     }
 }
 
-/// What revocation lists say about a chain. See X509_CRL_get0_by_cert(3).
+/// Checks a path against revocation lists. See X509_CRL_get0_by_cert(3).
 enum OpenSSLRevocation {
     enum Answer: Equatable {
         case revoked
-        /// Every certificate that has an issuer in the path stands under a list that is in force.
+        /// Every certificate with an issuer in the path is covered by a list that is in force.
         case good
-        /// No list says anything about some certificate.
+        /// Some certificate is not covered by a list, or the path has no issuer.
         case unknown
     }
 
-    /// `path` as `OpenSSLCertificates.path` gives it; `lists` in DER. A list counts if the issuer signed it.
+    /// `path` is a result of `OpenSSLCertificates.path`; `lists` are in DER. A list counts if the issuer has signed it.
     static func answer(_ path: [Data], lists: [Data]) -> Answer {
         let certificates = path.compactMap(OpenSSLCertificate.init(der:))
         let parsed = lists.compactMap(List.init(der:))
@@ -218,7 +218,7 @@ enum OpenSSLRevocation {
 
         func revokes(_ certificate: OpenSSLCertificate) -> Bool {
             var entry: OpaquePointer?
-            // 2 is an entry that takes an earlier one back.
+            // The result 2 is an entry that withdraws an earlier revocation.
             return X509_CRL_get0_by_cert(pointer, &entry, certificate.pointer) == 1
         }
     }

@@ -2,22 +2,23 @@ public import CurlewCore
 internal import CurlewFailures
 public import Foundation
 
-/// Refuses certificates that their issuers have taken back, by lists that you provide.
+/// Refuses certificates that their issuers have revoked, according to lists that you provide.
 ///
-/// An evaluator does no I/O: it fetches neither lists nor OCSP answers. Stapled OCSP answers are demanded by
+/// The evaluator does no I/O: it fetches neither lists nor OCSP responses. To demand stapled OCSP responses, set
 /// `TLSConfiguration.requiresOCSPStapling`.
 public final class RevocationTrustEvaluator: ServerTrustEvaluating {
-    /// Alamofire's options. Those about the network and OCSP are accepted and have nothing to decide here.
+    /// Alamofire's options. Those about the network and OCSP are accepted and have no effect.
     public struct Options: OptionSet, Sendable {
-        /// The lists that the evaluator was given are what decides, with or without this option.
+        /// Has no effect: the lists are always used.
         public static let crl = Options(rawValue: 1 << 0)
-        /// Always so here: nothing is fetched.
+        /// Has no effect: nothing is ever fetched.
         public static let networkAccessDisabled = Options(rawValue: 1 << 1)
-        /// Without effect here: no responder is asked.
+        /// Has no effect: no responder is asked.
         public static let ocsp = Options(rawValue: 1 << 2)
-        /// Always so here: there are only lists.
+        /// Has no effect: there are only lists.
         public static let preferCRL = Options(rawValue: 1 << 3)
-        /// Every certificate but the root must stand under a list that is in force.
+        /// Every certificate whose issuer is in the server's path must be covered by a list that is in force. A path
+        /// without an issuer is refused.
         public static let requirePositiveResponse = Options(rawValue: 1 << 4)
         /// The default.
         public static let any: Options = [.crl, .ocsp]
@@ -32,7 +33,8 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     private let options: Options
     private let lists: [Data]
 
-    /// Revocation lists in DER. Without any, only what libcurl's own verification found counts.
+    /// Creates an evaluator with revocation lists in DER. Without lists, it only refuses what libcurl's verification
+    /// has found revoked.
     public init(
         performDefaultValidation: Bool = true,
         validateHost: Bool = true,
@@ -69,10 +71,10 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
 }
 
 extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {
-    /// Refuses certificates that were revoked.
+    /// Refuses certificates that libcurl's verification has found revoked. It has no lists.
     public static var revocationChecking: RevocationTrustEvaluator { RevocationTrustEvaluator() }
 
-    /// Refuses certificates that were revoked, by the lists that are given.
+    /// Refuses certificates that the given lists revoke.
     public static func revocationChecking(
         performDefaultValidation: Bool = true,
         validateHost: Bool = true,

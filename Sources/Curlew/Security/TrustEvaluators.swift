@@ -2,7 +2,7 @@ public import CurlewCore
 internal import CurlewFailures
 public import Foundation
 
-/// What every client should do: a trusted chain, made out to the host.
+/// Demands a trusted chain and a certificate for the host, as every client should.
 public final class DefaultTrustEvaluator: ServerTrustEvaluating {
     private let validateHost: Bool
 
@@ -15,7 +15,7 @@ public final class DefaultTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
-/// Demands that the server shows one of the pinned certificates.
+/// Demands that the server's verified path contains one of the pinned certificates.
 public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     private let certificates: [Certificate]
     private let acceptSelfSignedCertificates: Bool
@@ -54,16 +54,16 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
-/// Demands that a certificate of the server has one of the pinned public keys.
+/// Demands that a certificate in the server's verified path has one of the pinned public keys.
 public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     private let pins: Set<Data>
-    /// The first text among the pins that is none.
+    /// The first malformed pin.
     private let malformed: MalformedPin?
     private let keys: [PublicKey]
     private let performDefaultValidation: Bool
     private let validateHost: Bool
 
-    /// Creates an evaluator that accepts chains with one of these keys.
+    /// Creates an evaluator that accepts paths with one of these keys.
     public init(
         keys: [PublicKey] = Certificate.all(in: .main).map(\.publicKey),
         performDefaultValidation: Bool = true,
@@ -76,8 +76,9 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
         self.validateHost = validateHost
     }
 
-    /// Pins as curl writes them, `sha256//<base64>`, or the base64 alone. A text that is neither makes every evaluation
-    /// fail, also beside good ones: left out, it would be missed on the day when the server changes to its key.
+    /// Creates an evaluator from pins in curl's form, `sha256//<base64>`, or in base64 alone. A malformed pin makes
+    /// every evaluation fail, even next to valid ones. If it were ignored, connections would fail on the day when the
+    /// server changes to that key.
     public init(pins: [String], performDefaultValidation: Bool = true, validateHost: Bool = true) {
         keys = []
         malformed = pins.first { PublicKeyPin($0) == nil }.map(MalformedPin.init)
@@ -105,18 +106,18 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
-/// Why an evaluator refuses every server: one of its pins can be no key's.
+/// The error of an evaluator that refuses every server, because one of its pins is malformed.
 private struct MalformedPin: LocalizedError {
     let text: String
 
     var errorDescription: String? { "The pin \"\(text)\" is not sha256// and the base64 of 32 bytes." }
 }
 
-/// Demands that every evaluator agrees.
+/// Demands that every one of its evaluators accepts the server.
 public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]
 
-    /// Creates an evaluator that accepts what all of these accept.
+    /// Creates an evaluator that accepts servers that all of these accept.
     public init(evaluators: [any ServerTrustEvaluating]) { self.evaluators = evaluators }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
@@ -133,10 +134,10 @@ public final class DisabledTrustEvaluator: ServerTrustEvaluating {
 }
 
 extension ServerTrustEvaluating where Self == PinnedCertificatesTrustEvaluator {
-    /// Accepts chains with a certificate that lies in the main bundle.
+    /// Accepts paths with a certificate from the main bundle.
     public static var pinnedCertificates: PinnedCertificatesTrustEvaluator { PinnedCertificatesTrustEvaluator() }
 
-    /// Accepts chains with one of these certificates.
+    /// Accepts paths with one of these certificates.
     public static func pinnedCertificates(
         certificates: [Certificate] = Certificate.all(in: .main),
         acceptSelfSignedCertificates: Bool = false,
@@ -153,10 +154,10 @@ extension ServerTrustEvaluating where Self == PinnedCertificatesTrustEvaluator {
 }
 
 extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
-    /// Accepts chains with a key of a certificate that lies in the main bundle.
+    /// Accepts paths with the key of a certificate from the main bundle.
     public static var publicKeys: PublicKeysTrustEvaluator { PublicKeysTrustEvaluator() }
 
-    /// Accepts chains with one of these keys.
+    /// Accepts paths with one of these keys.
     public static func publicKeys(
         keys: [PublicKey] = Certificate.all(in: .main).map(\.publicKey),
         performDefaultValidation: Bool = true,
@@ -171,7 +172,7 @@ extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
 }
 
 extension ServerTrustEvaluating where Self == CompositeTrustEvaluator {
-    /// Accepts what all of these accept.
+    /// Accepts servers that all of these evaluators accept.
     public static func composite(evaluators: [any ServerTrustEvaluating]) -> CompositeTrustEvaluator {
         CompositeTrustEvaluator(evaluators: evaluators)
     }

@@ -5,8 +5,8 @@ internal import FoundationNetworking
 
 /// The URL that relative URLs are resolved against, by RFC 3986, as if its path ended with a slash.
 package struct BaseURL: Sendable {
-    /// The base without its query, and with a slash at the end of its path, without which the last segment would be
-    /// replaced.
+    /// The base without its query, and with a slash at the end of its path. Without the slash, the last segment would
+    /// be replaced.
     package let url: URL
 
     /// Throws `.invalidURL` if the URL's scheme is not HTTP's or WebSocket's, or if there is no host.
@@ -28,7 +28,8 @@ package struct BaseURL: Sendable {
         self.url = url
     }
 
-    /// Returns a reference resolved against the base: the base itself for an empty string, an absolute URL as it is.
+    /// Returns a reference resolved against the base: the base itself for an empty string, and an absolute URL
+    /// unchanged.
     package func resolve(_ reference: String) throws(CurlewError) -> URL {
         guard !reference.isEmpty else { return url }
         guard let resolved = URL(string: reference, relativeTo: url) else { throw .invalidURL(of: reference) }
@@ -37,8 +38,8 @@ package struct BaseURL: Sendable {
 }
 
 extension URL {
-    /// Returns an absolute URL as it is, and any other resolved against the base, if there is one. A failure is the reason why
-    /// the base cannot be used.
+    /// Returns an absolute URL unchanged, and any other resolved against the base, if there is one. A failure is the
+    /// reason why the base cannot be used.
     func absolute(against base: Result<BaseURL, CurlewError>?) throws(CurlewError) -> URL {
         guard let base, scheme == nil else { return self }
         return try base.get().resolve(relativeString)

@@ -2,15 +2,16 @@ public import CurlewCore
 internal import CurlewTransport
 
 extension SessionConfiguration {
-    /// The transport that a session makes by itself: decorate it and give the result to `Session(transport:)`.
+    /// Returns the transport that a session creates by default: decorate it and give the result to
+    /// `Session(transport:)`.
     ///
-    /// A server trust manager judges servers instead of libcurl; hosts that it leaves to the session follow
+    /// A server trust manager evaluates servers instead of libcurl; hosts that it leaves to the session follow
     /// `tls.certificateVerification`.
     public func makeTransport(serverTrustManager: ServerTrustManager? = nil) -> any Transport {
         CurlTransport(configuration: transport(judgedBy: serverTrustManager))
     }
 
-    /// What a session with this configuration wants of a transport.
+    /// Returns the transport configuration, with the trust evaluation of the manager.
     private func transport(judgedBy serverTrustManager: ServerTrustManager?) -> TransportConfiguration {
         var transport = transport
         if let serverTrustManager {
@@ -23,7 +24,7 @@ extension SessionConfiguration {
         return transport
     }
 
-    /// The transport, below the configuration's cache if it has one.
+    /// Returns the transport, with the configuration's cache in front of it if there is one.
     func caching(_ transport: any Transport, judgedBy manager: ServerTrustManager?) -> any Transport {
         guard let cache else { return transport }
         let partitions = CachePartitions(
@@ -31,13 +32,13 @@ extension SessionConfiguration {
         return CachingTransport(transport, cache: cache, partitions: partitions)
     }
 
-    /// The guards that a transport sets in another way than this configuration, as far as it knows guards at all.
+    /// Returns the guards that a transport sets differently from this configuration. Empty if it declares no guards.
     func otherGuards(of transport: any Transport, judgedBy manager: ServerTrustManager?) -> TransportGuards {
         let enforced = transport.enforcedGuards(of: self.transport(judgedBy: manager))
         return enforced.isEmpty ? [] : TransportGuards.all.subtracting(enforced)
     }
 
-    /// Why requests may not go over a transport: it does not enforce what the configuration sets.
+    /// Returns the error of all requests over a transport that does not enforce the configuration's guards, or `nil`.
     func refusal(of transport: any Transport, _ serverTrustManager: ServerTrustManager?) -> CurlewError? {
         let wanted = self.transport(judgedBy: serverTrustManager)
         var guards = wanted.guards
@@ -53,7 +54,7 @@ extension SessionConfiguration {
 }
 
 extension Capabilities {
-    /// What the libcurl in this process can do, and what stands beside it, asked once.
+    /// The capabilities of libcurl in this process, and of the public suffix library, determined once.
     public static let current: Capabilities = {
         var capabilities = Capabilities.ofLibcurl
         capabilities.publicSuffixLibrary = SystemPublicSuffixes.library

@@ -1,8 +1,8 @@
 internal import CurlewCore
 
 extension SessionConfiguration {
-    /// The fields of every request. Where `Accept-Encoding` is the default one, it offers what `acceptedEncodings` names, or
-    /// what the transport can undo.
+    /// Returns the fields of every request. A default `Accept-Encoding` is replaced by the codings in
+    /// `acceptedEncodings`, or else by those that the transport supports.
     func fields(transportUndoes codings: [String]) -> HTTPHeaders {
         guard headers.value(for: "Accept-Encoding") == HTTPHeader.defaultAcceptEncoding.value else { return headers }
         var fields = headers
@@ -11,7 +11,7 @@ extension SessionConfiguration {
         return fields
     }
 
-    /// The order of Alamofire's field, and behind it what that does not have.
+    /// Returns the codings in the order of Alamofire's field, followed by those that it does not have.
     private static func preferred(_ codings: [String]) -> [String] {
         let first = ["br", "gzip", "deflate"]
         return first.filter(codings.contains) + codings.filter { !first.contains($0) }

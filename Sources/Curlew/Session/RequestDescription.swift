@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// A URL with parameters as a dictionary.
+/// A request that consists of a URL and a dictionary of parameters.
 struct EncodedRequest: URLRequestConvertible {
     let url: any URLConvertible
     let method: HTTPMethod
@@ -19,7 +19,7 @@ struct EncodedRequest: URLRequestConvertible {
     }
 }
 
-/// A URL with parameters as an `Encodable` value, or without any.
+/// A request that consists of a URL and an `Encodable` value as its parameters, or none.
 struct EncodableRequest<P: Encodable & Sendable>: URLRequestConvertible {
     let url: any URLConvertible
     let method: HTTPMethod
@@ -36,7 +36,7 @@ struct EncodableRequest<P: Encodable & Sendable>: URLRequestConvertible {
     }
 }
 
-/// A URL alone.
+/// A request that consists of a URL without parameters.
 package struct PlainRequest: URLRequestConvertible {
     let url: any URLConvertible
     let method: HTTPMethod

@@ -1,22 +1,22 @@
 internal import CurlewCore
 internal import CurlewFailures
 
-/// Which requests run, under which attempt's name, and who waits for their end. Behind its session's lock.
+/// The running requests of a session, and the tasks that wait for their end. Protected by the session's lock.
 struct RequestRegistry {
     var lifecycle = SessionStateMachine()
-    /// By the name of the attempt in flight: each request that runs has one.
+    /// The running requests by the identifier of their current exchange.
     private var byTask = TaskTable<Request>()
     private var lastIdentifier: UInt64 = 0
-    /// Who waits for a request: its end looks at those alone, and not at all that they wait for.
+    /// The waiters of each request. The end of a request updates only its waiters.
     private var waiters: [RequestKey: [Waiter]] = [:]
-    /// The waits that each request's own code is in: the request cannot end before they do.
+    /// The number of waits that each request's own code is in. The request cannot end before they do.
     private var codeWaits: [RequestKey: Int] = [:]
 
     /// A task that waits until certain requests have ended.
     private final class Waiter {
         let ended = OneShot<Void>()
         var missing: Int
-        /// It leaves out the requests whose own code waits.
+        /// Whether the wait leaves out the requests whose own code waits.
         let isUserCode: Bool
 
         init(missing: Int, isUserCode: Bool) { (self.missing, self.isUserCode) = (missing, isUserCode) }
@@ -27,7 +27,7 @@ struct RequestRegistry {
 
     subscript(task: TaskIdentifier) -> Request? { byTask[task] }
 
-    /// A run begins: whether the session takes it is decided in the same step.
+    /// Registers a request whose run begins, unless the session refuses it.
     mutating func join(_ request: Request, as early: TaskIdentifier?) throws(CurlewError) -> TaskIdentifier {
         guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
         guard let early else { return name(request) }
@@ -35,7 +35,7 @@ struct RequestRegistry {
         return early
     }
 
-    /// A name for an exchange that has yet to begin.
+    /// Returns an identifier for an exchange that has yet to begin.
     mutating func reserve() throws(CurlewError) -> TaskIdentifier {
         guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
         lastIdentifier += 1
@@ -54,7 +54,7 @@ struct RequestRegistry {
         return identifier
     }
 
-    /// Waiters that have nothing left to wait for: to be told without the lock.
+    /// Removes a request. Returns the waits that this completes, to be resolved without the lock.
     mutating func leave(_ request: Request, last: TaskIdentifier) -> [OneShot<Void>] {
         byTask.remove(last)
         guard hasWaiters, let waiting = waiters.removeValue(forKey: RequestKey(request)) else { return [] }
@@ -66,8 +66,8 @@ struct RequestRegistry {
         return waiting.filter { $0.missing == 0 }.map(\.ended)
     }
 
-    /// Is resolved when those of the requests that run have ended; nil if none does. User code does not wait for requests whose
-    /// own code waits.
+    /// Returns an event that is resolved when those of `requests` that are running have ended, or `nil` if none is
+    /// running. User code does not wait for requests whose own code waits.
     mutating func wait(for requests: [Request], isUserCode: Bool) -> OneShot<Void>? {
         var missing = Set(byTask.values).intersection(requests)
         if isUserCode, !codeWaits.isEmpty { missing = missing.filter { codeWaits[RequestKey($0)] == nil } }
@@ -77,8 +77,8 @@ struct RequestRegistry {
         return waiter.ended
     }
 
-    /// The request's own code begins to wait. Returns the waits of user code that have nothing left to wait for: to be told
-    /// without the lock.
+    /// Called when the request's own code begins to wait. Returns the waits of user code that this completes, to be
+    /// resolved without the lock.
     mutating func codeBeginsToWait(of request: Request) -> [OneShot<Void>] {
         let key = RequestKey(request)
         codeWaits[key, default: 0] += 1
@@ -94,7 +94,7 @@ struct RequestRegistry {
         codeWaits[key] = count > 0 ? count : nil
     }
 
-    /// Forgets a waiter whose task was cancelled.
+    /// Removes a waiter whose task was cancelled.
     mutating func stopWaiting(for ended: OneShot<Void>) {
         waiters = waiters.compactMapValues { waiting in
             let others = waiting.filter { $0.ended !== ended }

@@ -1,7 +1,7 @@
 internal import CurlewLocks
 
-/// Requests with handlers that were not started: their session knows of them, so that their handlers are called at
-/// the latest when it goes.
+/// Requests with handlers that were not started. The session holds them, so that their handlers are called when it is
+/// released at the latest.
 final class RequestShelf: Sendable {
     private let requests = Lock<Set<Request>>([])
 

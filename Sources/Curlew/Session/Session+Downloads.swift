@@ -1,9 +1,9 @@
 public import CurlewCore
 public import Foundation
 
-// Downloads: the body goes into a file. Without a destination it stays among the temporary files.
+// Downloads: the body is written to a file. Without a destination it remains in the temporary directory.
 extension Session {
-    /// A download, with parameters as a dictionary.
+    /// Creates a download with a dictionary of parameters.
     public nonisolated func download(
         _ convertible: any URLConvertible,
         method: HTTPMethod = .get,
@@ -30,7 +30,7 @@ extension Session {
         )
     }
 
-    /// A download, with parameters as an `Encodable` value.
+    /// Creates a download with an `Encodable` value as its parameters.
     public nonisolated func download<P: Encodable & Sendable>(
         _ convertible: any URLConvertible,
         method: HTTPMethod = .get,
@@ -57,7 +57,7 @@ extension Session {
         )
     }
 
-    /// A download that describes itself.
+    /// Creates a download from a value that can be converted to a `URLRequest`.
     public nonisolated func download(
         _ convertible: any URLRequestConvertible,
         interceptor: (any RequestInterceptor)? = nil,
@@ -67,7 +67,7 @@ extension Session {
         download(.request(convertible), interceptor, shouldAutomaticallyResume, destination)
     }
 
-    /// Goes on with an earlier download.
+    /// Creates a download that continues an earlier one.
     public nonisolated func download(
         resumingWith data: Data,
         interceptor: (any RequestInterceptor)? = nil,

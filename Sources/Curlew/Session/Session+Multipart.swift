@@ -2,10 +2,10 @@ public import CurlewCore
 public import Foundation
 internal import FoundationNetworking
 
-// Forms. Every form is streamed with an exact Content-Length; `usingThreshold` is accepted for the sake of code
-// written for Alamofire, and has no effect. CurlewAlamofire has the same functions, in which it has: there they are preferred.
+// Forms. Every form is streamed with an exact Content-Length. `usingThreshold` has no effect, and exists for code that
+// was written for Alamofire. CurlewAlamofire has the same functions, which are preferred and observe it.
 extension Session {
-    /// Sends a form.
+    /// Creates an upload that sends a form.
     @_disfavoredOverload
     public nonisolated func upload(
         multipartFormData: (MultipartFormData) -> Void,
@@ -27,7 +27,7 @@ extension Session {
         )
     }
 
-    /// Sends a form.
+    /// Creates an upload that sends a form.
     @_disfavoredOverload
     public nonisolated func upload(
         multipartFormData: (MultipartFormData) -> Void,
@@ -46,7 +46,8 @@ extension Session {
         )
     }
 
-    /// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
+    /// Creates an upload that sends a form as it is when the first `URLRequest` has been created. Retries send the same
+    /// form.
     @_disfavoredOverload
     public nonisolated func upload(
         multipartFormData: MultipartFormData,
@@ -68,7 +69,8 @@ extension Session {
         )
     }
 
-    /// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
+    /// Creates an upload that sends a form as it is when the first `URLRequest` has been created. Retries send the same
+    /// form.
     @_disfavoredOverload
     public nonisolated func upload(
         multipartFormData: MultipartFormData,
@@ -87,7 +89,7 @@ extension Session {
         )
     }
 
-    /// Sends a form from where `storage` says that it is to be when it goes out.
+    /// Creates an upload that sends a form. `storage` determines the place of its body.
     package nonisolated func upload(
         _ form: MultipartFormData,
         with request: any URLRequestConvertible,

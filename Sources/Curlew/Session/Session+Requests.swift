@@ -2,9 +2,10 @@ public import CurlewCore
 internal import Foundation
 public import FoundationNetworking
 
-// Factories: synchronous, they start nothing.
+// These functions create requests, synchronously, and do not start them.
 extension Session {
-    /// A closure that changes the `URLRequest` after the URL, method and headers are set and before parameters are encoded.
+    /// A closure that changes the `URLRequest` after the URL, method and headers are set and before parameters are
+    /// encoded.
     public typealias RequestModifier = @Sendable (inout URLRequest) throws -> Void
 
     /// Creates a request with a dictionary of parameters.

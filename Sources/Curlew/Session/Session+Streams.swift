@@ -3,7 +3,7 @@ internal import FoundationNetworking
 
 // Streams: the body is consumed while it arrives.
 extension Session {
-    /// Creates a streamed request whose parameters are an `Encodable` value.
+    /// Creates a streamed request with an `Encodable` value as its parameters.
     public nonisolated func streamRequest<P: Encodable & Sendable>(
         _ convertible: any URLConvertible,
         method: HTTPMethod = .get,
@@ -48,7 +48,7 @@ extension Session {
         )
     }
 
-    /// Creates a streamed request from a value that describes it.
+    /// Creates a streamed request from a value that can be converted to a `URLRequest`.
     public nonisolated func streamRequest(
         _ convertible: any URLRequestConvertible,
         automaticallyCancelOnStreamError: Bool = false,
@@ -67,7 +67,8 @@ extension Session {
 
     // MARK: Bodies
 
-    /// A stream that sends a body, and whose answer is handed on as soon as it comes, also before the body's end.
+    /// Creates a streamed request that sends a body. The response is delivered while it arrives, even before the body
+    /// has been sent.
     public nonisolated func streamRequest(
         _ convertible: any URLConvertible,
         method: HTTPMethod = .post,
@@ -87,7 +88,8 @@ extension Session {
         )
     }
 
-    /// A stream that describes itself and sends a body, which replaces one inside the `URLRequest`.
+    /// Creates a streamed request from a value that can be converted to a `URLRequest`. `body` replaces the one inside
+    /// it.
     public nonisolated func streamRequest(
         _ convertible: any URLRequestConvertible,
         body: RequestBody,

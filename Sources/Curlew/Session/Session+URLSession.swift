@@ -2,20 +2,20 @@ public import CurlewCore
 public import Foundation
 public import FoundationNetworking
 
-// URLSession's `async` methods, so that code for `URLSession.shared` moves to `Session.default` by that one name. As there,
-// no status is an error, and what is thrown tells that the exchange failed.
+// The `async` methods of URLSession, so that code for `URLSession.shared` works with `Session.default`. As there, no
+// status is an error; the methods throw if the exchange failed.
 extension Session {
-    /// Fetches a body, whatever the status.
+    /// Returns the body and the response, for any status.
     public nonisolated func data(for request: URLRequest) async throws(CurlewError) -> (Data, URLResponse) {
         try await self.request(request).dataAndHead()
     }
 
-    /// Fetches a body, whatever the status.
+    /// Returns the body and the response, for any status.
     public nonisolated func data(from url: URL) async throws(CurlewError) -> (Data, URLResponse) {
         try await request(url).dataAndHead()
     }
 
-    /// Sends bytes and fetches the answer, whatever the status.
+    /// Sends bytes and returns the response, for any status.
     public nonisolated func upload(
         for request: URLRequest,
         from bodyData: Data
@@ -23,7 +23,7 @@ extension Session {
         try await upload(bodyData, with: request).dataAndHead()
     }
 
-    /// Sends a file and fetches the answer, whatever the status.
+    /// Sends a file and returns the response, for any status.
     public nonisolated func upload(
         for request: URLRequest,
         fromFile fileURL: URL
@@ -31,22 +31,22 @@ extension Session {
         try await upload(fileURL, with: request).dataAndHead()
     }
 
-    /// Fetches a body into a temporary file, which is yours, whatever the status.
+    /// Downloads the body to a temporary file, for any status. You have to remove the file.
     public nonisolated func download(for request: URLRequest) async throws(CurlewError) -> (URL, URLResponse) {
         try await download(request).fileAndHead()
     }
 
-    /// Fetches a body into a temporary file, which is yours, whatever the status.
+    /// Downloads the body to a temporary file, for any status. You have to remove the file.
     public nonisolated func download(from url: URL) async throws(CurlewError) -> (URL, URLResponse) {
         try await download(url).fileAndHead()
     }
 
-    /// Goes on with an earlier download.
+    /// Continues an earlier download.
     public nonisolated func download(resumeFrom resumeData: Data) async throws(CurlewError) -> (URL, URLResponse) {
         try await download(resumingWith: resumeData).fileAndHead()
     }
 
-    /// A body byte by byte while it comes, whatever the status. Letting go of the bytes cancels the request.
+    /// Returns the bytes of the body while it arrives, for any status. Releasing them cancels the request.
     public nonisolated func bytes(for request: URLRequest) async throws(CurlewError) -> (StreamBytes, URLResponse) {
         let stream = streamRequest(request).acceptingAnyStatus()
         let bytes = StreamBytes(of: stream)
@@ -54,7 +54,7 @@ extension Session {
         return (bytes, try stream.response.orMissing())
     }
 
-    /// A body byte by byte while it comes, whatever the status. Letting go of the bytes cancels the request.
+    /// Returns the bytes of the body while it arrives, for any status. Releasing them cancels the request.
     public nonisolated func bytes(from url: URL) async throws(CurlewError) -> (StreamBytes, URLResponse) {
         try await bytes(for: URLRequest(url: url))
     }

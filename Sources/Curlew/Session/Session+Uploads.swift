@@ -1,11 +1,11 @@
 public import CurlewCore
 public import Foundation
 
-// Uploads: the body comes from elsewhere than parameters. Files and forms are read while they are sent.
+// Uploads: the body does not consist of parameters. Files and forms are read while they are sent.
 extension Session {
     // MARK: Data
 
-    /// Sends bytes.
+    /// Creates an upload that sends bytes.
     public nonisolated func upload(
         _ data: Data,
         to convertible: any URLConvertible,
@@ -25,7 +25,7 @@ extension Session {
         )
     }
 
-    /// Sends bytes.
+    /// Creates an upload that sends bytes.
     public nonisolated func upload(
         _ data: Data,
         with convertible: any URLRequestConvertible,
@@ -38,7 +38,7 @@ extension Session {
 
     // MARK: Files
 
-    /// Sends a file, as long as it is when a try begins.
+    /// Creates an upload that sends a file. Its length is determined when an attempt begins.
     public nonisolated func upload(
         _ fileURL: URL,
         to convertible: any URLConvertible,
@@ -58,7 +58,7 @@ extension Session {
         )
     }
 
-    /// Sends a file, as long as it is when a try begins.
+    /// Creates an upload that sends a file. Its length is determined when an attempt begins.
     public nonisolated func upload(
         _ fileURL: URL,
         with convertible: any URLRequestConvertible,
@@ -71,7 +71,8 @@ extension Session {
 
     // MARK: Streams
 
-    /// Sends what the stream gives, of unknown length. It can be read once: no retry, no redirect that keeps the body.
+    /// Creates an upload that sends a stream of unknown length. A stream can be read once: the request is not retried,
+    /// and no redirect that keeps the body is followed.
     public nonisolated func upload(
         _ stream: sending InputStream,
         to convertible: any URLConvertible,
@@ -91,7 +92,8 @@ extension Session {
         )
     }
 
-    /// Sends what the stream gives, of unknown length. It can be read once: no retry, no redirect that keeps the body.
+    /// Creates an upload that sends a stream of unknown length. A stream can be read once: the request is not retried,
+    /// and no redirect that keeps the body is followed.
     public nonisolated func upload(
         _ stream: sending InputStream,
         with convertible: any URLRequestConvertible,
@@ -103,7 +105,8 @@ extension Session {
         return upload(convertible, interceptor, shouldAutomaticallyResume) { body }
     }
 
-    /// Sends the sequence's chunks as fast as the server takes them. It is read once.
+    /// Creates an upload that sends the chunks of a sequence as fast as the server accepts them. The sequence is read
+    /// once.
     public nonisolated func upload<S: AsyncSequence & Sendable>(
         _ stream: S,
         to convertible: any URLConvertible,
@@ -121,7 +124,8 @@ extension Session {
         )
     }
 
-    /// Sends the sequence's chunks as fast as the server takes them. It is read once.
+    /// Creates an upload that sends the chunks of a sequence as fast as the server accepts them. The sequence is read
+    /// once.
     public nonisolated func upload<S: AsyncSequence & Sendable>(
         _ stream: S,
         with convertible: any URLRequestConvertible,

@@ -1,10 +1,11 @@
 public import CurlewCore
 
 extension Session {
-    /// A WebSocket. The scheme is `ws`, `wss`, `http` or `https`; nothing happens before the first verb.
+    /// Creates a WebSocket. The scheme is `ws`, `wss`, `http` or `https`. The connection is opened by the first call
+    /// that uses it.
     ///
-    /// The handshake is a request like any other: adapters, cookies, redirects, trust, proxies and monitors apply. An
-    /// answer that opens no WebSocket is `.webSocketRefused`, with its status and the beginning of its body.
+    /// Adapters, cookies, redirects, trust, proxies and monitors apply to the handshake as to any request. A response
+    /// that opens no WebSocket is reported as `.webSocketRefused`, with its status and the beginning of its body.
     public nonisolated func webSocket(
         _ convertible: any URLConvertible,
         protocols: [String] = [],
@@ -33,7 +34,7 @@ extension Session {
             convertible, protocols: protocols, options: options, session: self, interceptor: interceptor)
     }
 
-    /// The same for those that have made up their minds about everything.
+    /// Creates a WebSocket with exactly these options.
     package nonisolated func webSocket(
         _ convertible: any URLRequestConvertible,
         protocols: [String],

@@ -4,30 +4,31 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// What a session's requests need to know of it, without keeping its connections alive.
+/// The parts of a session that its requests need. It does not keep the session's connections alive.
 final class SessionContext: Sendable {
     let configuration: SessionConfiguration
     let interceptor: (any RequestInterceptor)?
-    /// The same question without a copy of it.
+    /// Whether there is an interceptor.
     let hasInterceptor: Bool
     let redirectHandler: (any RedirectHandler)?
     let cachedResponseHandler: (any CachedResponseHandler)?
     let monitorQueues: [MonitorQueue]
-    /// The session, for monitors that ask for it. Empty without monitors: a weak reference makes every strong one slower.
+    /// The session, for monitors that ask for it. Set only if there are monitors, because a weak reference makes every
+    /// strong one slower.
     let monitoredSession = Lock<WeakSession?>(nil)
     let startsImmediately: Bool
     let requestSetup: Session.RequestSetup
-    /// Behind a lock: what joins and leaves must not wait for the session's actor, on every thread at once.
+    /// Protected by a lock, so that requests on all threads join and leave without waiting for the session's actor.
     let registry = Lock(RequestRegistry())
-    /// What servers have accepted, for later requests to the same protection spaces.
+    /// Credentials that servers have accepted, for later requests to the same protection spaces.
     let credentials = MostlyEmpty(CredentialStore(), isNothing: \.isEmpty)
-    // Every request asks for its number, on every thread at once: not a lock.
+    // Atomic, because every request takes a number, on any thread.
     private let serial = Atomic<UInt64>(0)
-    /// nil if the session has none, a failure if relative URLs cannot be resolved against it.
+    /// `nil` if the session has none, a failure if relative URLs cannot be resolved against it.
     let baseURL: Result<BaseURL, CurlewError>?
-    /// One object for all requests: a transport prepares its own form of it once.
+    /// The fields of every request. One object, so that a transport converts it only once.
     let defaultHeaders: DefaultHeaders
-    /// What a request into memory that asks for nothing differs in from the transport's session.
+    /// The transport options of a request whose body is kept in memory, and which sets no options.
     let plainOptions: TransferOptions
 
     init(
@@ -53,9 +54,10 @@ final class SessionContext: Sendable {
         let codings = Capabilities.current.contentCodings
         defaultHeaders = DefaultHeaders(configuration.fields(transportUndoes: codings))
         var timeouts = configuration.timeouts
-        // A budget over tries and redirects: each exchange gets what is left.
+        // The total timeout covers all attempts and redirects, so each exchange gets the remaining time.
         timeouts.total = nil
-        // The body may turn out to go into a file. Where it does not, its delegate knows the limit.
+        // The transport has no limit if a user may turn the body into a file. The delegate enforces it for other
+        // bodies.
         let hasLimit = configuration.decisions?.responseDisposition == nil
         plainOptions = TransferOptions(
             timeouts: timeouts,
@@ -63,13 +65,13 @@ final class SessionContext: Sendable {
         )
     }
 
-    /// The session's fields as they are now.
+    /// Returns the current fields of the session.
     func defaultHeaders(for url: URL) -> DefaultHeaders {
         guard let changing = configuration.changingHeaders else { return defaultHeaders }
         return changing.over(defaultHeaders, for: url)
     }
 
-    /// Fields that went to another URL, without the changing ones that are kept from this one.
+    /// Returns fields that were sent to another URL, without the changing ones that must not be sent to this one.
     func defaultHeaders(_ fields: DefaultHeaders, at url: URL) -> DefaultHeaders {
         guard let origin = configuration.changingHeaders?.origin, !RedirectLocation.isSameOrigin(origin, url) else {
             return fields
@@ -78,11 +80,11 @@ final class SessionContext: Sendable {
             fields.headers.filter { defaultHeaders.headers.value(for: $0.name) != $0.value }.map(\.name))
     }
 
-    // MARK: What responses have said to all requests
+    // MARK: Rules that responses have set for all requests
 
-    // Methods, because taking the stores out would count references to them, in every request.
+    // Methods instead of access to the stores, so that requests do not retain and release them.
 
-    /// Https in the place of http, where the host has asked for it.
+    /// Replaces http by https if the host demands it (HSTS).
     func upgrade(_ url: inout URL) throws(CurlewError) {
         if let hsts = configuration.hsts, !hsts.isEmpty { url = try hsts.upgraded(url) }
     }
@@ -94,7 +96,7 @@ final class SessionContext: Sendable {
         if handlesCookies { configuration.cookies?.receive(fields, from: url) }
     }
 
-    /// Tells monitors, and the hook on the handlers' queue.
+    /// Notifies the monitors, and calls the hook on the queue of the handlers.
     func becameInvalid(_ session: SessionReference) {
         for queue in monitorQueues { queue.emit { $0.session(session, didBecomeInvalidWithError: nil) } }
         guard let hook = configuration.decisions?.sessionDidBecomeInvalid else { return }
@@ -104,6 +106,6 @@ final class SessionContext: Sendable {
     /// The number of the latest request.
     var lastSerial: UInt64 { serial.load(ordering: .relaxed) }
 
-    // Relaxed: numbers must differ, which one read-modify-write each gives in any order.
+    // Relaxed: the numbers only have to differ, which an atomic increment guarantees in any order.
     func nextSerial() -> UInt64 { serial.wrappingAdd(1, ordering: .relaxed).newValue }
 }

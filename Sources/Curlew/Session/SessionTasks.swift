@@ -1,15 +1,15 @@
 internal import CurlewLocks
 
-/// What a session has to do, by kind, in the order in which it was made.
+/// The unfinished requests of a session, by kind, in the order of their creation.
 ///
 ///     for request in await session.tasks.downloads { request.cancel(producingResumeData: true) }
 public struct SessionTasks: Sendable {
-    /// Everything: what runs, and what waits for `resume()` with handlers.
+    /// All requests: those that run, and those that have handlers and wait for `resume()`.
     public let all: [Request]
 
     init(_ requests: Set<Request>) { all = requests.sorted { $0.serial < $1.serial } }
 
-    /// Data requests that send no body of their own.
+    /// Data requests that are not uploads.
     public var data: [DataRequest] { all.compactMap { $0 is UploadRequest ? nil : $0 as? DataRequest } }
     /// Uploads.
     public var uploads: [UploadRequest] { all.compactMap { $0 as? UploadRequest } }
@@ -20,12 +20,12 @@ public struct SessionTasks: Sendable {
 }
 
 extension Session {
-    /// What this session has to do, by kind. A snapshot.
+    /// A snapshot of the session's unfinished requests, by kind.
     public var tasks: SessionTasks { SessionTasks(Set(activeRequests).union(shelf.all)) }
 }
 
 extension Request {
-    /// A text of yours that goes with the request: for logs, and for finding a download again in another process.
+    /// A text of yours that belongs to the request: for logs, and for finding a download again in another process.
     public var taskDescription: String? {
         get { record.withLock { $0.extras?.hooks.taskDescription } }
         set { record.withLock { $0.ownExtras.hooks.taskDescription = newValue } }

@@ -1,16 +1,15 @@
 internal import CurlewCore
 
-/// What belongs to the exchanges in flight, by their identifiers.
+/// A hash table of the exchanges in flight, by identifier.
 ///
-/// A dictionary would hash each identifier against floods of chosen keys, which is half of what joining
-/// and leaving a session costs. These are numbers of the session's own, in sequence: one multiplication spreads them.
-/// Open addressing; what is removed leaves no trace, because those behind it move up.
+/// The identifiers are consecutive numbers that the session chooses, so one multiplication spreads them. The table uses
+/// open addressing. Removing an entry moves later entries back, so that no marker of the removal remains.
 struct TaskTable<Value: Sendable>: Sendable {
-    /// 0 where it is free: identifiers begin at 1.
+    /// The key is 0 in a free slot: identifiers begin at 1.
     private typealias Slot = (key: UInt64, value: Value?)
 
     private var slots: [Slot]
-    /// Its logarithm is the number of bits that a home has.
+    /// The binary logarithm of the number of slots.
     private var bits: UInt64 = 4
     private(set) var count = 0
 
@@ -21,7 +20,7 @@ struct TaskTable<Value: Sendable>: Sendable {
     subscript(task: TaskIdentifier) -> Value? { slots[position(of: task.rawValue)].value }
 
     mutating func insert(_ value: Value, for task: TaskIdentifier) {
-        // Half of it stays free, so that what is looked for lies close to its home.
+        // At most half of the slots are used, so that entries are close to their home.
         if count * 2 >= slots.count { grow() }
         let position = position(of: task.rawValue)
         if slots[position].key == 0 { count += 1 }
@@ -34,7 +33,7 @@ struct TaskTable<Value: Sendable>: Sendable {
         count -= 1
         var next = following(hole)
         while slots[next].key != 0 {
-            // Those whose home lies behind the hole stay: they would not be found before it.
+            // An entry whose home is after the hole stays: a search for it begins after the hole.
             let mask = slots.count - 1
             if (next &- home(of: slots[next].key)) & mask >= (next &- hole) & mask {
                 slots.swapAt(hole, next)
@@ -52,7 +51,7 @@ struct TaskTable<Value: Sendable>: Sendable {
         for slot in old where slot.key != 0 { slots[position(of: slot.key)] = slot }
     }
 
-    /// Where the key lies, or the free place where it would.
+    /// Returns the slot of the key, or the free slot for it.
     private func position(of key: UInt64) -> Int {
         var position = home(of: key)
         while slots[position].key != key, slots[position].key != 0 { position = following(position) }

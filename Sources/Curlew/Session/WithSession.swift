@@ -1,7 +1,7 @@
 public import CurlewCore
 
-/// Makes a session for the length of `body`: what is still running after it is awaited, or cancelled if it threw
-/// or the task is cancelled, and the session's connections are closed.
+/// Runs `body` with a session that ends with it. Requests that are still running are then awaited, or cancelled if
+/// `body` threw or the task is cancelled. Finally the session's connections are closed.
 public func withSession<R>(
     configuration: SessionConfiguration = .default,
     transport: (any Transport)? = nil,

@@ -2,30 +2,30 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Hands body bytes from the transport's thread to one reading task, and stops the sender when the reader is slow.
+/// Passes body bytes from the transport's thread to one reading task, and pauses the sender if the reader is slow.
 ///
-/// No task of its own. What one turn of the transport brings is collected on its thread and handed over at the turn's end;
-/// the reader takes all that is there at once. So a reader that is slower than the network is not woken for each piece, and
-/// neither side waits for the other's lock while bytes are copied.
+/// The channel has no task. The transport's thread collects the bytes of one turn and delivers them at the end of the
+/// turn; the reader takes everything buffered at once. A reader that is slower than the network is therefore woken once
+/// a turn instead of once a piece, and neither side waits for the other's lock while bytes are copied.
 final class BodyChannel: TurnObserver {
     private typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct Shared: Sendable {
         var machine: BodyChannelStateMachine<Waiter>
         var control: (any TransferControl)?
-        /// The same, where the transport tells of the end of its turns.
+        /// `control` as a `TurnControl`, if the transport reports the ends of its turns.
         var turns: (any TurnControl)?
         var onAbandon: (@Sendable () -> Void)?
-        /// A reader has begun to read.
+        /// Whether a reader has begun to read.
         var hasReader = false
     }
 
     private let shared: Lock<Shared>
-    /// What the present turn has brought. The producer's own until the end.
+    /// The bytes of the current turn. Only the producer uses them until the turn ends.
     private let filling = Lock(PieceFilling())
     private let cancelsTransfer: Bool
 
-    /// `onAbandon` is called at most once, when the reader leaves before the producer has finished.
+    /// `onAbandon` is called at most once: when the reader leaves before the producer has finished.
     init(mark: Int = BodyChannelMark.standard, onAbandon: (@Sendable () -> Void)? = nil) {
         shared = Lock(Shared(machine: BodyChannelStateMachine(mark: mark), onAbandon: onAbandon))
         cancelsTransfer = onAbandon != nil
@@ -33,7 +33,7 @@ final class BodyChannel: TurnObserver {
 
     // MARK: Producer, on the transport's thread
 
-    /// A new attempt produces from now on, and is resumed through `control`.
+    /// Starts an attempt. The channel resumes it through `control`.
     func producerStarts(_ control: any TransferControl) {
         let turns = control as? any TurnControl
         _ = shared.withLock {
@@ -42,15 +42,16 @@ final class BodyChannel: TurnObserver {
         }
     }
 
-    /// Takes the bytes, or asks for them again later.
+    /// Takes the bytes, or pauses the transfer, which then offers them again.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Disposition {
-        // Whether there is room in the channel was asked when the piece began.
+        // A piece that has been begun is filled without asking the channel again: it had room when the piece began.
         let (isTaken, held) = filling.withLock { ($0.append(bytes), $0.count) }
         if isTaken { return .proceed }
         let (offer, turns) = shared.withLock { ($0.machine.producerOffered(held: held), $0.turns) }
         switch offer {
         case .pause: return .pause
-        // The reader's thread is about to cancel: a transfer that failed before would not count as cancelled.
+        // The reader's thread is about to cancel the transfer. A transfer that we abort first would fail instead of
+        // counting as cancelled.
         case .abort where cancelsTransfer: return .pause
         case .abort: return .abort(CurlewError(.cancelled, phase: .receive, reason: "the reader has left"))
         case .take: break
@@ -65,7 +66,7 @@ final class BodyChannel: TurnObserver {
         return .proceed
     }
 
-    /// What the turn has brought is there: a reader that waits is woken once for all of it.
+    /// Delivers the bytes of the turn, and wakes a waiting reader once for all of them.
     func turnEnded() {
         let pieces = filling.withLock { $0.take() }
         wake(shared.withLock { $0.machine.producerDelivered(pieces) })
@@ -73,9 +74,9 @@ final class BodyChannel: TurnObserver {
 
     // MARK: The end, from the run
 
-    /// What is buffered can still be read; then the reader gets `error` or the end.
+    /// Ends the body. The reader still gets the buffered bytes, then `error` or the end.
     func finish(throwing error: CurlewError? = nil) {
-        // Of a response that was held back the run itself hands the body over, outside of any turn.
+        // The run delivers a response that was held back outside any turn, so no end of a turn has delivered its body.
         turnEnded()
         let (action, _, _, _) = shared.withLock { shared in
             (
@@ -88,10 +89,11 @@ final class BodyChannel: TurnObserver {
 
     // MARK: Consumer
 
-    /// Whether the caller is the first reader, a sequence or the handlers: what it reads, no other reader gets.
+    /// Claims the body for the caller, a sequence or the handlers. True for the first caller only: a body has one
+    /// reader.
     func becomesReader() -> Bool { shared.withLock { !exchange(&$0.hasReader, with: true) } }
 
-    /// The error of a reader that was not the first: why the body ended, or that it can be read once.
+    /// The error for every reader but the first: the body's failure, or that it can be read only once.
     var refusal: CurlewError {
         shared.withLock { shared in
             if shared.machine.isAbandoned { return Self.readerCancelled }
@@ -99,8 +101,8 @@ final class BodyChannel: TurnObserver {
         }
     }
 
-    /// All that has come and was not taken, at least one piece; nil at the end. Cancelling the awaiting task ends the
-    /// channel and its transfer.
+    /// Returns all buffered pieces, at least one; `nil` at the end. Cancelling the awaiting task ends the channel and
+    /// its transfer.
     func take(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> [Data]? {
         if Task.isCancelled { leave() }
         while true {
@@ -113,13 +115,13 @@ final class BodyChannel: TurnObserver {
             case .end: return nil
             case .rethrow(let end): throw end.error
             case .fail(.cancelled): throw Self.readerCancelled
-            // A copy of the reader waits already.
+            // Another copy of this reader is already waiting.
             case .fail: throw Self.wasRead
             }
         }
     }
 
-    /// The reader is gone: nothing is buffered any more and the transfer is cancelled.
+    /// Ends reading: drops the buffered bytes and cancels the transfer.
     func leave() {
         let (action, onAbandon) = shared.withLock { shared in
             let action = shared.machine.consumerLeft()
@@ -132,10 +134,10 @@ final class BodyChannel: TurnObserver {
     /// Whether the reader waits for bytes.
     var hasWaiter: Bool { shared.withLock { $0.machine.hasWaiter } }
 
-    /// Bytes held now, as the mark counts them.
+    /// The bytes that are buffered, counted as for the mark.
     var bufferedCost: Int { shared.withLock { $0.machine.bufferedCost } }
 
-    /// Returns when there may be something to take.
+    /// Returns once the reader should ask again, or when its task is cancelled.
     private func wait(isolation: isolated (any Actor)? = #isolation) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in

@@ -3,10 +3,10 @@ internal import Foundation
 public import FoundationNetworking
 
 extension DataStreamRequest {
-    /// Is called with every chunk, and last with the completion. An error that it throws ends the request.
+    /// Called with every chunk and, last, with the completion. An error that it throws ends the request.
     public typealias Handler<Success: Sendable, Failure: Error> = @Sendable (Stream<Success, Failure>) throws -> Void
 
-    /// What a handler gets: an event, and the means to stop.
+    /// The argument of a handler: an event, and the means to cancel.
     public struct Stream<Success: Sendable, Failure: Error>: Sendable {
         /// A chunk, or the end of the stream.
         public let event: Event<Success, Failure>
@@ -16,7 +16,7 @@ extension DataStreamRequest {
         /// Cancels the request.
         public func cancel() { token.cancel() }
 
-        /// The chunk's result, where this is a chunk.
+        /// The chunk's result; `nil` for the completion.
         public var result: Result<Success, Failure>? {
             guard case .stream(let result) = event else { return nil }
             return result
@@ -31,22 +31,22 @@ extension DataStreamRequest {
             return error
         }
 
-        /// How the request ended, where this is the completion.
+        /// The completion; `nil` for a chunk.
         public var completion: Completion? {
             guard case .complete(let completion) = event else { return nil }
             return completion
         }
     }
 
-    /// A chunk, or the end.
+    /// A chunk, or the completion.
     public enum Event<Success: Sendable, Failure: Error>: Sendable {
-        /// A chunk, serialized.
+        /// A serialized chunk.
         case stream(Result<Success, Failure>)
-        /// The end: always last.
+        /// The completion. It is always the last event.
         case complete(Completion)
     }
 
-    /// How a stream ended.
+    /// The outcome of a stream.
     public struct Completion: Sendable {
         /// The last `URLRequest` that was sent.
         public let request: URLRequest?
@@ -54,7 +54,7 @@ extension DataStreamRequest {
         public let response: HTTPURLResponse?
         /// The last attempt's metrics.
         public let metrics: TransferMetrics?
-        /// What went wrong, if something did.
+        /// The error that ended the stream; `nil` if it succeeded.
         public let error: CurlewError?
     }
 

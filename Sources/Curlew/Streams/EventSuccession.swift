@@ -1,16 +1,16 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// The requests that follow the first one of an event stream that reconnects, as far as that one has to know of them: its user
-/// has no other to cancel.
+/// The later requests of a reconnecting event stream, as seen from its first request. The user holds only the first
+/// one, so cancelling it must cancel its current successor.
 final class EventSuccession: Sendable {
-    /// Why the first one was cancelled: nothing is opened any more.
+    /// Resolved with the first request's cancellation. After that no connection is opened.
     let cancelled = OneShot<CurlewError>()
     private let current = Lock<DataStreamRequest?>(nil)
 
-    /// The stream goes on with `next`, which is cancelled where the first one is, also where that came before.
+    /// Continues the stream with `next`. If the first request has already been cancelled, `next` is cancelled too.
     func goesOn(with next: DataStreamRequest) {
-        // Requests are not released under a lock.
+        // The previous request is released outside the lock.
         _ = current.withLock { exchange(&$0, with: next) }
         if let error = cancelled.value { next.cancel(with: error) }
     }

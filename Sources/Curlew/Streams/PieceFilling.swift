@@ -1,20 +1,20 @@
 internal import Foundation
 
-/// Puts the bytes that one turn of a transport brings into a few large pieces. It is the only copy of these bytes.
+/// Collects the bytes of one turn of a transport in a few large pieces. These bytes are copied only here.
 struct PieceFilling: Sendable {
-    /// What a piece holds that begins with as many bytes as libcurl hands over of a body that comes fast.
+    /// The capacity of a piece that begins with a large delivery, or follows another piece.
     static let capacity = 64 * 1024
-    /// From so many bytes on more is to be expected in the same turn: libcurl hands over 16 KiB at most. Fewer are mostly
-    /// all that has come, as an event or a line.
+    /// A delivery of at least this size suggests more in the same turn: libcurl delivers at most 16 KiB at a time. A
+    /// smaller one is mostly a complete event or line, and gets a piece of exactly its size.
     static let large = 8 * 1024
 
     private var pieces: [Data] = []
-    /// What fits into the last piece.
+    /// The free bytes of the last piece.
     private var room = 0
-    /// Bytes in all pieces.
+    /// The bytes in all pieces.
     private(set) var count = 0
 
-    /// Adds to the last piece; false where there is none, they do not fit, or there is nothing to add.
+    /// Adds the bytes to the last piece. False if there is no piece, if they do not fit, or if `bytes` is empty.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard !bytes.isEmpty, bytes.count <= room else { return false }
         pieces[pieces.count - 1].append(contentsOf: bytes)
@@ -23,7 +23,7 @@ struct PieceFilling: Sendable {
         return true
     }
 
-    /// Adds a piece; true where it is the first.
+    /// Begins a piece with the bytes. True if it is the turn's first.
     mutating func begin(with bytes: UnsafeRawBufferPointer) -> Bool {
         let isAlone = pieces.isEmpty && bytes.count < Self.large
         let capacity = isAlone ? bytes.count : max(Self.capacity, bytes.count)
@@ -35,9 +35,9 @@ struct PieceFilling: Sendable {
         return pieces.count == 1
     }
 
-    /// The turn is over: gives up what it has brought.
+    /// Ends the turn and returns its pieces.
     mutating func take() -> [Data] {
-        // A reader that is slow must not keep room that was never filled.
+        // Copies a mostly empty last piece, so that a slow reader does not retain its unused capacity.
         if room > Self.capacity / 2, let last = pieces.popLast() {
             pieces.append(last.withUnsafeBytes { Data($0) })
         }

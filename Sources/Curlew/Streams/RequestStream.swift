@@ -1,12 +1,12 @@
-/// A stream of something about a request, that ends with the request.
+/// A stream of values about a request. It ends with the request.
 protocol RequestStream: Sendable {
-    /// Whether values of this type are of use.
+    /// Whether the stream has a use for values of this type.
     func wants(_ type: any Any.Type) -> Bool
     func send(_ value: any Sendable)
     func finish()
 }
 
-/// Takes the values of one type, and makes its elements from them.
+/// Receives the values of one type and yields the elements made from them.
 struct MappedRequestStream<Sent: Sendable, Element: Sendable>: RequestStream {
     let continuation: AsyncStream<Element>.Continuation
     let transform: @Sendable (Sent) -> Element?

@@ -8,7 +8,7 @@ extension ServerSentEvent {
     ///         print(try event.decode(Answer.self))
     ///     }
     ///
-    /// What does not decode is `.decodingFailed`.
+    /// Throws `.decodingFailed` if the data does not decode.
     public func decode<T: Decodable>(
         _ type: T.Type = T.self,
         decoder: any DataDecoder = FastJSONDecoder()

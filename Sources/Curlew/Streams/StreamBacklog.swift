@@ -1,11 +1,11 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// Counts what a sequence holds unread, and tells whether there is room for more. A chunk that finds none waits, and
-/// until then the next one is not read: a slow reader stops the sender.
+/// Counts the unread bytes of a sequence and tells whether there is room for more. While there is none, the next chunk
+/// is not read from the network: a slow reader pauses the sender.
 package final class StreamBacklog: Sendable {
     private struct State: Sendable {
-        /// Of each chunk that was not taken, oldest first, from `next` on.
+        /// The costs of the unread chunks, oldest first, beginning at `next`.
         var costs: [Int] = []
         var next = 0
         var cost = 0
@@ -22,20 +22,20 @@ package final class StreamBacklog: Sendable {
     private let state = Lock(State())
     private let limit: Int
 
-    /// `limit`: bytes that are held unread, for each sequence.
+    /// `limit` is the number of unread bytes a sequence may hold.
     package init(limit: Int = 512 * 1024) { self.limit = limit }
 
-    /// Before a chunk of so many bytes is put into the sequence.
+    /// Counts a chunk of `bytes`. Call it before the chunk is put into the sequence.
     func add(_ bytes: Int) {
         state.withLock { state in
             guard !state.isLeft else { return }
-            // What a value costs beside its bytes: a server that sends single bytes must reach the limit.
+            // A value costs more memory than its bytes: a server that sends single bytes must reach the limit too.
             state.costs.append(bytes + 64)
             state.cost += bytes + 64
         }
     }
 
-    /// Calls back as soon as another chunk may come. One at a time waits.
+    /// Calls back as soon as there is room for another chunk. Only one caller may wait at a time.
     func whenThereIsRoom(_ proceed: @escaping @Sendable () -> Void) {
         let ready = state.withLock { state in
             state.waiter = proceed
@@ -44,14 +44,14 @@ package final class StreamBacklog: Sendable {
         ready?()
     }
 
-    /// The reader has taken the oldest value.
+    /// Counts the oldest value as read.
     package func taken() {
         let ready = state.withLock { state -> (@Sendable () -> Void)? in
-            // The completion comes after all chunks, and costs nothing.
+            // The completion follows all chunks and has no cost.
             guard state.next < state.costs.count else { return nil }
             state.cost -= state.costs[state.next]
             state.next += 1
-            // A reader that never catches up must not leave a growing row of what it has taken.
+            // Drops the entries of read chunks, even if the reader never catches up.
             if state.next == state.costs.count || state.next > 1000 {
                 state.costs.removeFirst(state.next)
                 state.next = 0
@@ -61,7 +61,7 @@ package final class StreamBacklog: Sendable {
         ready?()
     }
 
-    /// The reader is gone: what still comes is dropped.
+    /// Ends reading: later chunks are dropped, and there is always room.
     package func leave() {
         let ready = state.withLock { state in
             state.isLeft = true
@@ -72,7 +72,7 @@ package final class StreamBacklog: Sendable {
         ready?()
     }
 
-    /// Goes with the last of a sequence and its iterators.
+    /// Ends reading when the last copy of a sequence and its iterators is released.
     final class Reader: Sendable {
         let backlog: StreamBacklog
 

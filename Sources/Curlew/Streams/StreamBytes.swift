@@ -1,12 +1,12 @@
 public import CurlewCore
 internal import Foundation
 
-/// A body byte by byte, as `URLSession.AsyncBytes`: what `session.bytes(for:)` gives.
+/// A body byte by byte, like `URLSession.AsyncBytes`; the result of `session.bytes(for:)`.
 ///
 ///     let (bytes, response) = try await session.bytes(for: request)
 ///     for try await line in bytes.lines { print(line) }
 ///
-/// `session.streamRequest(url).chunks` hands on whole chunks, which costs less. A body has one reader. Letting go of the
+/// `session.streamRequest(url).chunks` delivers whole chunks, which costs less. A body has one reader. Releasing the
 /// bytes and their iterators cancels the request.
 public struct StreamBytes: AsyncSequence, Sendable {
     public typealias Element = UInt8
@@ -24,7 +24,8 @@ public struct StreamBytes: AsyncSequence, Sendable {
         Iterator(chunks: request.chunks.makeAsyncIterator(), owner: owner)
     }
 
-    /// The lines that are not empty, as URLSession's. `session.streamRequest(url).lines` also gives the empty ones.
+    /// The lines without the empty ones, as in URLSession. `session.streamRequest(url).lines` also delivers the empty
+    /// ones.
     public var lines: AsyncFilterSequence<StreamLines> {
         let owner = owner
         return request.lines.filter { line in
@@ -54,7 +55,7 @@ public struct StreamBytes: AsyncSequence, Sendable {
         }
     }
 
-    /// Goes with the last of the bytes and their iterators.
+    /// Cancels the request when the last copy of the bytes and their iterators is released.
     fileprivate final class Owner: Sendable {
         private let request: DataStreamRequest
 

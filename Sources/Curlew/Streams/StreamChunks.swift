@@ -1,8 +1,7 @@
 public import CurlewCore
 public import Foundation
 
-/// The bytes of a body as they arrive. A reader that is slow stops the sender; one that leaves the loop
-/// cancels the transfer.
+/// The bytes of a body as they arrive. A slow reader pauses the sender; leaving the loop cancels the transfer.
 public struct StreamChunks: AsyncSequence, Sendable {
     public typealias Element = Data
     public typealias Failure = CurlewError

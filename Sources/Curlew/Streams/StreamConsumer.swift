@@ -2,20 +2,21 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// A handler of a streamed body, its types erased.
+/// A handler of a streamed body with its types erased.
 struct StreamConsumer: Sendable {
-    /// Serializes the chunk, and answers what is to be called on the handler's queue.
+    /// Serializes the chunk and returns the work for the handler's queue.
     let prepare: @Sendable (Data) -> @Sendable () -> Void
     let delivery: Delivery
-    /// Where it puts chunks until they are read; nil for one that has done with a chunk when it returns.
+    /// Counts the chunks that the handler has put into a sequence and that are unread; `nil` if it is done with a chunk
+    /// when it returns.
     var backlog: StreamBacklog?
 }
 
-/// Hands a body's chunks to handlers, each on its own queue. The next chunk comes when all have taken this one: a
-/// slow handler stops the sender.
+/// Delivers a body's chunks to handlers, each on its own queue. The next chunk follows once all handlers have taken
+/// this one: a slow handler pauses the sender.
 struct StreamPump: Sendable {
     let channel: BodyChannel
-    /// Those that there are by now.
+    /// The handlers that have been added so far.
     let consumers: @Sendable () -> [StreamConsumer]
 
     func run() async {
@@ -40,7 +41,7 @@ struct StreamPump: Sendable {
         }
     }
 
-    /// Calls back when so many have reported. No `OneShot`: it counts, and its waiter is never cancelled.
+    /// Calls back after `count` steps. Not a `OneShot`: it counts, and its waiter is never cancelled.
     final class Countdown: Sendable {
         private let missing: Lock<Int>
         private let done: @Sendable () -> Void

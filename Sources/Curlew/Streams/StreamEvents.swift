@@ -1,14 +1,15 @@
 public import CurlewCore
 internal import Foundation
 
-/// The server-sent events of a body as they arrive, parsed as the HTML standard says.
+/// The server-sent events of a body as they arrive, parsed according to the HTML standard.
 ///
 /// The sequence ends with the response. `reconnecting()` opens it again, as browsers do.
 public struct StreamEvents: AsyncSequence, Sendable {
     public typealias Element = ServerSentEvent
     public typealias Failure = CurlewError
 
-    /// A reader of the request's body, or of a new request's that says which event was the last.
+    /// Opens a reader: without a reconnection of the request's body, otherwise of a new request that names the last
+    /// event.
     typealias Open = @Sendable (_ reconnection: Reconnection?) -> Connection
 
     struct Reconnection: Sendable {
@@ -17,27 +18,27 @@ public struct StreamEvents: AsyncSequence, Sendable {
 
     struct Connection: Sendable {
         var reader: StreamReader
-        /// Of the response, once it has come.
+        /// The status of the response; `nil` until its head has arrived.
         let status: @Sendable () -> Int?
-        /// Why the response is no stream of events.
+        /// The error if the response is not a stream of events.
         var refusal: @Sendable () -> CurlewError? = { nil }
     }
 
     let open: Open
-    /// The request was cancelled: no other connection follows.
+    /// Resolved when the request is cancelled. After that no connection follows.
     var cancelled = OneShot<CurlewError>()
     let maximumEventSize: Int
     var reconnection: EventReconnection?
 
-    /// Connects again when the stream ends or breaks: with `Last-Event-ID`, after the time that the server
-    /// asked for, waiting longer each time a connection fails. A server's time counts as at least 100 milliseconds (or
-    /// `delay`, where that is shorter) and at most `maximumDelay`.
+    /// Connects again when the stream ends or breaks: with `Last-Event-ID`, after the time that the server asked for,
+    /// waiting longer each time a connection fails. A server's time counts as at least 100 milliseconds (or `delay`, if
+    /// that is shorter) and at most `maximumDelay`.
     ///
-    /// It ends when the server answers 204. An error that another connection would not heal is thrown, and
-    /// the last one of `maximumFailures` connections that failed in a row. A response of another media type than
+    /// The sequence ends when the server answers 204. It throws an error that another connection would not heal, and
+    /// the last error after `maximumFailures` connections have failed in a row. A response of another media type than
     /// `text/event-stream` is such an error, `.unacceptableContentType`, and so is one of another status than 200,
-    /// `.unacceptableStatus`: their events are not delivered. Cancelling the request ends it with
-    /// `.cancelled`, whichever connection it has reached.
+    /// `.unacceptableStatus`: their events are not delivered. Cancelling the request ends the sequence with
+    /// `.cancelled` on every connection.
     public func reconnecting(
         delay: Duration = .seconds(3),
         maximumDelay: Duration = .seconds(60),
@@ -70,15 +71,15 @@ public struct StreamEvents: AsyncSequence, Sendable {
         var parser: EventStreamParser
         var reconnection: EventReconnection?
         private var piece = Data()
-        /// How far the piece was parsed.
+        /// The position up to which the piece has been parsed.
         private var place = EventStreamParser.Place()
-        /// The last first.
+        /// Parsed events, the last one first.
         private var ready: [ServerSentEvent] = []
         private var failure: CurlewError?
-        /// Whether the connection has brought bytes.
+        /// Whether the connection has delivered bytes.
         private var hasBegun = false
 
-        /// So many events are parsed at once, for the same reasons as `LineReader` cuts a few lines at a time.
+        /// The number of events parsed at once; see `LineReader.batch`.
         private static let batch = 7
 
         init(
@@ -97,7 +98,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
 
         public mutating func next() async throws(CurlewError) -> ServerSentEvent? { try await next(isolation: nil) }
 
-        // Inlined into the caller's loop: most events are there already, and need no asynchronous call.
+        // Inlined into the caller's loop: most events have been parsed already and need no asynchronous call.
         @inlinable
         public mutating func next(
             isolation actor: isolated (any Actor)?
@@ -120,7 +121,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
                     throw failure
                 }
                 guard connection != nil else { return nil }
-                // While more is waited for, nothing of what was read stays in memory.
+                // Releases the last piece before the wait for the next one.
                 (piece, place) = (Data(), EventStreamParser.Place())
                 do throws(CurlewError) {
                     if let next = try await connection?.reader.next(isolation: actor) {
@@ -147,10 +148,10 @@ public struct StreamEvents: AsyncSequence, Sendable {
             }
         }
 
-        /// Whether something is there that was not handed on.
+        /// Whether there is an event, or bytes, that `next()` has not returned.
         private var hasReady: Bool { !ready.isEmpty || place.position < piece.count }
 
-        /// The next event, where it ends in the piece that is there and the task was not cancelled.
+        /// The next event, if it ends in the current piece and the task has not been cancelled.
         @usableFromInline
         mutating func takeReady() -> ServerSentEvent? {
             guard !Task.isCancelled else { return nil }
@@ -167,7 +168,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
                         ready.append(event)
                     }
                 } catch {
-                    // It comes after the events before it, and no connection would heal it.
+                    // The error is thrown after the events that precede it. Another connection would not heal it.
                     failure = error
                     self.piece = Data()
                     connection?.reader.leave()
@@ -188,7 +189,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
             case .end: return
             case .fail: if let error { throw error }
             case .reconnect(let delay):
-                // Where it broke before its body, the head may be that of a redirect or of a status that is tried again.
+                // After an error before the body, the head may be that of a redirect or of a status that is retried.
                 if error == nil, let refusal = ended?.refusal() { throw refusal }
                 hasBegun = false
                 try await pause(for: delay)
@@ -197,7 +198,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
             }
         }
 
-        /// Ends early where the request or the reading task is cancelled.
+        /// Waits. Ends early, and throws, if the request or the reading task is cancelled.
         private func pause(
             for delay: Duration, isolation: isolated (any Actor)? = #isolation
         ) async throws(CurlewError) {
@@ -215,8 +216,8 @@ public struct StreamEvents: AsyncSequence, Sendable {
 }
 
 extension StreamEvents {
-    /// Why a response is no stream of events: asking again does not change that, and the HTML standard fails the connection
-    /// (9.2.3). One without a media type is taken for a stream.
+    /// The error if a response is not a stream of events. Such a response is not asked for again: the HTML standard
+    /// fails the connection (9.2.3). A response without a media type is read as a stream.
     static func refusal(of response: LazyResponse) -> CurlewError? {
         guard response.head.status == 200 else {
             return CurlewError(

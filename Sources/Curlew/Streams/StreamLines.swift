@@ -2,8 +2,8 @@ public import CurlewCore
 
 /// The lines of a body as they arrive, as UTF-8 text in which invalid bytes are replaced.
 ///
-/// `\n` and `\r\n` end a line. Blank lines are kept; after the last line's end there is no extra line. A line
-/// longer than the request's `maximumBodySize` is `.limitExceeded`.
+/// `\n` and `\r\n` end a line. Blank lines are kept; a final line end adds no empty line. A line longer than the
+/// request's `maximumBodySize` is `.limitExceeded`.
 public struct StreamLines: AsyncSequence, Sendable {
     public typealias Element = String
     public typealias Failure = CurlewError
@@ -25,7 +25,7 @@ public struct StreamLines: AsyncSequence, Sendable {
 
         public mutating func next() async throws(CurlewError) -> String? { try await lines.next() }
 
-        // Inlined into the caller's loop: most lines are there already, and need no asynchronous call.
+        // Inlined into the caller's loop: most lines have been cut already and need no asynchronous call.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> String? {
             if let line = takeReady() { return line }

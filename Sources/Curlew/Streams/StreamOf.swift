@@ -1,8 +1,8 @@
-/// Values that arrive over time. One task may iterate over it, once.
+/// Values that arrive over time. Only one task may iterate over them, and only once.
 ///
-/// The end of the iteration, by `break` or by cancellation, tells the producer.
+/// Ending the iteration, by `break` or by cancellation, stops the producer.
 public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
-    /// What happens to values that were not taken yet.
+    /// The treatment of values that have not been read.
     public typealias BufferingPolicy = AsyncStream<Element>.Continuation.BufferingPolicy
     public typealias Failure = Never
 
@@ -13,7 +13,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     private let onTermination: @Sendable () -> Void
     private let reader: StreamBacklog.Reader?
 
-    /// With a `backlog` the producer is told what is taken, and nothing is thrown away.
+    /// With a `backlog`, the producer learns how much has been read and no value may be dropped.
     package init(
         bufferingPolicy: BufferingPolicy,
         backlog: StreamBacklog? = nil,
@@ -50,7 +50,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
             return element
         }
 
-        /// Goes with the iterator, however the loop ended.
+        /// Stops the producer when the iterator is released, however the loop ended.
         fileprivate final class End: Sendable {
             let continuation: Continuation
             let backlog: StreamBacklog?

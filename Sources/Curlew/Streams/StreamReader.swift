@@ -2,14 +2,14 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// One reader of a streamed body, with what it has taken and not yet handed on. When it is released, the transfer is
-/// cancelled: leaving a loop is enough.
+/// One reader of a streamed body, with the pieces it has taken and not yet returned. Releasing it cancels the transfer,
+/// so leaving a loop is enough.
 struct StreamReader: Sendable {
     private let place: Place
-    /// The newest first.
+    /// Taken pieces, the newest first.
     private var pieces: [Data] = []
 
-    /// `start` is called before every read of the channel, and starts the run at the first.
+    /// `start` is called before every read of the channel. The first call starts the run.
     init(_ channel: BodyChannel, start: @escaping @Sendable () -> Void) {
         place = Place(channel, start: start)
     }
@@ -17,7 +17,7 @@ struct StreamReader: Sendable {
     mutating func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> Data? {
         if let piece = pieces.popLast() {
             guard Task.isCancelled else { return piece }
-            // The channel may be at its end, which is not to be told in place of what was not read.
+            // The unread piece is lost, so the reader must not see the channel's regular end after it.
             pieces = []
             leave()
             throw BodyChannel.readerCancelled
@@ -31,11 +31,11 @@ struct StreamReader: Sendable {
 
     func leave() { place.leave() }
 
-    /// The place at the channel, which goes with the last copy of its reader.
+    /// The reader's claim on the channel. It is given up when the last copy of the reader is released.
     private final class Place: Sendable {
         private enum State {
             case waiting, reading
-            /// Another reader was first.
+            /// Another reader has the body.
             case refused
         }
 
@@ -50,7 +50,7 @@ struct StreamReader: Sendable {
 
         deinit { leave() }
 
-        /// Does nothing unless this reader has begun to read: what another reader reads is not ended.
+        /// Ends the channel, but only if this reader has begun to read: it must not end the body of another reader.
         func leave() {
             if state.withLock({ $0 }) == .reading { channel.leave() }
         }
@@ -70,25 +70,24 @@ struct StreamReader: Sendable {
     }
 }
 
-/// Cuts what a reader gets into lines, and each line into something of the caller's choice.
-///
-/// A few lines at a time: each access to a piece's bytes has a price, and so has memory that was not just given back.
+/// Cuts the pieces of a reader into lines, and makes an element of each line.
 struct LineReader<Line: Sendable>: Sendable {
     private var reader: StreamReader
     private let make: Make
     private var splitter: LineSplitter
     private var piece = Data()
-    /// Where the part of the piece begins that was not cut yet.
+    /// The position of the first byte that has not been cut.
     private var position = 0
-    /// The last first.
+    /// Cut lines, the last one first.
     private var ready: [Line] = []
     private var end: Result<Void, CurlewError>?
 
-    /// Makes a line of its bytes, or of nothing that is to be left out. Most lines are a part of the piece that they come
-    /// from.
+    /// Makes an element from a line's bytes, or `nil` to skip the line. Most lines are a slice of the `piece` that
+    /// contains them.
     typealias Make = @Sendable (_ bytes: UnsafeRawBufferPointer, _ piece: Data) -> Line?
 
-    /// So many lines are cut at once. The C library keeps the memory of as many at hand.
+    /// The number of lines cut at once. Each access to a piece's bytes has a fixed price, and glibc recycles up to
+    /// seven freed blocks of a size without a search.
     private static var batch: Int { 7 }
 
     init(_ reader: StreamReader, maximumLength: Int, make: @escaping Make) {
@@ -109,19 +108,19 @@ struct LineReader<Line: Sendable>: Sendable {
                 try end.get()
                 return nil
             }
-            // While more is waited for, nothing of what was read stays in memory.
+            // Releases the last piece before the wait for the next one.
             (piece, position) = (Data(), 0)
             do throws(CurlewError) {
                 if let next = try await reader.next() { piece = next } else { takeLast() }
             } catch {
-                // Half a line is not the last one.
+                // The body broke: the incomplete line is dropped.
                 end = .success(())
                 throw error
             }
         }
     }
 
-    /// The next line, where it ends in the piece that is there and the task was not cancelled.
+    /// The next line, if it ends in the current piece and the task has not been cancelled.
     mutating func takeReady() -> Line? {
         guard !Task.isCancelled else { return nil }
         if let line = ready.popLast() { return line }
@@ -130,16 +129,16 @@ struct LineReader<Line: Sendable>: Sendable {
         return ready.popLast()
     }
 
-    /// Whether something is there that was not handed on.
+    /// Whether there is a line, or bytes, that `next()` has not returned.
     private var hasReady: Bool { !ready.isEmpty || position < piece.count }
 
-    /// No line follows, also of those that are there.
+    /// Ends reading: unread lines are dropped.
     mutating func leave() {
         (ready, piece, end) = ([], Data(), .success(()))
         reader.leave()
     }
 
-    // An error comes after the lines before it.
+    // Cuts the next batch. An error is thrown after the lines that precede it.
     private mutating func cut(_ piece: Data) {
         piece.withUnsafeBytes { bytes in
             do throws(CurlewError) {

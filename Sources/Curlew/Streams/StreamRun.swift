@@ -1,10 +1,10 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// The task of a stream that is read as a sequence: one of the places where unstructured tasks start. The first
-/// `next()` or `head()` starts it; leaving the iteration, or the end of its task, cancels the request.
+/// The task of a stream that is read as a sequence: one of the places that start unstructured tasks. The first `next()`
+/// or `head()` starts it; leaving the iteration, or the end of its task, cancels the request.
 enum StreamRun {
-    /// `reads`: what asks wants the body.
+    /// `reads` tells whether the caller wants the body, and not only the head.
     static func start(_ request: DataStreamRequest, reads: Bool) {
         let isFirst = request.reading.withLock { reading in
             defer { reading.hasSequence = true }
@@ -16,7 +16,7 @@ enum StreamRun {
         var run = request
         if !reads, case .drive = awaiting.action {
             request.reading.withLock { $0.isDrivenForHeads = true }
-            // Releasing the user's handle ends a run that nothing reads.
+            // The run does not keep the user's handle alive: releasing that ends a run whose body is not read.
             run = request.handleOfRun()
         }
         Task { [run] in _ = await run.outcome(of: awaiting, checksStatus: true) }

@@ -13,7 +13,7 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
     let decoder: any DataDecoder
 
     public func makeAsyncIterator() -> Iterator {
-        // Of others it is not known whether they take data whose indices do not begin at zero.
+        // Only our decoder is known to accept data whose indices do not begin at zero.
         let takesParts = decoder is FastJSONDecoder
         let lines = LineReader(open(), maximumLength: maximumLength) { bytes, piece -> Data? in
             guard !bytes.allSatisfy(\.isASCIIBlank) else { return nil }
@@ -26,7 +26,7 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
     public struct Iterator: AsyncIteratorProtocol {
         var lines: LineReader<Data>
         let decoder: any DataDecoder
-        /// One parser's memory for the whole stream.
+        /// The parser's memory, reused for the whole stream.
         let memory = JSONTapeMemory()
 
         public mutating func next() async throws(CurlewError) -> Value? {
@@ -52,7 +52,7 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
 }
 
 extension Data {
-    /// The bytes without a copy, where they lie in these.
+    /// A slice with these bytes, without a copy; `nil` if they are not part of this data.
     fileprivate func part(_ bytes: UnsafeRawBufferPointer) -> Data? {
         withUnsafeBytes { all in
             guard let start = all.baseAddress, let first = bytes.baseAddress, first >= start,

@@ -4,9 +4,9 @@ internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
 
-/// The file of a data request whose body was to become a download.
+/// The file of a data request that the user has turned into a download.
 ///
-/// As for downloads a file lane opens it while the exchange is paused, since that blocks and calls user code.
+/// A file lane opens it while the exchange is paused, because that blocks and calls user code.
 final class BodyFile: UnsettledFile {
     private enum State {
         case waiting
@@ -31,7 +31,7 @@ final class BodyFile: UnsettledFile {
         )
     }
 
-    /// Opens the file, and lets the body come when it is there.
+    /// Opens the file on its lane, and then resumes the exchange.
     func open() {
         let control = request.record.withLock { $0.run.exchange?.control }
         lane.enqueue { [self] in
@@ -47,7 +47,7 @@ final class BodyFile: UnsettledFile {
         }
     }
 
-    /// Returns when the file is there, or could not be opened.
+    /// Returns when the file has been opened, or could not be.
     func untilOpened() async { await lane.barrier() }
 
     func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Disposition {
@@ -65,7 +65,7 @@ final class BodyFile: UnsettledFile {
     }
 
     func closed(_ error: CurlewError?) async -> CollectedBody {
-        // Behind the opening, where that is still to come.
+        // The lane works in order, so this waits for the opening.
         await lane.barrier()
         switch state.withLock({ $0 }) {
         case .waiting: return CollectedBody(error: error, file: self)
@@ -88,7 +88,7 @@ final class BodyFile: UnsettledFile {
 }
 
 extension Request {
-    /// Where a download goes: the session's destination comes before its own.
+    /// Returns the destination of a download. The session's hook takes precedence over the request's own destination.
     func downloadDestination(unless own: DownloadRequest.Destination?) -> DownloadRequest.Destination? {
         guard let hook = context.configuration.decisions?.downloadDestination else { return own }
         return { [self] url, response in
@@ -98,10 +98,11 @@ extension Request {
 }
 
 extension DataRequest {
-    /// Where the body is, if it was turned into a download: see `Request.ResponseDisposition.becomeDownload`.
+    /// The file of the body, if the request was turned into a download: see
+    /// `Request.ResponseDisposition.becomeDownload`.
     public var fileURL: URL? { record.withLock { $0.transfer.body.fileURL } }
 
-    /// The place of the body, for requests that are turned into downloads. One that was not is an error.
+    /// Returns the file of the body. Throws if the request was not turned into a download.
     public func file() async throws(CurlewError) -> URL {
         let result = try judged(await outcome(checksStatus: true))
         guard let url = result.body.fileURL else {
@@ -112,12 +113,12 @@ extension DataRequest {
 }
 
 extension ReceivedBody {
-    /// The bytes, wherever they are.
+    /// The bytes of the body, from memory or from the file.
     var contents: Data? {
         switch self {
         case .none, .streamed: nil
         case .data(let data): data
-        // Mapped, not read: it may be larger than what a body in memory may have.
+        // Mapped, because the file may exceed the limit for bodies in memory.
         case .file(let url): try? Data(contentsOf: url, options: .mappedIfSafe)
         }
     }

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// A download whose bytes have all come, under its temporary name.
+/// A download whose bytes have all arrived, under its temporary name.
 struct CompleteDownload: UnsettledFile {
     let request: DownloadRequest
     let opened: OpenedDownload
@@ -21,7 +21,7 @@ struct CompleteDownload: UnsettledFile {
                     throw error
                 }
                 if case .aside = opened.step {
-                    // Where the page cannot be moved, what is there is kept as if the page had been rejected.
+                    // If the move fails, the part of the file is kept, as if the error page had been rejected.
                     let url = try opened.move()
                     request.settledWithoutPart()
                     return url

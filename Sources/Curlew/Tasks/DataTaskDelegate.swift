@@ -2,7 +2,8 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Keeps a response's body in memory, up to a limit: with its request, for those who want to see what has come so far.
+/// Keeps a response's body in memory, up to a limit. The bytes are stored in the request, for users who read the body
+/// while it arrives.
 final class DataTaskDelegate: TaskDelegate, KeepingSink {
     let exchange: ExchangeContext
 
@@ -14,7 +15,7 @@ final class DataTaskDelegate: TaskDelegate, KeepingSink {
 
     func didReceive(data: Data) -> Disposition { data.withUnsafeBytes { take($0, of: data) } }
 
-    /// Takes bytes, with the data whose they are where that may be kept.
+    /// Takes bytes. `data` is the object that holds them, if it may be stored.
     private func take(_ bytes: UnsafeRawBufferPointer, of data: Data?) -> Disposition {
         switch exchange.request.keep(bytes, of: data) {
         case .kept:
@@ -42,7 +43,7 @@ final class DataTaskDelegate: TaskDelegate, KeepingSink {
         }
     }
 
-    /// The body goes into a file: it has to come again when that is open.
+    /// Opens a file for the body. The transport has to deliver the bytes again when the file is open.
     private func becomeDownload() -> Disposition {
         guard let request = exchange.request as? DataRequest,
             let response = request.record.withLock({ $0.transfer.response })
@@ -65,20 +66,20 @@ final class DataTaskDelegate: TaskDelegate, KeepingSink {
 }
 
 extension Request {
-    /// What became of bytes of a body.
+    /// The outcome of storing bytes of a body.
     enum Intake {
         case kept
         case keptBack
         case tooMuchToKeepBack
-        /// They have to come again.
+        /// The transport has to deliver the bytes again.
         case wait
         case tooLarge(limit: Int)
-        /// The body was asked to go into a file.
+        /// The user has turned the body into a download, whose file is not open yet.
         case wantsFile
         case intoFile(BodyFile, at: Int64)
     }
 
-    /// Takes the next bytes of the body. One step under the lock, because every body takes it.
+    /// Stores the next bytes of the body, in one step under the lock.
     func keep(_ bytes: UnsafeRawBufferPointer, of data: Data?) -> Intake {
         let (intake, news) = record.withLock { record -> (Intake, (ProgressReporter, TransferCount)?) in
             if let file = record.transfer.file { return (.intoFile(file, at: record.transfer.received), nil) }

@@ -2,17 +2,17 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// What goes out in one exchange, over what, and within which time all that belongs to it must be done.
+/// The request of one exchange, its transport, and the time limit for the exchange and its parallel transfers.
 struct OutgoingExchange {
     let lowered: TransferRequest
     let transport: any Transport
     let budget: TimeoutBudget
 }
 
-/// Writes a response's body into a file beside its destination, and moves it there when it was accepted.
+/// Writes a response's body to a file next to its destination, and moves it there when the response was accepted.
 ///
-/// The destination is user code, and opening a file blocks: between head and body the exchange is paused
-/// while a file lane does both.
+/// The destination is user code, and opening a file blocks: a file lane does both while the exchange is paused between
+/// head and body.
 final class DownloadTaskDelegate: TaskDelegate {
     let exchange: ExchangeContext
     private let download: DownloadRequest
@@ -23,11 +23,12 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     private struct State {
         var file = File.waiting
-        /// Where the next byte belongs: in the file, or in its segment's part of it.
+        /// The position of the next byte: in the file, or in its segment.
         var position: Int64 = 0
-        /// -1 is unknown.
+        /// The length of the file. -1 if it is unknown.
         var expected: Int64 = -1
-        /// Where a part ends, by what its head says: its body may not bring more. nil for what is no part.
+        /// The position at which a part ends, according to its head. Its body must not be longer. `nil` if the response
+        /// is not a part.
         var end: Int64?
     }
 
@@ -49,7 +50,7 @@ final class DownloadTaskDelegate: TaskDelegate {
     func begin(_ head: ResponseHead) -> Disposition {
         state.withLock { $0.expected = ExchangeContext.expectedLength(of: head) }
         guard let step = step(after: head) else { return exchange.abort(download.askAgain(on: lane)) }
-        // A part that is taken for a file: the request has a range of its own, or the part is said to be the whole.
+        // A part that is stored as the whole file: the user's request has a range, or the part covers the whole file.
         if case .wholeFile = step, outgoing.lowered.method != .head, let length = ResumePlan.lengthOfPart(head) {
             state.withLock { $0.end = length }
         }
@@ -57,7 +58,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         return .pause
     }
 
-    /// nil where neither this response nor what is there is of use.
+    /// Returns the use of the response, or `nil` if neither the response nor the part on disk is useful.
     private func step(after head: ResponseHead) -> DownloadStep? {
         switch asked {
         case .wholeFile: return .wholeFile
@@ -89,7 +90,7 @@ final class DownloadTaskDelegate: TaskDelegate {
             return .rest(of: part, at: plan.offset)
         case .startOver: return .wholeFile
         case .alreadyComplete:
-            // For the user it is what the rest of the file would have been.
+            // Nothing was left to download. Users see the status that the rest of the file would have had.
             download.showsResponse(as: 206)
             continues(at: part.bytesWritten, of: part.bytesWritten)
             return .nothing(complete: part)
@@ -99,7 +100,7 @@ final class DownloadTaskDelegate: TaskDelegate {
     }
 
     private func segment(_ index: Int, _ plan: SegmentPlan, _ part: ResumeData?) -> DownloadStep {
-        // `received` counts from here where this segment's next byte belongs.
+        // `position` is within the segment, while users see the progress of the whole file.
         let segment = plan.segments.isEmpty ? nil : plan.segments[index]
         continues(at: segment?.position ?? 0, of: plan.total, upTo: segment?.end)
         download.continues(TransferCount(completed: plan.bytesWritten, total: plan.total))
@@ -107,7 +108,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         return .segment(index, SegmentProgress(plan), of: part)
     }
 
-    /// The body belongs behind what is there already.
+    /// Sets the position at which the body continues the file, and reports it as progress.
     private func continues(at offset: Int64, of total: Int64, upTo end: Int64? = nil) {
         state.withLock { state in
             state.position = offset
@@ -155,7 +156,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         case .waiting: return .pause
         case .failed(let error): return exchange.abort(error)
         case .open(let opened):
-            // An error page must not count as progress of a file that is complete.
+            // The file is complete, so the bytes of an error page must not count as progress.
             if case .nothing = opened.step { return .proceed }
             if let end, Int64(bytes.count) > end - position { return exchange.abort(.partIsTooLong) }
             do throws(CurlewError) { try opened.write(bytes, at: position) } catch { return exchange.abort(error) }
@@ -184,7 +185,7 @@ final class DownloadTaskDelegate: TaskDelegate {
     func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody? { nil }
 
     func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
-        // Behind the opening, and the end of a part that is of no use, where those are still to come.
+        // The lane works in order, so this waits for the opening and for the removal of a useless part.
         await lane.barrier()
         let (file, position) = state.withLock { ($0.file, $0.position) }
         switch file {
@@ -203,7 +204,7 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     private func collected(_ opened: OpenedDownload) -> CollectedBody {
         var collected = CollectedBody(body: .file(opened.file.url))
-        // The error page of a file that is complete is accepted unasked.
+        // The file was complete before, so the error page is not validated.
         if case .nothing = opened.step { collected.verdict = .accepted }
         collected.file = CompleteDownload(request: download, opened: opened, lane: lane, exchange: exchange)
         return collected
@@ -222,9 +223,9 @@ final class DownloadTaskDelegate: TaskDelegate {
         ).run()
     }
 
-    /// A server may send less than the rest, and say so.
+    /// Returns an error if the part is incomplete: a server may send less than the rest, and announce that.
     private func shortage(_ opened: OpenedDownload) -> CurlewError? {
-        // What a segment lacks is fetched.
+        // The missing bytes of a segment are fetched with the other segments.
         if case .segment = opened.step { return nil }
         let (position, end) = state.withLock { ($0.position, $0.end) }
         guard let end, position != end else { return nil }

@@ -3,20 +3,20 @@ internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 
-/// What a delegate knows of its exchange from the beginning, and how it tells its request and monitors about it. The same for
-/// every kind.
+/// The facts that a delegate of any kind knows about its exchange, and its means to report to the request and to
+/// monitors.
 struct ExchangeContext: Sendable {
     let request: Request
     let task: TaskIdentifier
-    /// Where the exchange goes.
+    /// The URL of the exchange.
     let url: URL
     let events: EventSink?
-    /// Whether the run has credentials for this response, so that it is not the answer yet.
+    /// Returns whether stored credentials can answer a challenge, which is then not delivered.
     let isAnswerable: (@Sendable (ResponseHead) -> Bool)?
 
     // MARK: The head
 
-    /// Whether the response may be a step on the way to the answer.
+    /// Whether another exchange may follow the response.
     func mayLeadOn(_ head: ResponseHead) -> Bool {
         guard head.status >= 300 else { return false }
         if head.status == 401 {
@@ -25,14 +25,14 @@ struct ExchangeContext: Sendable {
         return head.status < 400 && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
     }
 
-    /// Whether the body has to wait, because a user was asked about the head.
+    /// Reports the head of a response that is delivered. Returns whether the body has to wait for the user's decision.
     func answerArrived(_ head: ResponseHead) -> Bool {
         let (request, task, url) = (request, task, url)
         events?.emitExchange { $0.request(request, task: task, didReceive: head, from: url) }
         return request.headArrived(LazyResponse(url: url, head: head))
     }
 
-    /// The decoded length, where the head tells it, else -1.
+    /// Returns the length of the decoded body, or -1 if the head does not tell it.
     static func expectedLength(of head: ResponseHead) -> Int64 {
         guard let length = head.headers.value(for: "Content-Length").flatMap(Int64.init), length >= 0,
             !head.headers.contains(name: "Content-Encoding")
@@ -40,8 +40,8 @@ struct ExchangeContext: Sendable {
         return length
     }
 
-    /// Why a 206 is no answer to a request that asked for no range; nil where it is one. A part must not pass for the whole,
-    /// and a file is only whole where the server says so.
+    /// Returns the error for a 206 if the request asked for no range, or `nil` if it is acceptable. A part must not
+    /// pass for the whole, and a file is complete only if the server says so.
     func refusal(ofPart head: ResponseHead) -> CurlewError? {
         guard !asksForRange else { return nil }
         switch UnaskedPart(head.headers) {
@@ -57,14 +57,14 @@ struct ExchangeContext: Sendable {
         }
     }
 
-    // Looked up when there is such a response: nearly all requests get none.
+    // Evaluated only for a 206.
     private var asksForRange: Bool {
         let sent = request.record.withLock { $0.history.lastRequest }
         return sent?.fields.contains { ASCII.equalsIgnoringCase($0.name, "Range") } == true
             || request.context.defaultHeaders(for: url).headers.contains(name: "Range")
     }
 
-    /// Waits for the answer about the head, if a user was asked. On the run.
+    /// Waits for the user's decision about the head, if one was asked for. Called by the run.
     @discardableResult
     func untilAnswered(within budget: TimeoutBudget) async throws(CurlewError) -> HeadAnswer? {
         guard let answer = request.takeHeadAnswer() else { return nil }
@@ -79,7 +79,7 @@ struct ExchangeContext: Sendable {
 
     // MARK: The body
 
-    /// What is to be answered about bytes that are not the answer's, or not yet; nil where they may be taken.
+    /// Returns the disposition of bytes that are not for the delegate, or not yet. `nil` if the delegate may take them.
     func holds(_ bytes: UnsafeRawBufferPointer) -> Disposition? {
         switch request.record.withLock({ $0.transfer.passage(of: bytes) }) {
         case .take, .intoFile: nil
@@ -96,13 +96,13 @@ struct ExchangeContext: Sendable {
                 reason: "a redirect's body is larger than \(HeldBackResponse.limit) bytes"))
     }
 
-    /// Ends the exchange from here.
+    /// Ends the exchange with an error, on Curlew's side.
     func abort(_ error: CurlewError) -> Disposition {
         request.record.withLock { $0.transfer.wasAborted = true }
         return .abort(error)
     }
 
-    /// Tells session monitors about body bytes.
+    /// Passes body bytes to the monitors of the session that want bodies.
     func emit(_ bytes: UnsafeRawBufferPointer) {
         let (request, task) = (request, task)
         events?.emitBody(bytes) { $0.request(request, task: task, didReceive: $1) }

@@ -3,14 +3,14 @@ internal import CurlewLocks
 internal import Dispatch
 internal import Foundation
 
-/// Hands a response's body on while it arrives, once its head was found acceptable.
+/// Delivers a response's body while it arrives, once its head has been accepted.
 ///
-/// Of a response that is not, the beginning is kept for the error, and the rest is not waited for.
+/// If the head is rejected, the beginning of the body is stored for the error, and the rest is not received.
 final class StreamTaskDelegate: TaskDelegate {
     let exchange: ExchangeContext
     private let channel: BodyChannel
     private let rules: RunRules
-    /// What was found about the head.
+    /// The decision about the head.
     private let judgement = OneShot<Judgement>()
     private let excerpt = Lock(Data())
     private static let excerptLimit = 64 * 1024
@@ -41,14 +41,14 @@ final class StreamTaskDelegate: TaskDelegate {
             )
         }
         guard let response, !validations.isEmpty else {
-            // Without code of the user's there is nothing to leave this thread for.
+            // Without user code, the head is checked on the transport's thread.
             let mustCheck = rules.checksStatus && !acceptsAny && validations.isEmpty
             let error = mustCheck ? response.flatMap(statusError) : nil
             settle(error, byTerminal: true, response)
             return .proceed
         }
         guard let control else {
-            // A transport that gives no control cannot be paused, and has no loop that must not be held up.
+            // A transport without a control cannot be paused, so the validations run on its thread.
             judge(response, by: validations)
             return .proceed
         }
@@ -107,7 +107,7 @@ final class StreamTaskDelegate: TaskDelegate {
         return disposition
     }
 
-    /// False when there is enough of it.
+    /// Stores bytes for the error. Returns `false` when the excerpt is complete.
     private func keepsExcerpt(_ bytes: UnsafeRawBufferPointer) -> Bool {
         excerpt.withLock { excerpt in
             excerpt.append(contentsOf: bytes.prefix(Self.excerptLimit - excerpt.count))
@@ -132,7 +132,7 @@ final class StreamTaskDelegate: TaskDelegate {
     }
 }
 
-/// A head whose body is being handed on.
+/// A head whose body is delivered.
 struct AcceptedHead: Sendable {
     let head: ResponseHead
 }

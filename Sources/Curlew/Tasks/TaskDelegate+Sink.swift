@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-// What is the same for every kind of delegate: what comes before the answer's body.
+// The events before the body, which all delegates handle in the same way.
 extension TaskDelegate {
     func willStart(_ control: any TransferControl) { exchange.request.transferStarted(control, self) }
 
@@ -25,9 +25,9 @@ extension TaskDelegate {
         return disposition
     }
 
-    // MARK: On the run
+    // MARK: Called by the run
 
-    /// The response is not followed: it is the answer after all. Waits for the answer about its head.
+    /// Delivers a response that was held back and is not followed, and waits for the user's decision about its head.
     func untilAnswered(within budget: TimeoutBudget) async throws(CurlewError) {
         guard let held = exchange.request.takeHeldBack() else {
             try await exchange.untilAnswered(within: budget)
@@ -39,12 +39,12 @@ extension TaskDelegate {
         guard !held.body.isEmpty else { return }
         exchange.request.answered(answer)
         guard try !takes(held.body) else { return }
-        // It goes into a file, which is being opened.
+        // The user has turned the body into a download, whose file is being opened.
         await untilReady()
         _ = try takes(held.body)
     }
 
-    /// False where the body has to come again.
+    /// Delivers the buffered body. Returns `false` if it has to be delivered again.
     private func takes(_ body: Data) throws(CurlewError) -> Bool {
         switch body.withUnsafeBytes({ didReceive(body: $0) }) {
         case .proceed: true

@@ -1,51 +1,52 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Collects one exchange for its request: head, body, progress. Each exchange has its own, of its request's kind.
+/// Collects one exchange for its request: head, body and progress. The kind of the request determines the delegate.
 ///
-/// It never calls the session, the engine or user code; where users want to be told, it hands values to the request, which
-/// passes them on to queues. What changes lies behind a lock, the request's or a delegate's own: the transport's thread
-/// writes it, the run reads it.
+/// A delegate never calls the session, the engine or user code. It gives values to the request, which passes them to
+/// users' queues. The transport's thread writes the mutable state and the run reads it, so it is protected by the
+/// request's lock or the delegate's.
 protocol TaskDelegate: TransferSink {
     var exchange: ExchangeContext { get }
 
-    /// The answer's head has come; its body follows.
+    /// Called with the head of a response that is delivered, before its body.
     func begin(_ head: ResponseHead) -> Disposition
-    /// Returns when what `begin` paused for is there. On the run.
+    /// Returns when the work is done for which `begin` paused the exchange. Called by the run.
     func untilReady() async
-    /// What the exchange has brought, with or without an error; nil where a file has to be closed first. On the run.
+    /// Returns the outcome of the exchange, with or without an error. `nil` if a file has to be closed first. Called by
+    /// the run.
     func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody?
-    /// The same, once that is done. On the run.
+    /// Closes the file, and returns the outcome of the exchange. Called by the run if `collected` returned `nil`.
     func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody
 }
 
-/// What a delegate has at the end of its exchange.
+/// The outcome of an exchange, as its delegate has collected it.
 struct CollectedBody {
-    /// Where the body is, if not in the request's memory.
+    /// The body, if it is not in the request's memory.
     var body: ReceivedBody?
-    /// The exchange's, or why its body could not be kept.
+    /// The error of the exchange, or of storing its body.
     var error: CurlewError?
     var verdict = Verdict.open
-    /// A body that goes to its place when the response was judged.
+    /// A file that is moved to its destination when the response has been accepted.
     var file: (any UnsettledFile)?
 
-    /// What was found about the head where that was judged before the body.
+    /// The decision about a head that was validated before the body.
     enum Verdict {
         case open
         case accepted
-        /// `byTerminal`: only the driver's terminal finds it an error.
+        /// `byTerminal`: only an awaiting method treats the response as an error.
         case rejected(CurlewError, byTerminal: Bool)
     }
 }
 
 /// A body on disk under a temporary name.
 protocol UnsettledFile: Sendable {
-    /// Moves it to its place, or removes it.
+    /// Moves the file to its destination, or removes it.
     func settle(accepted: Bool) async throws(CurlewError) -> ReceivedBody
 }
 
 extension TaskDelegate {
-    /// Most have no file.
+    /// The default for delegates without a file.
     func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
         collected(error, ended) ?? CollectedBody(error: error)
     }

@@ -2,7 +2,8 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Looks at the answer to a handshake: what is not a 101 is refused, with the beginning of its body.
+/// Checks the response to a handshake. If the status is not 101, the handshake is refused, with the beginning of the
+/// body.
 final class WebSocketTaskDelegate: TaskDelegate {
     let exchange: ExchangeContext
     private let answer = Lock(Answer())

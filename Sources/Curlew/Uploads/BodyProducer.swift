@@ -1,22 +1,22 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Makes the bytes of a body, one buffer at a time. It may block: it is never asked on the transport's thread.
+/// Produces the bytes of a body, one buffer at a time. It may block, so it is never called on the transport's thread.
 protocol BodyProducer {
-    /// Whether `restart` works more than once.
+    /// Whether `restart` can succeed after bytes were produced.
     var isReplayable: Bool { get }
 
-    /// To the first byte.
+    /// Returns to the first byte.
     mutating func restart() throws(CurlewError)
 
-    /// Fills the front of `buffer`; 0 is the end.
+    /// Fills the front of `buffer` and returns the number of bytes. 0 is the end.
     mutating func produce(into buffer: UnsafeMutableRawBufferPointer) throws(CurlewError) -> Int
 
-    /// Closes what is open.
+    /// Closes open files and streams.
     mutating func stop()
 }
 
-/// How fast a body may be sent: packets with a pause after each.
+/// Limits the speed of a body: after each packet there is a pause.
 struct BodyThrottle: Sendable, Hashable {
     let packetSize: Int
     let delay: TimeInterval

@@ -3,18 +3,18 @@ internal import CurlewLocks
 internal import Dispatch
 internal import Foundation
 
-/// A body that is read ahead, two buffers at a time, on a queue of its own: files and input streams block, and
-/// the transport's thread must not.
+/// A body that is read ahead, two buffers at a time, on a separate queue: files and input streams block, and the
+/// transport's thread must not.
 final class BodyPump: BodyStream {
     private struct State: Sendable {
-        /// Counts openings: what an earlier one still has under way is dropped.
+        /// Incremented by each start and close. Results of an earlier round are dropped.
         var round = 0
         var filled: [Data] = []
-        /// How much of the first buffer has been read.
+        /// The number of bytes of the first buffer that have been read.
         var offset = 0
         var isFilling = false
         var readerWaits = false
-        /// The producer has been asked for something.
+        /// Whether the producer has been asked for bytes.
         var hasBegun = false
         var hasBeenRead = false
         var end: BodyRead?
@@ -27,10 +27,10 @@ final class BodyPump: BodyStream {
     private static let readAhead = 2
 
     private let state = Lock(State())
-    // SAFETY: only the queue's blocks touch it, one at a time.
+    // SAFETY: used by the queue's blocks only, one at a time.
     private nonisolated(unsafe) var producer: any BodyProducer
-    // Taken before and after: it makes one block's work visible to the next. Never meanwhile, since what the producer calls
-    // is a user's stream.
+    // Locked before and after each block, to make the work of one block visible to the next. Not held during the block,
+    // because the producer may call a user's stream.
     private let fence = Lock(false)
     private let queue = DispatchQueue(label: "curlew.body")
     private let throttle: BodyThrottle?
@@ -43,7 +43,8 @@ final class BodyPump: BodyStream {
 
     func open(waker: any BodyWaker) {
         if isReplayable { return begin(waker) }
-        // What can be read once is left alone until the peer wants it: a connection that fails before costs nothing.
+        // A body that can be read only once is not touched before the peer wants it, so that it survives a failed
+        // connection.
         _ = state.withLock { state in
             if state.hasBegun { state.end = .failed(Self.spent) }
             return exchange(&state.waker, with: waker)
@@ -95,7 +96,7 @@ final class BodyPump: BodyStream {
         return answer
     }
 
-    /// The round to fill for, if there is room and no filling is under way.
+    /// Marks a filling as begun and returns its round, if there is room and none is under way.
     private func wantsFilling(_ state: inout State) -> Int? {
         guard !state.isFilling, state.end == nil, state.filled.count < Self.readAhead else { return nil }
         state.isFilling = true
@@ -151,7 +152,7 @@ final class BodyPump: BodyStream {
         }
     }
 
-    /// On the queue.
+    /// Runs `body` with the producer. Call it on the queue.
     private func withProducer<R, E: Error>(_ body: (inout any BodyProducer) throws(E) -> R) throws(E) -> R {
         fence.withLock { _ in }
         defer { fence.withLock { _ in } }
@@ -168,7 +169,7 @@ final class BodyPump: BodyStream {
         return try result.get()
     }
 
-    /// Whether the same block may go on filling.
+    /// Adds a buffer. Returns whether the caller should fill another one at once.
     private func deliver(_ data: Data, _ round: Int) -> Bool {
         let (goesOn, waker): (Bool, (any BodyWaker)?) = state.withLock { state in
             guard state.round == round else { return (false, nil) }

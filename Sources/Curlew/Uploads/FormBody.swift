@@ -2,15 +2,16 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Where a form is when it goes out.
+/// The source from which a form is sent.
 package enum FormStorage: Sendable {
-    /// Where its parts are: it is read while it is sent.
+    /// The form's parts. They are read while the form is sent.
     case none
-    /// In memory if its contents are shorter than `limit`; otherwise in a file, or still with its parts.
+    /// Memory, if the contents are shorter than `limit`. Otherwise a temporary file or, without `otherwiseInFile`, the
+    /// form's parts.
     case memory(below: UInt64, otherwiseInFile: Bool)
 }
 
-/// A form's body, made once: what was read of a stream cannot be read again.
+/// The body of a form. It is created once, because a stream cannot be read again.
 final class FormBody: Sendable {
     private let form: MultipartFormData
     private let storage: FormStorage
@@ -21,12 +22,12 @@ final class FormBody: Sendable {
         self.storage = storage
     }
 
-    /// The file of a request that never ran is removed here at the latest: no run has cleaned up after it.
+    /// Removes the temporary file. If the request never ran, no clean-up has removed it before.
     deinit {
         if case .success(let uploadable) = made.withLock({ $0 }) { uploadable.removeOwnFile() }
     }
 
-    /// Reads and writes files where the storage asks for that, away from Swift's threads; nil where nothing is stored.
+    /// Creates the body on a file lane, away from Swift's threads. `nil` if the form is sent from its parts.
     var preparation: (@Sendable () async -> Void)? {
         guard case .memory = storage else { return nil }
         return { await FileLane.next().carryOut { _ = try? self.uploadable() } }
@@ -34,7 +35,7 @@ final class FormBody: Sendable {
 
     func uploadable() throws(CurlewError) -> UploadRequest.Uploadable {
         if let made = made.withLock({ $0 }) { return try made.get() }
-        // Without the lock: this reads files. A request makes one try after the other.
+        // Not under the lock, because this reads files. The attempts of a request run one after another.
         let new: Result<UploadRequest.Uploadable, CurlewError>
         do throws(CurlewError) { new = .success(try make()) } catch { new = .failure(error) }
         made.withLock { $0 = $0 ?? new }
@@ -42,7 +43,8 @@ final class FormBody: Sendable {
     }
 
     private func make() throws(CurlewError) -> UploadRequest.Uploadable {
-        // A stream comes when it comes, and a throttle works on what is being read.
+        // A stream may block for long, and a throttle needs a body that is read while it is sent. Both are sent from
+        // the parts.
         guard case .memory(let limit, let otherwiseInFile) = storage, form.isReplayable, form.throttle == nil else {
             return UploadRequest.Uploadable(try form.body())
         }
@@ -50,7 +52,7 @@ final class FormBody: Sendable {
         return otherwiseInFile ? try inFile() : UploadRequest.Uploadable(try form.body())
     }
 
-    /// A file that only this user can read, and that goes with the request.
+    /// Writes the form to a file that only this user can read. It is removed when the request ends.
     private func inFile() throws(CurlewError) -> UploadRequest.Uploadable {
         let file = try OpenFile.create(TemporaryName.make(in: form.fileManager.temporaryDirectory.path))
         do throws(CurlewError) {
@@ -60,7 +62,7 @@ final class FormBody: Sendable {
                 offset += Int64(buffer.count)
             }
         } catch {
-            // Half a form is of no use.
+            // An incomplete form is useless.
             try? FileManager.default.removeItem(atPath: file.path)
             throw error
         }

@@ -2,13 +2,13 @@ internal import CurlewCore
 internal import CurlewFailures
 internal import Foundation
 
-/// How far the reading of a form has come.
+/// The reading position in a form.
 struct FormPosition: Sendable {
-    /// Where the next bytes are.
+    /// The source of the next bytes.
     enum Next: Sendable {
-        /// In memory: delimiters, headers, or a part's data.
+        /// Data in memory: delimiters, headers, or a part's data.
         case data(Data)
-        /// In a part's file or stream, so many of them at most.
+        /// The file or stream of a part, with at most `rest` bytes left.
         case content(MultipartPart, rest: UInt64)
         case end
     }
@@ -16,7 +16,7 @@ struct FormPosition: Sendable {
     private let layout: MultipartLayout
     private let parts: [MultipartPart]
     private var piece = 0
-    /// Within the piece.
+    /// The offset within the piece.
     private(set) var offset: UInt64 = 0
 
     init(layout: MultipartLayout, parts: [MultipartPart]) {
@@ -28,7 +28,7 @@ struct FormPosition: Sendable {
 
     mutating func restart() { (piece, offset) = (0, 0) }
 
-    /// Passes over pieces without bytes.
+    /// The source of the next bytes. Skips empty pieces.
     mutating func next() -> Next {
         while piece < layout.pieces.count {
             switch layout.pieces[piece] {
@@ -48,7 +48,7 @@ struct FormPosition: Sendable {
 
     mutating func took(_ count: Int) { offset += UInt64(count) }
 
-    /// Copies what lies in memory, and takes it.
+    /// Copies data in memory and advances the position.
     mutating func copy(_ data: Data, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let start = data.startIndex + Int(offset)
         let count = min(buffer.count, data.endIndex - start)
@@ -57,7 +57,7 @@ struct FormPosition: Sendable {
         return count
     }
 
-    /// What is said of a part that has ended before its declared length.
+    /// The error for a part that ended before its declared length.
     func endedEarly(_ part: MultipartPart) -> CurlewError {
         .multipartEncodingFailed(
             reason: .inputStreamReadFailed(

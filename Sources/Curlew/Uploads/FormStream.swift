@@ -2,10 +2,11 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// A form of memory and large files, which are read where they are sent from: on the loop, as the file of a plain upload.
+/// A form of data and large files. It is read on the transport's loop while it is sent, like the file of a plain
+/// upload.
 ///
-/// A file is opened on a lane when its turn comes, and closed there. Small files and streams are read ahead by a `BodyPump`
-/// instead: it has the next one before it is wanted.
+/// Each file is opened on a file lane when it is needed, and closed there. Forms with small files or streams are read
+/// ahead by a `BodyPump` instead, so that no part has to be waited for.
 final class FormStream: BodyStream {
     private enum File: Sendable {
         case closed, opening
@@ -16,7 +17,7 @@ final class FormStream: BodyStream {
     private struct State: Sendable {
         var position: FormPosition
         var file = File.closed
-        /// Counts beginnings: a file that was opened for an earlier one is not wanted.
+        /// Incremented by each start and close. A file that was opened for an earlier round is dropped.
         var round = 0
         var waker: (any BodyWaker)?
     }
@@ -31,13 +32,13 @@ final class FormStream: BodyStream {
 
     let isReplayable = true
 
-    /// Below it a change of threads for each file costs more than the copy that it saves.
+    /// With smaller files, opening each one on the lane costs more than the copy that this class saves.
     private static let smallestAverage: UInt64 = 1 << 20
 
     private let state: Lock<State>
     private let lane = FileLane.next()
 
-    /// nil for a form that is better read ahead.
+    /// `nil` for a form that should be read ahead.
     init?(_ position: FormPosition, of parts: [MultipartPart]) {
         var (files, size) = (UInt64(0), UInt64(0))
         for part in parts {
@@ -92,7 +93,7 @@ final class FormStream: BodyStream {
 
     // MARK: Steps
 
-    /// What comes next. What lies in memory is copied at once.
+    /// Determines the next step. Copies data in memory at once.
     private func step(into room: UnsafeMutableRawBufferPointer) -> Step {
         // SAFETY: the lock calls its closure before it returns.
         nonisolated(unsafe) let room = room
@@ -122,7 +123,7 @@ final class FormStream: BodyStream {
         release(done)
     }
 
-    /// From the first byte on, with whatever was open let go.
+    /// Starts at the first byte and releases the open file.
     private func begin(_ waker: (any BodyWaker)?) {
         let (file, _) = state.withLock { state in
             state.round += 1
@@ -132,7 +133,7 @@ final class FormStream: BodyStream {
         release(file)
     }
 
-    /// The last reference closes the file: on the lane, because that may wait for a device.
+    /// Releases a file on the lane. The last reference closes the file, which may wait for a device.
     private func release(_ file: File) {
         guard case .open = file else { return }
         lane.enqueue { withExtendedLifetime(file) {} }

@@ -1,7 +1,7 @@
 public import CurlewCore
 public import Foundation
 
-/// A body from an `InputStream`, which can be read once.
+/// Produces a body from an `InputStream`, once.
 struct InputStreamProducer: BodyProducer {
     private let stream: InputStream
     private var isOpened = false
@@ -12,7 +12,7 @@ struct InputStreamProducer: BodyProducer {
     var isReplayable: Bool { false }
 
     mutating func restart() throws(CurlewError) {
-        // Restarting what has not been read from is fine: the pump says so in time.
+        // A stream that has not been read is still at its first byte.
         guard !isSpent else { throw Self.spent }
     }
 
@@ -42,7 +42,7 @@ struct InputStreamProducer: BodyProducer {
 }
 
 extension BodySource {
-    /// A body from an input stream: read on a queue of its own, once.
+    /// Creates a body from an input stream. It is read once, on a separate queue.
     public static func inputStream(_ stream: sending InputStream, length: Int64? = nil) -> BodySource {
         .stream(BodyPump(InputStreamProducer(stream)), length: length)
     }

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The media type that a file's extension stands for.
+/// The media types of file extensions.
 enum MIMETypes {
     static let unknown = "application/octet-stream"
 
-    /// The usual types are built in; others are looked up in the system's list, where there is one.
+    /// The type of an extension, from the built-in list of common types or the system's list.
     static func type(forExtension pathExtension: String) -> String {
         let key = pathExtension.lowercased()
         return common[key] ?? system[key] ?? unknown
@@ -12,7 +12,7 @@ enum MIMETypes {
 
     private static let system = parse((try? String(contentsOfFile: "/etc/mime.types", encoding: .utf8)) ?? "")
 
-    /// `type extension extension …` on each line; `#` begins a comment.
+    /// Parses lines of the form `type extension extension …`. `#` begins a comment.
     static func parse(_ text: String) -> [String: String] {
         var types: [String: String] = [:]
         for line in text.split(whereSeparator: \.isNewline) {

@@ -9,7 +9,7 @@ internal import Musl
 #endif
 
 extension MultipartFormData {
-    /// Appends a part whose bytes are in memory.
+    /// Appends a part with data in memory.
     public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
         append(
             MultipartPart(
@@ -20,7 +20,8 @@ extension MultipartFormData {
         )
     }
 
-    /// A file; its name and media type come from the URL. A file whose name has no extension needs `fileName:mimeType:`.
+    /// Appends a file. Its name and media type are derived from the URL; for a file without an extension use
+    /// `append(_:withName:fileName:mimeType:)`.
     public func append(_ fileURL: URL, withName name: String) {
         let fileName = fileURL.lastPathComponent
         let pathExtension = fileURL.pathExtension
@@ -30,7 +31,7 @@ extension MultipartFormData {
         append(fileURL, withName: name, fileName: fileName, mimeType: MIMETypes.type(forExtension: pathExtension))
     }
 
-    /// A file under a name and media type of your own.
+    /// Appends a file with the given name and media type.
     public func append(_ fileURL: URL, withName name: String, fileName: String, mimeType: String) {
         switch length(of: fileURL) {
         case .success(let length):
@@ -45,7 +46,7 @@ extension MultipartFormData {
         }
     }
 
-    /// `length` bytes of a stream, which must have that many.
+    /// Appends `length` bytes of a stream. A shorter stream fails the request.
     public func append(
         _ stream: InputStream,
         withLength length: UInt64,
@@ -60,18 +61,20 @@ extension MultipartFormData {
         )
     }
 
-    /// `length` bytes of a stream under header fields of your own.
+    /// Appends `length` bytes of a stream with the given header fields.
     public func append(_ stream: InputStream, withLength length: UInt64, headers: HTTPHeaders) {
         append(MultipartPart(headers: headers, content: .stream(SharedInputStream(stream)), length: length))
     }
 
-    /// Appends a part with your own header fields.
+    /// Appends data with the given header fields.
     public func append(_ data: Data, headers: HTTPHeaders) {
         append(MultipartPart(headers: headers, content: .data(data), length: UInt64(data.count)))
     }
 
-    /// One part per value, before or among other parts: data as it is, null empty, everything else as text; containers
-    /// give a part per leaf, with keys as `URLEncoding` writes them.
+    /// Appends parameters, one part for each value.
+    ///
+    /// Data is sent unchanged, null as an empty part, and all other values as text. Containers give one part for each
+    /// leaf, with the keys of `URLEncoding`.
     public func append(_ parameters: Parameters, arrayEncoding: URLEncoding.ArrayEncoding = .brackets) {
         let encoding = URLEncoding(arrayEncoding: arrayEncoding, boolEncoding: .literal)
         for (name, value) in parameters.sorted(by: { $0.key < $1.key }) {
@@ -90,7 +93,7 @@ extension MultipartFormData {
         return headers
     }
 
-    /// Alamofire's checks, in its order.
+    /// Checks a file and returns its length. The checks are Alamofire's, in its order.
     private func length(of fileURL: URL) -> Result<UInt64, CurlewError.MultipartEncodingFailureReason> {
         guard fileURL.isFileURL else { return .failure(.bodyPartURLInvalid(url: fileURL)) }
         do {
@@ -106,7 +109,7 @@ extension MultipartFormData {
         }
         let length: UInt64
         do {
-            // A link's own length is that of its target's name.
+            // The length of a symbolic link is that of its target's path.
             let path = fileURL.resolvingSymlinksInPath().path
             let attributes = try fileManager.attributesOfItem(atPath: path)
             guard attributes[.type] as? FileAttributeType == .typeRegular,
@@ -117,7 +120,7 @@ extension MultipartFormData {
             return .failure(.bodyPartFileSizeQueryFailedWithError(forURL: fileURL, error: error))
         }
         guard access(fileURL.path, R_OK) == 0 else { return .failure(.bodyPartInputStreamCreationFailed(for: fileURL)) }
-        // A form says its length first, and for some files, those in /proc among them, the system does not tell it.
+        // A form declares its length first. The system reports no length for some files, for example those in /proc.
         if length == 0, hasBytes(fileURL) { return .failure(.bodyPartFileSizeNotAvailable(at: fileURL)) }
         return .success(length)
     }

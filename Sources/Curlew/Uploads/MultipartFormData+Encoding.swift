@@ -5,7 +5,7 @@ public import Foundation
 extension MultipartFormData {
     private static let bufferSize = 64 * 1024
 
-    /// The whole body in memory. Files and streams are read here and now.
+    /// Encodes the whole form in memory. Reads all files and streams before it returns.
     public func encode() throws -> Data { try encoded() }
 
     func encoded() throws(CurlewError) -> Data {
@@ -14,7 +14,7 @@ extension MultipartFormData {
         return data
     }
 
-    /// Writes the whole body into a new file.
+    /// Writes the whole form to a new file. Throws if the file exists.
     public func writeEncodedData(to fileURL: URL) throws {
         if let appendError { throw appendError }
         guard fileURL.isFileURL else {
@@ -36,18 +36,18 @@ extension MultipartFormData {
                 }
             }
         } catch {
-            // Half a form is of no use.
+            // An incomplete form is useless.
             try? fileManager.removeItem(at: fileURL)
             throw error
         }
     }
 
-    /// The form as it is now, ready to be sent.
+    /// The current contents of the form, ready to be sent.
     func body() throws(CurlewError) -> BodySource {
         let layout = try layout()
         let position = FormPosition(layout: layout, parts: parts)
         let stream: any BodyStream
-        // A throttle counts what is read ahead.
+        // A throttle limits the reading ahead.
         if throttle == nil, let form = FormStream(position, of: parts) {
             stream = form
         } else {
@@ -64,10 +64,10 @@ extension MultipartFormData {
         )
     }
 
-    /// Whether every part can be read again.
+    /// Whether all parts can be read again.
     var isReplayable: Bool { parts.allSatisfy(\.isReplayable) }
 
-    /// Calls `body` with the form, a buffer at a time. Files and streams are read here and now.
+    /// Calls `body` with the encoded form, one buffer at a time. Reads all files and streams before it returns.
     func forEachBuffer(_ body: (UnsafeRawBufferPointer) throws(CurlewError) -> Void) throws(CurlewError) {
         var producer = MultipartProducer(FormPosition(layout: try layout(), parts: parts))
         defer { producer.stop() }

@@ -3,23 +3,23 @@ internal import CurlewFailures
 internal import CurlewLocks
 public import Foundation
 
-/// A form with files, as `multipart/form-data`.
+/// A `multipart/form-data` form, with values and files.
 ///
 ///     session.upload(multipartFormData: { form in
 ///         form.append(Data("Ada".utf8), withName: "name")
 ///         form.append(photo, withName: "photo")
 ///     }, to: url)
 ///
-/// Files are read while they are sent, never as a whole, and the length of the body is known beforehand. Names and
-/// file names are escaped as browsers do. The first error of an `append` is kept and thrown when the form is used.
-/// A form with an `InputStream` can be sent once; every other one as often as redirects and retries need it.
-// SAFETY: what changes sits behind a lock; `fileManager` is only asked, which `FileManager` allows from any thread.
+/// Files are read while they are sent, never as a whole, and the length of the body is known in advance. Names and file
+/// names are escaped as browsers do. The first error of an `append` is stored and thrown when the form is used. A form
+/// with an `InputStream` can be sent once; all others can be sent again for redirects and retries.
+// SAFETY: the mutable state is protected by a lock; `fileManager` is only queried, which is allowed from any thread.
 open class MultipartFormData: @unchecked Sendable {
     /// Alamofire's limit between memory and temporary files. Curlew streams every form; only in files that import
-    /// CurlewAlamofire a shorter one goes out from memory.
+    /// CurlewAlamofire are shorter forms sent from memory.
     public static let encodingMemoryThreshold: UInt64 = 10_000_000
 
-    /// Packets of 16 KiB with pauses of 0.2 s suit a mobile connection.
+    /// A packet size for mobile connections, with pauses of `suggestedThrottleDelay`.
     public static let suggestedThrottlePacketSize = 16_384
     /// The pause between packets that Alamofire suggests, in seconds.
     public static let suggestedThrottleDelay: TimeInterval = 0.2
@@ -36,14 +36,14 @@ open class MultipartFormData: @unchecked Sendable {
     private let state: Lock<State>
     let fileManager: FileManager
 
-    /// The boundary is made of random digits unless you name one.
+    /// Creates an empty form. The boundary consists of random digits unless you pass one.
     public init(fileManager: FileManager = .default, boundary: String? = nil) {
         self.fileManager = fileManager
         self.boundary = boundary ?? Self.randomBoundary()
         state = Lock(State())
     }
 
-    /// A form that the closure fills.
+    /// Creates a form and passes it to `fill`.
     package static func filled(by fill: (MultipartFormData) -> Void, _ fileManager: FileManager) -> MultipartFormData {
         let form = MultipartFormData(fileManager: fileManager)
         fill(form)
@@ -54,13 +54,13 @@ open class MultipartFormData: @unchecked Sendable {
     var appendError: CurlewError? { state.withLock { $0.appendError } }
     var throttle: BodyThrottle? { state.withLock { $0.throttle } }
 
-    /// The value for `Content-Type`. A boundary with characters that a parameter cannot have otherwise (RFC 2045, 5.1), a
-    /// colon for example, stands in quotes.
+    /// The value for `Content-Type`. The boundary is quoted if it contains characters that an unquoted parameter cannot
+    /// have (RFC 2045, 5.1), for example a colon.
     open var contentType: String {
         "multipart/form-data; boundary=" + (boundary.isHTTPToken ? boundary : "\"\(boundary)\"")
     }
 
-    /// The bytes of the parts' contents, without delimiters and headers.
+    /// The number of bytes in all parts, without delimiters and headers.
     public var contentLength: UInt64 {
         parts.reduce(0) { sum, part in
             let (total, overflows) = sum.addingReportingOverflow(part.length)
@@ -68,7 +68,7 @@ open class MultipartFormData: @unchecked Sendable {
         }
     }
 
-    /// Sends packets of at most `packetSize` bytes with a pause of `delay` seconds after each.
+    /// Limits the speed: packets of at most `packetSize` bytes are sent with a pause of `delay` seconds after each.
     public func throttleBandwidth(
         packetSize: Int = suggestedThrottlePacketSize,
         delay: TimeInterval = suggestedThrottleDelay
@@ -76,7 +76,8 @@ open class MultipartFormData: @unchecked Sendable {
         state.withLock { $0.throttle = BodyThrottle(packetSize: max(packetSize, 1), delay: max(delay, 0)) }
     }
 
-    /// A copy of the form that may be changed apart from it. Input streams are shared: one of the two can send them.
+    /// Returns a copy that can be changed independently. Input streams are shared, so only one of the two forms can
+    /// send them.
     public func copy() -> MultipartFormData {
         let copy = MultipartFormData(fileManager: fileManager, boundary: boundary)
         let current = state.withLock { $0 }
@@ -95,7 +96,7 @@ open class MultipartFormData: @unchecked Sendable {
         state.withLock { $0.appendError = $0.appendError ?? .multipartEncodingFailed(reason: reason) }
     }
 
-    /// As long as Alamofire's, so that forms are.
+    /// A random boundary. It is as long as Alamofire's, so that forms have equal lengths.
     private static func randomBoundary() -> String {
         func digits(_ count: Int) -> String {
             let text = String(UInt64.random(in: 0..<(1 << (4 * count))), radix: 16)

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// One part of a form.
+/// A part of a form.
 struct MultipartPart: Sendable {
     enum Content: Sendable {
         case data(Data)
@@ -12,7 +12,7 @@ struct MultipartPart: Sendable {
 
     let headers: HTTPHeaders
     let content: Content
-    /// As declared: what turns out longer is cut, what turns out shorter is an error.
+    /// The declared length. Longer contents are cut; shorter contents are an error.
     let length: UInt64
 
     var isReplayable: Bool {
@@ -23,8 +23,8 @@ struct MultipartPart: Sendable {
     }
 }
 
-/// An input stream of a form, which the first reader takes.
-// SAFETY: `stream` leaves under the lock, once; its taker is the only one that has it.
+/// An input stream of a form. The first reader takes it.
+// SAFETY: `stream` is taken under the lock, once; after that only the taker has it.
 final class SharedInputStream: @unchecked Sendable {
     private let fence = Lock(false)
     private var stream: InputStream?
@@ -33,7 +33,7 @@ final class SharedInputStream: @unchecked Sendable {
 
     func take() -> InputStream? {
         fence.withLock { _ in
-            // SAFETY: handed over: this object has let go of it.
+            // SAFETY: this object drops its reference in the next line, so only the caller has the stream.
             nonisolated(unsafe) let taken = stream
             stream = nil
             return taken

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewFailures
 internal import Foundation
 
-/// The bytes of a form: delimiters and headers from memory, contents from wherever they are.
+/// Produces the bytes of a form: delimiters and headers from memory, contents from data, files and streams.
 struct MultipartProducer: BodyProducer {
     private enum PartSource {
         case file(ReadableFile)
@@ -10,7 +10,7 @@ struct MultipartProducer: BodyProducer {
     }
 
     private var position: FormPosition
-    /// Of the part that is being read.
+    /// The open file or stream of the current part.
     private var source: PartSource?
 
     init(_ position: FormPosition) { self.position = position }
@@ -43,7 +43,7 @@ struct MultipartProducer: BodyProducer {
                 if count == rest {
                     stop()
                 } else if case .stream? = source {
-                    // A stream may block for long: what there is goes out.
+                    // A stream may block for a long time, so the bytes read so far are returned.
                     return done
                 }
             }

@@ -7,7 +7,7 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// A file that is open for reading. Closed with its last reference.
+/// A file that is open for reading. The last reference closes it.
 final class ReadableFile: Sendable {
     private let descriptor: Int32
     private let path: String
@@ -20,7 +20,7 @@ final class ReadableFile: Sendable {
 
     deinit { _ = systemClose(descriptor) }
 
-    /// Fills `buffer` from `offset` on as far as the file goes.
+    /// Fills `buffer` from `offset`, up to the end of the file. Returns the number of bytes.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(CurlewError) -> Int {
         while true {
             let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))

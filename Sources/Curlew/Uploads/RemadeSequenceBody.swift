@@ -2,11 +2,11 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// A body from a sequence that is made again whenever the body has to be sent again.
+/// A body from a sequence that is created again whenever the body is sent again.
 ///
-/// Each sending reads a `SequenceBodyStream` of its own. A sending that ends leaves the next one in its place. The
-/// sequence of an exchange runs with the task-local values of the request's task. One that is made because libcurl
-/// rewinds the body within an exchange runs without them, because the transport's thread starts it.
+/// Each sending reads a separate `SequenceBodyStream`; when it ends, a new one replaces it. The sequence of an exchange
+/// runs with the task-local values of the request's task. If libcurl rewinds the body within an exchange, the new
+/// sequence runs without them, because the transport's thread starts it.
 final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody where Source.Element == Data {
     private struct State: Sendable {
         var current: SequenceBodyStream<Source>
@@ -43,14 +43,15 @@ final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody 
 
     func close() {
         let fresh = SequenceBodyStream(makeSource)
-        // In one step: the next sending may open as soon as its stream is in its place, and must not lose its waker.
+        // Both are replaced in one step. As soon as the new stream is in place the next sending may open it, and its
+        // waker must not be lost.
         let (former, _) = state.withLock { (exchange(&$0.current, with: fresh), exchange(&$0.waker, with: nil)) }
         end(former)
     }
 
     private func end(_ sending: SequenceBodyStream<Source>) {
         sending.close()
-        // Its task may have been made without having begun: nothing else would end it.
+        // Its task may have been created but not started. Nothing else would end it.
         sending.unbind()
     }
 

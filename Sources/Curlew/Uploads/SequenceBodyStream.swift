@@ -2,39 +2,39 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
-/// A body whose bytes come from code that is to run with the task-local values of the request's task, although the transport's
-/// thread asks for them.
+/// A body whose code runs with the task-local values of the request's task, although the transport's thread reads it.
 protocol TaskBoundBody: BodyStream {
-    /// In the request's task, before an exchange.
+    /// Called in the request's task before an exchange. Creates the task that will run the code.
     func bind()
-    /// After it: what was made for it and has not begun ends.
+    /// Called after the exchange. Ends a task that was created for it but has not begun.
     func unbind()
 }
 
-/// A body from an asynchronous sequence, which is pulled only when the peer has taken what came before.
+/// A body from an asynchronous sequence. The next chunk is requested only when the peer has taken the last one.
 final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody where Source.Element == Data {
     private struct State: Sendable {
         var chunk = Data()
         var offset = 0
         var end: BodyRead?
         var waker: (any BodyWaker)?
-        /// The sequence has been asked for something: not before the peer wants the body.
+        /// Whether the peer has asked for the body. The sequence is not created before.
         var isStarted = false
         var hasBeenRead = false
         var isClosed = false
-        /// The reader has nothing left.
+        /// Whether the reader has read all bytes of the chunk.
         var isDemanded = true
         var pump: CheckedContinuation<Bool, Never>?
-        /// Counts the exchanges that the task was made for: one that has not begun ends with its exchange.
+        /// Incremented after each exchange whose task has not begun, so that the task ends.
         var binding = 0
-        /// Carries the chunks. The sequence may be waiting for its next one when it is not wanted any more.
+        /// The task that reads the sequence. `close()` cancels it, because the sequence may be waiting for its next
+        /// chunk.
         var task: Task<Void, Never>?
     }
 
     private let makeSource: @Sendable () -> Source
     private let state = Lock(State())
 
-    /// `makeSource` is called in the task that reads the sequence, once the peer wants the body.
+    /// `makeSource` is called in the task that reads the sequence, when the peer first asks for the body.
     init(_ makeSource: @escaping @Sendable () -> Source) { self.makeSource = makeSource }
 
     var isReplayable: Bool { false }
@@ -49,7 +49,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
     func rewind() -> Bool { state.withLock { !$0.hasBeenRead } }
 
     func close() {
-        // The chunk and the waker go without the lock: `Data` can have a deallocator of the user's.
+        // The chunk and the waker are released outside of the lock: the deallocator of a `Data` can be the user's code.
         let (pump, task, _, _) = state.withLock { state in
             state.isClosed = state.isStarted
             return (
@@ -65,7 +65,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         let (isFirst, bound) = state.withLock { state in
             let isFirst = !state.isStarted
             state.isStarted = true
-            // A task that was made ahead waits for this.
+            // A task that `bind()` created waits for this.
             return (isFirst && state.task == nil, isFirst ? exchange(&state.pump, with: nil) : nil)
         }
         bound?.resume(returning: true)
@@ -86,7 +86,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         return answer
     }
 
-    /// Without a task that was made ahead: the transport is used by itself.
+    /// Starts a task if `bind()` created none, because the transport is used without a request.
     private func start() {
         let task = BodyTask.start { await self.pump(0) }
         let isClosed = state.withLock { state in
@@ -96,19 +96,19 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         if isClosed { task.cancel() }
     }
 
-    /// Carries chunks from the sequence to the reader until either ends.
+    /// Passes chunks from the sequence to the reader until either ends.
     private func pump(_ binding: Int) async {
-        // Not before it is wanted: making an iterator can begin the work.
+        // The sequence is not created before its bytes are wanted, because creating an iterator can begin its work.
         guard await isWanted(binding) else { return }
         var iterator = makeSource().makeAsyncIterator()
         do {
             while await isWanted(binding) {
                 guard let chunk = try await iterator.next() else { return settle(.end) }
-                // An empty chunk is no end, and nothing that the reader could be given.
+                // An empty chunk is not the end of the body, and cannot be passed to the reader.
                 if !chunk.isEmpty { deliver(chunk) }
             }
-            // A sequence learns of an end before its own by being asked in a task that is cancelled: `close()` may have come
-            // between two questions, and then a producer would wait for ever for room.
+            // A sequence notices an early end only if `next()` runs in a cancelled task. `close()` may have been called
+            // between two calls of `next()`; without this last call a producer could wait for room for ever.
             _ = try await iterator.next()
         } catch {
             settle(
@@ -154,7 +154,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         waker?.wake()
     }
 
-    // MARK: The task of the request
+    // MARK: TaskBoundBody
 
     func bind() {
         let binding = state.withLock { state in state.isStarted || state.task != nil ? nil : state.binding }
@@ -182,7 +182,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
 }
 
 extension BodySource {
-    /// A body from an asynchronous sequence: pulled as fast as the peer takes it, once.
+    /// Creates a body from an asynchronous sequence. It is read once, as fast as the peer takes it.
     public static func sequence<Source: AsyncSequence & Sendable>(_ source: Source, length: Int64? = nil) -> BodySource
     where Source.Element == Data {
         .stream(SequenceBodyStream { source }, length: length)

@@ -1,17 +1,17 @@
 internal import CZlib
 
-/// One raw stream of zlib's, and the room that it writes into.
+/// A raw zlib stream, and the buffer that it writes into.
 final class DeflateStream {
     enum Result {
         case done
-        /// The taker wanted no more.
+        /// The caller wanted no more output.
         case stopped
-        /// The data are no deflate stream.
+        /// The input is not a deflate stream.
         case broken
     }
 
     private let compresses: Bool
-    // zlib remembers the address.
+    // zlib stores the address of the stream.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     private let room: UnsafeMutableRawBufferPointer
 
@@ -37,24 +37,24 @@ final class DeflateStream {
     }
 
     deinit {
-        // Both take a stream that was never set up.
+        // Both functions accept a stream whose initialisation failed.
         if compresses { deflateEnd(stream) } else { inflateEnd(stream) }
         stream.deallocate()
         room.deallocate()
     }
 
-    /// Begins again with an empty window.
+    /// Starts again with an empty window.
     func reset() {
         if compresses { deflateReset(stream) } else { inflateReset(stream) }
     }
 
-    /// Runs all of `input` through and flushes; `take` gets what comes out, piece by piece, and may stop it.
+    /// Processes all of `input` and flushes. `take` receives the output piece by piece; false stops the stream.
     func run(_ input: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Result {
         var rest = input
         while true {
             // zlib counts in 32 bits.
             let available = min(rest.count, Int(Int32.max))
-            // zlib does not write through next_in; C had no const when it was declared.
+            // zlib does not write through `next_in`, although its type is not const.
             stream.pointee.next_in = UnsafeMutablePointer(
                 mutating: rest.baseAddress?.assumingMemoryBound(to: Bytef.self))
             stream.pointee.avail_in = uInt(available)
@@ -66,9 +66,9 @@ final class DeflateStream {
             if written > 0, !take(UnsafeRawBufferPointer(rebasing: room[..<written])) { return .stopped }
             switch code {
             case Z_OK: if rest.isEmpty, written < room.count { return .done }
-            // Nothing to do: everything had come out already.
+            // Nothing to do: the previous call has produced all output.
             case Z_BUF_ERROR: return .done
-            // A sender may end its stream with a message; the next one begins a new one (RFC 7692, 7.2.3.5).
+            // A sender may end its stream with a message; the next message begins another one (RFC 7692, 7.2.3.5).
             case Z_STREAM_END:
                 inflateReset(stream)
                 if rest.isEmpty { return .done }

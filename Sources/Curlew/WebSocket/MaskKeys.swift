@@ -6,12 +6,12 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Masking keys from the kernel: one that could be guessed would protect no proxy (RFC 6455, 10.3). A call to the kernel for each
-/// would cost a fifth of a small message.
+/// Masking keys from the kernel's random numbers, read in batches. A guessable key would not protect proxies (RFC 6455,
+/// 10.3).
 struct MaskKeys: Sendable {
     private var bits: [UInt32] = []
 
-    /// getentropy(3) gives no more than 256 bytes at a time.
+    /// getentropy(3) returns at most 256 bytes at a time.
     private static let count = 64
 
     mutating func next() -> WebSocketMaskKey {

@@ -1,8 +1,8 @@
 internal import CZlib
 package import CurlewCore
 
-/// permessage-deflate's compressing side, by zlib (zlib.h).
-// SAFETY: one owner at a time: the lock of the outbox that sends with it.
+/// The compressing side of permessage-deflate, with zlib (zlib.h).
+// SAFETY: one owner at a time: every call happens under the lock of the outbox that sends with it.
 package final class MessageCompressor: WebSocketCompressor, @unchecked Sendable {
     private let windowBits: Int
     private let keepsContext: Bool
@@ -10,11 +10,11 @@ package final class MessageCompressor: WebSocketCompressor, @unchecked Sendable 
 
     private static let level: Int32 = 5
     private static let memoryLevel: Int32 = 8
-    /// What is shorter does not become smaller by more than the flush costs.
+    /// A shorter message saves less than the flush costs.
     private static let smallestMessage = 32
     private static let tail = 4
 
-    /// What `role` compresses with, by what was agreed on.
+    /// Compresses for `role` with the agreed parameters.
     package init(_ agreed: PermessageDeflate, role: WebSocketRole) {
         (windowBits, keepsContext) = agreed.sending(as: role)
     }
@@ -22,7 +22,7 @@ package final class MessageCompressor: WebSocketCompressor, @unchecked Sendable 
     package func compress(_ message: UnsafeRawBufferPointer, into output: inout [UInt8]) -> Bool {
         // zlib's smallest raw window is 512 bytes.
         guard message.count >= Self.smallestMessage, windowBits > 8 else { return false }
-        // A connection that only receives pays for no window.
+        // Created with the first message: a connection that only receives allocates no window.
         guard let stream = stream ?? DeflateStream(compressing: windowBits, level: Self.level, memory: Self.memoryLevel)
         else { return false }
         self.stream = stream

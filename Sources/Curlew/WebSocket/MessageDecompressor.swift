@@ -1,8 +1,8 @@
 internal import CZlib
 package import CurlewCore
 
-/// permessage-deflate's decompressing side, by zlib (zlib.h).
-// SAFETY: one owner at a time: the task that reads with it.
+/// The decompressing side of permessage-deflate, with zlib (zlib.h).
+// SAFETY: one owner at a time: the task that reads the connection.
 package final class MessageDecompressor: WebSocketDecompressor, @unchecked Sendable {
     private let windowBits: Int
     private let keepsContext: Bool

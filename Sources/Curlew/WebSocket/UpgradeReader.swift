@@ -2,12 +2,12 @@ internal import CurlewCore
 internal import CurlewFailures
 internal import Foundation
 
-/// Reads the answer to an upgrade from its connection.
+/// Reads the response to an upgrade request from its connection.
 struct UpgradeReader {
     private let wire: any ByteConnection
     private let timeouts: Timeouts
     private var parser: UpgradeResponseParser
-    /// What has come and was not looked at.
+    /// Received bytes that have not been parsed.
     private(set) var rest: [UInt8] = []
     private(set) var bytesReceived: Int64 = 0
     private var hasEnded = false
@@ -20,7 +20,7 @@ struct UpgradeReader {
         parser = UpgradeResponseParser(maximumHeaderSize: maximumHeaderSize)
     }
 
-    /// The head; those before it with 1xx go to `informational`.
+    /// Returns the final head. Earlier heads, with a 1xx status, are passed to `informational`.
     mutating func head(informational: (ResponseHead) -> Void) async throws(CurlewError) -> ResponseHead {
         while let event = try await next() {
             switch event {
@@ -33,7 +33,7 @@ struct UpgradeReader {
             .receiveFailed, phase: .waiting, reason: "the connection ended before the server had answered")
     }
 
-    /// The next piece of the body, nil at its end.
+    /// The next piece of the body; `nil` at its end.
     mutating func body() async throws(CurlewError) -> Data? {
         guard case .body(let piece)? = try await next() else { return nil }
         return piece

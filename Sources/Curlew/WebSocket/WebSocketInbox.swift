@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// Messages that have come and were not read. The reader of the connection waits while there are too many.
+/// Received messages that have not been read. The connection's reader waits while they exceed the limit.
 final class WebSocketInbox: Sendable {
     fileprivate struct State: Sendable {
         var messages: [WebSocketMessage] = []
@@ -9,20 +9,20 @@ final class WebSocketInbox: Sendable {
         var cost = 0
         var end: Result<Void, CurlewError>?
         var isLeft = false
-        /// Nothing is put in any more, so there is nothing to wait for.
+        /// The state machine delivers no more messages, so the connection's reader need not wait.
         var takesEverything = false
-        /// Waited for by the user.
+        /// The user waits here for a message.
         var arrival: OneShot<Void>?
-        /// Waited for by the reader of the connection.
+        /// The connection's reader waits here for room.
         var room: OneShot<Void>?
-        /// The user has the last message that was taken, and has not asked for the next one.
+        /// Whether the user has taken a message and has not asked for the next one yet.
         var isAnswering = false
-        /// A message was taken, and nothing was sent since.
+        /// Whether a message has been taken and nothing has been sent since.
         var owesAnswer = false
-        /// Waited for by the reader of the connection: the user is done with all messages.
+        /// The connection's reader waits here until the user is done with all messages.
         var rest: OneShot<Void>?
 
-        /// Whether the user may still answer what has come.
+        /// Whether the user may still answer received messages.
         var isBeingRead: Bool {
             (first < messages.count || isAnswering) && end == nil && !isLeft && !takesEverything
         }
@@ -30,14 +30,14 @@ final class WebSocketInbox: Sendable {
 
     private let state = Lock(State())
     private let limit: Int
-    /// So much room stays when all is read.
+    /// The capacity that stays allocated when all messages have been read.
     fileprivate static let keptCapacity = 256
 
     init(limit: Int) { self.limit = max(1, limit) }
 
     // MARK: The connection's reader
 
-    /// Whether there is room for another message.
+    /// Adds a message. True if there is room for another one.
     func put(_ message: WebSocketMessage) -> Bool {
         let (arrival, hasRoom) = state.withLock { state -> (OneShot<Void>?, Bool) in
             guard state.end == nil, !state.isLeft else { return (nil, true) }
@@ -49,8 +49,9 @@ final class WebSocketInbox: Sendable {
         return hasRoom
     }
 
-    /// Returns when another message may come, at once where it may, or when the waiting task is cancelled. `hasEnded` is asked when
-    /// `interrupt` already finds who waits here: an end that comes in between is not missed.
+    /// Returns when there is room for another message, or when the waiting task is cancelled. `hasEnded` is called
+    /// after the waiter has been stored, so an end in between is not missed: either `hasEnded` sees it, or `interrupt`
+    /// finds the waiter.
     func untilRoom(unless hasEnded: () -> Bool) async {
         let room = state.withLock { state -> OneShot<Void>? in
             guard state.cost >= limit, state.end == nil, !state.isLeft, !state.takesEverything else { return nil }
@@ -61,8 +62,8 @@ final class WebSocketInbox: Sendable {
         if let room, !hasEnded() { await room.wait() }
     }
 
-    /// Returns when the user asks for a message behind those that have come, or when nothing reads them; or when the waiting
-    /// task is cancelled.
+    /// Returns when the user has read all received messages and asks for another, when nothing reads them, or when the
+    /// waiting task is cancelled.
     func untilRead() async {
         let rest = state.withLock { state -> OneShot<Void>? in
             guard state.isBeingRead else { return nil }
@@ -73,7 +74,7 @@ final class WebSocketInbox: Sendable {
         await rest?.wait()
     }
 
-    /// No message will come. Those that have come can still be read; then the reader gets `error` or the end.
+    /// Ends the stream. Received messages can still be read; then the reader gets `error` or the end.
     func finish(throwing error: CurlewError?) {
         let waiting = state.withLock { state -> [OneShot<Void>?] in
             guard state.end == nil else { return [] }
@@ -85,7 +86,7 @@ final class WebSocketInbox: Sendable {
 
     // MARK: The user
 
-    /// The next message where it has come and the task was not cancelled.
+    /// The next message, if one has been received and the task has not been cancelled.
     func nextNow() -> WebSocketMessage? {
         guard !Task.isCancelled else { return nil }
         let taken = state.withLock {
@@ -96,10 +97,10 @@ final class WebSocketInbox: Sendable {
         return taken.message
     }
 
-    /// The next message, nil at the end.
+    /// The next message; `nil` at the end.
     func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> WebSocketMessage? {
         while true {
-            // A peer that sends without a pause would keep a cancelled reader for ever.
+            // If the peer sends without a pause, a cancelled reader never has to wait, and only this check ends it.
             if Task.isCancelled, hasMessages { throw Self.readerCancelled }
             let taken = state.withLock { $0.take(below: limit) }
             taken.room?.resolve(())
@@ -115,8 +116,8 @@ final class WebSocketInbox: Sendable {
 
     private var hasMessages: Bool { state.withLock { $0.first < $0.messages.count } }
 
-    /// Whether what the user sends now answers the last message that has come: the peer waits for it, and there is no other to
-    /// answer first. True once for a message.
+    /// Whether a message sent at this moment answers the last received one: the peer waits for it, and no other message
+    /// is to be answered first. True once per message.
     func takeTurn() -> Bool {
         state.withLock { state in
             guard state.owesAnswer, state.first == state.messages.count else { return false }
@@ -125,7 +126,7 @@ final class WebSocketInbox: Sendable {
         }
     }
 
-    /// The connection's reader goes on: what it still brings is no longer put in.
+    /// Lets the connection's reader continue, because the state machine delivers no more messages.
     func stopHolding() {
         let waiting = state.withLock { state in
             state.takesEverything = true
@@ -134,13 +135,13 @@ final class WebSocketInbox: Sendable {
         for one in waiting { one?.resolve(()) }
     }
 
-    /// The connection's reader goes on: what it reads from has ended.
+    /// Lets the connection's reader continue, because the connection has ended.
     func interrupt() {
         let waiting = state.withLock { $0.takeWaiting() }
         for one in waiting { one?.resolve(()) }
     }
 
-    /// Nothing is going to be read: what has come and what still comes is dropped.
+    /// Drops received and later messages, because nothing will read them.
     func leave() {
         let waiting = state.withLock { state in
             state.isLeft = true
@@ -152,7 +153,7 @@ final class WebSocketInbox: Sendable {
         for one in waiting { one?.resolve(()) }
     }
 
-    /// A tiny message costs its place, too: a peer that sends empty ones must reach the limit.
+    /// A message costs more memory than its bytes: a peer that sends empty ones must reach the limit too.
     fileprivate static func cost(of message: WebSocketMessage) -> Int {
         switch message {
         case .text(let text): text.utf8.count + 64
@@ -173,7 +174,7 @@ extension WebSocketInbox.State {
         var rest: OneShot<Void>?
     }
 
-    /// What the connection's reader waits for.
+    /// Removes and returns the waiters of the connection's reader.
     fileprivate mutating func takeWaiting() -> [OneShot<Void>?] {
         [exchange(&room, with: nil), exchange(&rest, with: nil)]
     }
@@ -181,7 +182,7 @@ extension WebSocketInbox.State {
     fileprivate mutating func take(below limit: Int) -> Taken {
         guard first < messages.count else {
             isAnswering = false
-            // An error is told once; later the stream is over.
+            // The error is thrown once; after that the stream has ended.
             if let end {
                 self.end = .success(())
                 return Taken(end: end)
@@ -203,7 +204,7 @@ extension WebSocketInbox.State {
             messages.removeFirst(first)
             first = 0
         }
-        // Half empty: the connection's reader does not wake for every single message.
+        // The connection's reader is woken once the inbox is half empty, and not for every message.
         return Taken(message: message, room: cost <= limit / 2 ? exchange(&room, with: nil) : nil)
     }
 }

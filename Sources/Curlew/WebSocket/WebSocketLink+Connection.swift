@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-// One task reads, one writes, one keeps the time. They end together.
+// One task reads, one writes, and one watches the deadlines. They end together.
 extension WebSocketLink {
     private enum Part {
         case clock, hook
@@ -11,20 +11,21 @@ extension WebSocketLink {
     }
 
     private static let readSize = 128 * 1024
-    /// So many bytes go out before the clock hears of it: a ping behind them waits for them.
+    /// The most bytes to write before the state machine hears of the progress: it extends the deadlines of pings queued
+    /// after them.
     private static let writeSize = 256 * 1024
 
-    /// What is done with a connection before others may use it.
+    /// Prepares a connection before other callers may use it.
     typealias Hook = @Sendable (Opening) async throws -> Void
 
-    /// How a connection has ended, and how many bytes went over it behind the handshake.
+    /// The end of a connection, and the bytes transferred after the handshake.
     struct Course: Sendable {
         let ending: WebSocketEnding
         var bytesSent: Int64
         var bytesReceived: Int64 = 0
     }
 
-    /// Runs the open WebSocket over its connection, until it has ended.
+    /// Runs the open WebSocket over its connection until its end.
     func run(_ opened: WebSocketUpgrade.Opened, at url: URL, hook: Hook?) async -> Course {
         let (wire, agreed, first) = (opened.wire, opened.agreement.compression, opened.rest)
         let receiver = WebSocketReceiver(
@@ -35,11 +36,12 @@ extension WebSocketLink {
             WebSocketSender(role: .client, compressor: agreed.map { MessageCompressor($0, role: .client) }), over: wire)
         let opening = Opening(url: url, head: opened.head, agreement: opened.agreement, outbox: outbox)
         let failure = begin(opening, over: wire)
-        // Cancelled meanwhile.
+        // The request was cancelled during the handshake.
         if let failure { stop(with: failure) }
         if hook == nil { self.opening.resolve(.success(opening)) }
         let bytesReceived = await withTaskGroup(of: Part.self) { group in
-            // A few bytes may decompress to a large message: that is not for the loop's thread, which others wait for.
+            // Decompression must not run on the loop's thread, which other transfers share: a few bytes may become a
+            // large message.
             group.addTask(executorPreference: agreed == nil ? wire.executor : nil) {
                 .reader(bytes: await self.read(from: wire, receiver, first))
             }
@@ -83,8 +85,9 @@ extension WebSocketLink {
         }
     }
 
-    /// The reader's end is told to the writer, which sends the last frame: so the writer's is the end of all. Where it has failed
-    /// the reader's is, which may find out why. Gives the bytes that the reader has read, where it has ended.
+    /// Waits until the connection has ended. That is when the writer ends: after the reader's end it still sends the
+    /// last frame. If the writer fails, the reader's end is awaited too, because the peer may have sent the reason.
+    /// Returns the number of bytes read, or 0 if the reader has not ended yet.
     private static func untilEnded(_ group: inout TaskGroup<Part>) async -> Int64 {
         var (hasReaderEnded, hasWriterFailed, bytes) = (false, false, Int64(0))
         while let part = await group.next() {
@@ -101,12 +104,12 @@ extension WebSocketLink {
         return bytes
     }
 
-    /// Closing a connection with unread bytes resets it, and takes the last frame from the peer. So this direction ends first, and
-    /// what still comes is thrown away, for as long as a closing may take.
+    /// Ends this direction and discards incoming bytes, for at most `closeTimeout`. Closing a connection with unread
+    /// bytes resets it, and the peer could lose the last frame.
     private func linger(on wire: any ByteConnection) async {
         await withTaskGroup { group in
             group.addTask {
-                // TLS has no half-close here: then the peer's end is waited for without one.
+                // Throws over TLS, which libcurl cannot half-close. We then wait for the peer's end all the same.
                 try? await wire.finishSending()
                 while let bytes = try? await wire.receive(maximum: Self.readSize), !bytes.isEmpty {}
             }
@@ -118,9 +121,10 @@ extension WebSocketLink {
 
     // MARK: Hook
 
-    /// Verbs find the connection open from now on, unless it has ended: that is decided in the step that makes it known. The end may
-    /// come right after, and those that have waited are told nevertheless: what is returned is for them. They find it closed and
-    /// wait for the next.
+    /// Publishes a connection that its hook has prepared, and returns the former opening for the caller to resolve.
+    /// `nil` if the connection has ended: the check and the publication are one step under the lock. The connection may
+    /// end between this step and the resolution. Callers that wait for the former opening then get a closed connection,
+    /// and wait for the next one.
     func handOver(_ opening: Opening) -> OpeningResult? {
         let known = OpeningResult()
         known.resolve(.success(opening))
@@ -130,7 +134,8 @@ extension WebSocketLink {
         }
     }
 
-    /// Others use the connection when the hook has done with it. One that throws while there is a connection ends everything.
+    /// Runs the hook, then publishes the connection. A hook that throws while the connection is open ends the
+    /// WebSocket.
     private func prepare(_ opening: Opening, _ hook: Hook) async {
         do {
             try await hook(opening)
@@ -147,7 +152,7 @@ extension WebSocketLink {
 
     // MARK: Reader
 
-    /// Gives how many bytes it has read; those that came with the handshake count.
+    /// Reads until the end. Returns the number of bytes, including those that arrived with the handshake.
     private func read(from wire: any ByteConnection, _ receiver: WebSocketReceiver, _ first: [UInt8]) async -> Int64 {
         var receiver = receiver
         var bytes = first
@@ -184,7 +189,7 @@ extension WebSocketLink {
         case broken(WebSocketViolation)
     }
 
-    /// Takes what is behind `offset`, as long as there is room for messages.
+    /// Parses the bytes from `offset` on while there is room for messages, and advances `offset`.
     private func take(_ receiver: inout WebSocketReceiver, _ bytes: [UInt8], _ offset: inout Int) -> Taken {
         bytes.withUnsafeBytes { whole in
             var input = UnsafeRawBufferPointer(rebasing: whole[offset...])
@@ -211,8 +216,8 @@ extension WebSocketLink {
         alarm?.resolve(())
     }
 
-    /// What came before the peer broke the protocol is answered as if each message had come alone: the close frame goes out
-    /// behind the answers of a user that is about them.
+    /// Waits until the user has answered the messages that precede the peer's violation, for at most `closeTimeout`.
+    /// The close frame follows these answers, as if each message had arrived alone.
     private func untilAnswered() async {
         state.withLock { $0.machine?.readingPaused() }
         await withTaskGroup { group in
@@ -227,13 +232,14 @@ extension WebSocketLink {
 
     // MARK: Writer
 
-    /// True where the connection took no more.
+    /// Writes until the outbox ends. True if the connection failed.
     private func write(_ outbox: WebSocketOutbox, to wire: any ByteConnection) async -> Bool {
         while let bytes = await outbox.next() {
             do throws(CurlewError) {
                 try await write(bytes, of: outbox, to: wire)
             } catch {
-                // Before its senders go on: they ask why. In one step, so that a hook that ends now hands over nothing.
+                // The error is recorded before `abort` resumes the senders, which ask for it. One step under the lock,
+                // so that a hook that returns at this moment cannot publish the connection.
                 let alarm = state.withLock { state in
                     _ = state.machine?.writeFailed(error, at: .now)
                     state.renewOpening()
@@ -247,14 +253,14 @@ extension WebSocketLink {
         return false
     }
 
-    /// Piece by piece: how a large message gets on is seen from here.
+    /// Writes in pieces, so that the state machine sees the progress of a large message.
     private func write(
         _ bytes: [UInt8], of outbox: WebSocketOutbox, to wire: any ByteConnection
     ) async throws(CurlewError) {
         var start = 0
         while start < bytes.count {
             let end = min(bytes.count, start + Self.writeSize)
-            // Most are one piece, which needs no copy.
+            // Most messages fit into one piece, which needs no copy.
             try await wire.send(end - start == bytes.count ? bytes : Array(bytes[start..<end]))
             let position = outbox.took(end - start)
             state.withLock { $0.machine?.wrote(from: position, at: .now) }
@@ -289,7 +295,7 @@ extension WebSocketLink {
         }
     }
 
-    /// A peer that takes no bytes does not get the last frame for ever.
+    /// Limits the time for sending the last frame, in case the peer takes no bytes.
     private func limitFlush(of wire: any ByteConnection, _ outbox: WebSocketOutbox) async {
         guard await Pause.wait(for: options.closeTimeout) else { return }
         outbox.abort()

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 
 extension WebSocketLink {
-    /// The pause before the WebSocket is opened once more, nil where it is not. `failure` is why it could not be opened.
+    /// The pause before the WebSocket is opened again; `nil` if it is not. `failure` is set if it could not be opened.
     func pauseBeforeReconnecting(after failure: CurlewError?, retryAfter: Duration?) -> Duration? {
         state.withLock { state in
             guard state.mayReconnect, var reconnection = state.reconnection else { return nil }
@@ -24,7 +24,7 @@ extension WebSocketLink {
         }
     }
 
-    /// Whether another connection may follow that one: its verbs wait for the next.
+    /// Whether another connection has followed `opening`, or may follow it. Its senders then wait for that one.
     func follows(_ opening: Opening) -> Bool {
         state.withLock { state in
             guard case .success(let current)? = state.opening.value else { return state.mayReconnect }
@@ -32,7 +32,8 @@ extension WebSocketLink {
         }
     }
 
-    /// What sends and pings use: at once where there is a connection, otherwise after a wait, if the policy wants that.
+    /// The connection for sends and pings. Waits until one is open; throws instead if a connection was lost and the
+    /// policy says that sending fails meanwhile.
     func usableOpening() async throws(CurlewError) -> Opening {
         let (current, refuses) = state.withLock { state in
             let isLost = state.lastOpening != nil && state.opening.value == nil
@@ -42,9 +43,9 @@ extension WebSocketLink {
         return try await opening(of: current)
     }
 
-    /// Waits for what that opening leads to.
+    /// Waits for the result of an opening.
     func opening(of shot: OpeningResult) async throws(CurlewError) -> Opening {
-        // No wait where there is nothing to wait for: most verbs find the connection open.
+        // Most callers find the connection open and need not wait.
         if let result = shot.value { return try result.get() }
         guard let result = await shot.wait() else {
             throw CurlewError(.cancelled, phase: .lifecycle, reason: "the waiting task was cancelled")
@@ -53,7 +54,8 @@ extension WebSocketLink {
     }
 }
 
-/// The connection that the hook of a WebSocket prepares. Its own verbs use it before others may.
+/// The connection that the hook of a WebSocket prepares. The hook's own sends and pings use it before other callers
+/// may.
 struct PreparedConnection: Sendable {
     let link: WebSocketLink
     let opening: WebSocketLink.Opening

@@ -3,15 +3,16 @@ internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 
-/// What a WebSocket and its connection share: messages that have come, frames that go out, and the state between them.
+/// The state that a WebSocket and its connection share: received messages, outgoing frames, and the state machine
+/// between them.
 ///
-/// The connection's side is `WebSocketLink+Connection.swift`, the user's `WebSocketRequest`'s verbs.
+/// The connection's side is in `WebSocketLink+Connection.swift`, the user's in the methods of `WebSocketRequest`.
 final class WebSocketLink: Sendable {
     typealias PingResult = Result<Duration, CurlewError>
 
-    /// The WebSocket is open.
+    /// An open connection.
     struct Opening: Sendable {
-        /// As errors name it.
+        /// The URL that errors name.
         let url: URL
         let head: ResponseHead
         let agreement: WebSocketHandshake.Agreement
@@ -21,34 +22,34 @@ final class WebSocketLink: Sendable {
     typealias OpeningResult = OneShot<Result<Opening, CurlewError>>
 
     struct State: Sendable {
-        /// That of the connection, also when it has ended; nil where there is none.
+        /// The state machine of the connection, even after its end; `nil` if there is no connection.
         var machine: WebSocketStateMachine?
         var wire: (any ByteConnection)?
         var outbox: WebSocketOutbox?
-        /// Resolved when it is open, or when it is known that it will not be. Another one after a connection that may be
-        /// followed by another.
+        /// Resolved when the WebSocket is open, or when it is known that it will not be. Replaced after the end of a
+        /// connection that another may follow.
         var opening = OpeningResult()
         var lastOpening: Opening?
-        /// How the last connection ended, where another one was to follow.
+        /// The end of the last connection, if another one was to follow.
         var lastEnding: WebSocketEnding?
-        /// nil where one connection is all.
+        /// `nil` for a WebSocket that does not reconnect.
         var reconnection: Reconnection?
-        /// Whether the user has named `ws` or `wss`, in whose place HTTP's schemes are sent.
+        /// Whether the user's URL has the scheme `ws` or `wss`. The request is sent with `http` or `https` instead.
         var namesWebSocketScheme = false
-        /// The user has closed: no other connection follows.
+        /// Whether the user has closed the WebSocket. No other connection follows.
         var isClosing = false
         var pings: [WebSocketStateMachine.PingID: OneShot<PingResult>] = [:]
-        /// The clock sleeps until then.
+        /// The deadline until which the clock sleeps.
         var armed: WebSocketStateMachine.Instant?
-        /// Waited for by the clock: there is an earlier deadline.
+        /// Wakes the clock, for an earlier deadline.
         var alarm: OneShot<Void>?
-        /// Why nothing more can be sent, where there was no connection or the user has cancelled.
+        /// The error for senders if there was no connection, or if the user has cancelled.
         var failure: CurlewError?
     }
 
     let options: WebSocketOptions
     let inbox: WebSocketInbox
-    /// Resolved when everything is over.
+    /// Resolved when everything has ended.
     let ended = OneShot<Void>()
     let state = Lock(State())
 
@@ -57,9 +58,9 @@ final class WebSocketLink: Sendable {
         inbox = WebSocketInbox(limit: options.maximumMessageSize)
     }
 
-    // MARK: What users ask
+    // MARK: The user's side
 
-    /// The URL in the user's scheme.
+    /// The URL with the user's scheme.
     func asGiven(_ url: URL) -> URL {
         guard state.withLock({ $0.namesWebSocketScheme }) else { return url }
         switch url.scheme?.lowercased() {
@@ -69,21 +70,21 @@ final class WebSocketLink: Sendable {
         }
     }
 
-    /// What verbs wait for.
+    /// The opening that senders wait for.
     var opening: OpeningResult { state.withLock { $0.opening } }
 
-    /// Whether the attempt that runs, or ran last, has led to an open connection.
+    /// Whether the current or last attempt has opened a connection.
     var hasConnection: Bool { state.withLock { $0.machine != nil } }
 
-    /// Whether the user has begun to close it.
+    /// Whether the user has begun to close the WebSocket.
     var isClosing: Bool { state.withLock { $0.isClosing } }
 
-    /// nil while it has not ended, or another connection follows.
+    /// The end of the WebSocket; `nil` before it, and if another connection follows.
     var ending: WebSocketEnding? {
         state.withLock { $0.machine?.ending ?? ($0.failure == nil ? nil : $0.lastEnding) }
     }
 
-    /// Why a frame cannot be sent.
+    /// The error for a frame that cannot be sent.
     var refusal: CurlewError {
         let (failure, ending, isClosing, url) = state.withLock {
             (
@@ -103,7 +104,7 @@ final class WebSocketLink: Sendable {
 
     func ping() async throws(CurlewError) -> Duration {
         let (ping, outbox, alarm) = state.withLock { state in
-            // Under the lock, so that it is the outbox of this connection.
+            // Read under the lock, so that it is a position in this connection's outbox.
             let position = state.outbox?.bytesPutIn ?? 0
             let ping = state.machine?.pingAsked(at: .now, behind: position).map { asked in
                 let waiter = OneShot<PingResult>()
@@ -121,7 +122,7 @@ final class WebSocketLink: Sendable {
         return try result.get()
     }
 
-    /// Begins the closing handshake. False where there is no connection to close.
+    /// Begins the closing handshake. False if there is no connection to close.
     func beginClosing(_ code: WebSocketCloseCode, reason: String?) -> Bool {
         let (action, alarm) = state.withLock { state in
             state.isClosing = true
@@ -130,18 +131,19 @@ final class WebSocketLink: Sendable {
         alarm?.resolve(())
         guard let action else { return false }
         perform(action)
-        // Messages are dropped from here on, so that the peer's answer is seen.
+        // The state machine drops messages from here on. The reader must not wait for room, so that it reaches the
+        // peer's close frame.
         inbox.stopHolding()
         return true
     }
 
     // MARK: Ends
 
-    /// Nothing is open and nothing will be.
+    /// Ends everything: no connection is open, and none will be.
     func over(_ error: CurlewError?) {
         let (pings, opening, outbox, isClosed) = state.withLock { state in
             if state.failure == nil, state.machine == nil { state.failure = error ?? .explicitlyCancelled }
-            // Closed by the user while there was no connection: to its reader that is an ordinary end.
+            // The user has closed the WebSocket between two connections. For its reader that is an ordinary end.
             let isClosed = state.isClosing && state.lastOpening != nil
             return (state.takePings(), state.opening, state.outbox, isClosed)
         }
@@ -152,7 +154,7 @@ final class WebSocketLink: Sendable {
         ended.resolve(())
     }
 
-    /// The connection goes at once, with `error`, and no other follows.
+    /// Ends the connection at once with `error`. No other follows.
     func stop(with error: CurlewError) {
         let (action, wire) = state.withLock { state in
             if state.failure == nil { state.failure = error }
@@ -164,7 +166,7 @@ final class WebSocketLink: Sendable {
 
     // MARK: Actions
 
-    /// False where no message can be taken for now.
+    /// Performs an action. False if there is no room for another message.
     @discardableResult
     func perform(_ action: WebSocketStateMachine.Action) -> Bool {
         switch action {
@@ -176,10 +178,10 @@ final class WebSocketLink: Sendable {
                 let waiter = state.withLock { $0.pings.removeValue(forKey: trip.ping) }
                 waiter?.resolve(.success(trip.duration))
             }
-            // The next ping of the heartbeat may be due before what the clock sleeps for.
+            // The next automatic ping may be due before the clock's current deadline.
             state.withLock { $0.earlierDeadline() }?.resolve(())
         case .finish(let last):
-            // Before those that wait in the outbox look for the next connection.
+            // The opening is renewed first: senders that `finish` resumes look for the next connection.
             renewOpening()?.finish(last: last)
             tellEnding()
         case .abort:
@@ -191,7 +193,7 @@ final class WebSocketLink: Sendable {
         return true
     }
 
-    /// From now on verbs wait for the next connection, where there may be one. Gives the outbox of the last one.
+    /// Lets senders wait for the next connection, if one may follow. Returns the outbox of the last one.
     private func renewOpening() -> WebSocketOutbox? {
         state.withLock { state in
             state.renewOpening()
@@ -223,7 +225,7 @@ extension WebSocketLink.State {
     /// Whether another connection may follow this one.
     var mayReconnect: Bool { reconnection != nil && !isClosing && failure == nil }
 
-    /// From now on verbs wait for the next connection, where there may be one.
+    /// Lets senders wait for the next connection, if one may follow.
     mutating func renewOpening() {
         if mayReconnect, opening.value != nil { opening = WebSocketLink.OpeningResult() }
     }
@@ -233,7 +235,7 @@ extension WebSocketLink.State {
         return Array(pings.values)
     }
 
-    /// What wakes the clock, where it sleeps for too long.
+    /// Removes and returns the clock's alarm, if the clock sleeps past the next deadline.
     mutating func earlierDeadline() -> OneShot<Void>? {
         guard let deadline = machine?.nextDeadline, armed.map({ deadline < $0 }) ?? true else { return nil }
         return exchange(&alarm, with: nil)

@@ -1,11 +1,11 @@
 public import CurlewCore
 
-/// The messages of a WebSocket as they come. One task reads them; a reader that is slow stops the server, one that
-/// leaves the loop closes the WebSocket.
+/// The messages of a WebSocket as they arrive. One task reads them; a slow reader pauses the server, and leaving the
+/// loop closes the WebSocket.
 ///
-/// The sequence ends on the close codes 1000, 1001 and 1005, and when this side has closed. Every other end is an error:
-/// `.webSocketClosed` with the code and the reason of the server, `.protocolViolation`, `.limitExceeded`,
-/// `.idleTimedOut`, or what broke the connection.
+/// The sequence ends on the close codes 1000, 1001 and 1005, and when this side has closed. Every other end is an
+/// error: `.webSocketClosed` with the code and the reason of the server, `.protocolViolation`, `.limitExceeded`,
+/// `.idleTimedOut`, or the error that broke the connection.
 public struct WebSocketMessages: AsyncSequence, Sendable {
     public typealias Element = WebSocketMessage
     public typealias Failure = CurlewError
@@ -14,7 +14,8 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(open: open) }
 
-    /// Hands out one message after the other. One that was never asked for a message closes nothing when it is released.
+    /// Hands out one message after the other. Releasing an iterator before its first `next()` does not close the
+    /// WebSocket.
     public struct Iterator: AsyncIteratorProtocol {
         private let open: @Sendable () -> WebSocketReader
         private var reader: WebSocketReader?
@@ -30,14 +31,14 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         ) async throws(CurlewError) -> WebSocketMessage? {
             let reader = self.reader ?? open()
             self.reader = reader
-            // Under load the next message mostly is there.
+            // Under load the next message has usually arrived already.
             if let message = reader.nextNow() { return message }
             return try await reader.next(isolation: actor)
         }
     }
 }
 
-/// One reader of messages. When it is released the WebSocket is closed: leaving a loop is enough.
+/// One reader of messages. Releasing it closes the WebSocket, so leaving a loop is enough.
 final class WebSocketReader: Sendable {
     private let inbox: WebSocketInbox
     private let start: @Sendable () -> Void
@@ -61,7 +62,7 @@ final class WebSocketReader: Sendable {
         do throws(CurlewError) {
             return try await inbox.next()
         } catch {
-            // The task that reads was cancelled, or everything is over.
+            // The reading task was cancelled, or everything has ended.
             if error.code == .cancelled { leave() }
             throw error
         }

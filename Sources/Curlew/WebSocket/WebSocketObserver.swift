@@ -3,38 +3,39 @@ internal import CurlewLocks
 internal import Foundation
 package import FoundationNetworking
 
-/// What handlers of a WebSocket are told, in this order.
+/// The events for handlers of a WebSocket, in this order.
 package enum WebSocketOccurrence: Sendable {
     case connected(protocol: String?)
     case received(WebSocketMessage)
-    /// Close frames went both ways, or this side's was not answered.
+    /// Both sides have sent close frames, or this side's was not answered.
     case disconnected(WebSocketCloseCode, reason: String?)
     case completed(WebSocketCompletion)
 }
 
-/// How a WebSocket ended, for its handlers.
+/// The outcome of a WebSocket, for its handlers.
 package struct WebSocketCompletion: Sendable {
     package let request: URLRequest?
     package let response: HTTPURLResponse?
     package let metrics: TransferMetrics?
-    /// nil where a close frame has ended it, whatever its code.
+    /// `nil` if a close frame, with whatever code, or this side has ended the WebSocket.
     package let error: CurlewError?
 }
 
-/// A handler of events, its types erased.
+/// A handler of WebSocket events with its types erased.
 struct WebSocketObserver: Sendable {
-    /// What is to be called on the handler's queue, nil where this is nothing to it.
+    /// Makes the work for the handler's queue; `nil` if the event does not concern the handler.
     let prepare: @Sendable (WebSocketOccurrence) -> (@Sendable () -> Void)?
     let delivery: Delivery
-    /// Where it puts events until they are read; nil for one that has done with an event when it returns.
+    /// Counts the events that the handler has put into a sequence and that are unread; `nil` if it is done with an
+    /// event when it returns.
     var backlog: StreamBacklog?
 }
 
-/// Hands messages to handlers, each on its own queue. The next one is read when all have taken this one: a slow handler stops the
-/// server.
+/// Delivers messages to handlers, each on its own queue. The next message follows once all handlers have taken this
+/// one: a slow handler pauses the server.
 struct WebSocketPump: Sendable {
     let link: WebSocketLink
-    /// Those that there are by now.
+    /// The handlers that have been added so far.
     let observers: @Sendable () -> [WebSocketObserver]
 
     func run() async {

@@ -1,6 +1,6 @@
 internal import CurlewCore
 
-/// How a WebSocket behaves.
+/// The options of a WebSocket.
 ///
 ///     let socket = session.webSocket("wss://example.org/feed") { $0.pingInterval = .seconds(30) }
 public struct WebSocketOptions: Sendable, Hashable {
@@ -12,19 +12,20 @@ public struct WebSocketOptions: Sendable, Hashable {
         case off
     }
 
-    /// Most bytes of a message that is received, after decompression. As many may be held that were not read; then the
-    /// server is stopped.
+    /// The maximum size of a received message in bytes, after decompression. Unread messages may occupy as many bytes;
+    /// beyond that the server is paused.
     public var maximumMessageSize = 16 * 1024 * 1024
     /// Whether messages are compressed.
     public var compression: Compression = .negotiated
-    /// How long after a pong the next ping goes out by itself; nil for none.
+    /// The time from a pong to the next automatic ping; `nil` for no automatic pings.
     public var pingInterval: Duration?
-    /// How long a pong may take: then the WebSocket ends with `.idleTimedOut`. Not counted while the server is stopped
-    /// because messages are not read, and from the start again while messages before the ping are being sent.
+    /// The time that the server has for a pong; after that the WebSocket ends with `.idleTimedOut`. It does not run
+    /// while the server is paused because messages are unread, and restarts while messages queued before the ping are
+    /// being sent.
     public var pongTimeout: Duration = .seconds(20)
-    /// How long the closing handshake may take.
+    /// The time that the closing handshake may take.
     public var closeTimeout: Duration = .seconds(5)
-    /// Bytes that may wait to be sent; above this `send` waits. One message may be larger.
+    /// The number of bytes that may wait to be sent; beyond it `send` waits. A single message may be larger.
     public var sendBuffer = 1024 * 1024
 
     /// Creates options; each parameter has a default.

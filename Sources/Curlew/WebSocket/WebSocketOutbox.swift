@@ -2,14 +2,14 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Frames on their way out, in the order in which they were made. One task writes them to the connection; a frame that its peer waits
-/// for goes out on its sender's thread, where the connection can do that and nothing is before it.
+/// Outgoing frames in the order in which they were made. One task writes them to the connection. A frame that the peer
+/// waits for is written on its sender's thread, if the connection supports that and no earlier bytes wait.
 final class WebSocketOutbox: Sendable {
     fileprivate enum Stage {
         case open
-        /// The last frame is in.
+        /// The last frame has been queued.
         case finished
-        /// Nothing is sent any more.
+        /// Nothing more is sent.
         case aborted
     }
 
@@ -18,16 +18,16 @@ final class WebSocketOutbox: Sendable {
         var stage = Stage.open
         var isClosing = false
         var pending: [UInt8] = []
-        /// Bytes that the connection has not taken.
+        /// Bytes that are being written and that the connection has not taken.
         var leaving = 0
-        /// Bytes that it has taken.
+        /// Bytes that the connection has taken.
         var gone = 0
         var keys = MaskKeys()
-        /// Waited for by the writer.
+        /// The writer waits here for work.
         var work: OneShot<Void>?
-        /// nil before the connection is there, and when nothing follows.
+        /// `nil` before the connection is open, and after `finish` or `abort`.
         var wire: (any ByteConnection)?
-        /// Waited for by those that send.
+        /// Senders wait here for room.
         var room: OneShot<Void>?
 
         var size: Int { pending.count + leaving }
@@ -36,35 +36,37 @@ final class WebSocketOutbox: Sendable {
     private let state = Lock(State())
     private let limit: Int
 
-    /// Pongs beyond this are left out: a peer that asks for them has to take them.
+    /// Pongs are dropped while the queue exceeds its limit by more than this: a peer that sends pings has to read the
+    /// pongs.
     private static let pongLimit = 1024 * 1024
 
     init(limit: Int) { self.limit = max(1, limit) }
 
-    /// Bytes that are not out yet.
+    /// The number of bytes that the connection has not taken.
     var bytesWaiting: Int { state.withLock { $0.size } }
 
-    /// Bytes that were put in: those that are out and those that wait.
+    /// The number of bytes queued so far: those that the connection has taken and those that wait.
     var bytesPutIn: Int { state.withLock { $0.gone + $0.size } }
 
-    /// Bytes that the connection has taken.
+    /// The number of bytes that the connection has taken.
     var bytesSent: Int { state.withLock { $0.gone } }
 
     /// Whether the writer has nothing to write.
     var isWriterWaiting: Bool { state.withLock { $0.work != nil } }
 
-    /// The connection is there.
+    /// Starts sending over a connection.
     func open(_ sender: WebSocketSender, over wire: any ByteConnection) {
         state.withLock { ($0.sender, $0.wire) = (sender, wire) }
     }
 
-    // MARK: What goes out
+    // MARK: Senders
 
-    /// Puts a message in where there is room. `atOnce`: its peer waits for it.
+    /// Queues a message if there is room; false if there is none, or if the connection is closing or closed. `atOnce`
+    /// tells that the peer waits for the message.
     func sendNow(_ message: WebSocketMessage, atOnce: Bool) -> Bool { perform(put(message, atOnce: atOnce)) ?? false }
 
-    /// Puts a message in when there is room. False where the connection is closing or closed. Cancelling the waiting
-    /// task leaves the message out.
+    /// Queues a message when there is room. False if the connection is closing or closed. Cancelling the waiting task
+    /// drops the message.
     func send(
         _ message: WebSocketMessage, isolation: isolated (any Actor)? = #isolation
     ) async throws(CurlewError) -> Bool {
@@ -86,7 +88,7 @@ final class WebSocketOutbox: Sendable {
         }
     }
 
-    /// Puts a control frame in, which waits for no room. Behind a close frame nothing follows.
+    /// Queues a control frame without waiting for room. No frame follows a close frame.
     func control(_ opcode: WebSocketOpcode, _ payload: [UInt8]) {
         let step = state.withLock { state -> Step in
             guard state.stage == .open, !state.isClosing else { return .refused }
@@ -98,23 +100,23 @@ final class WebSocketOutbox: Sendable {
         _ = perform(step)
     }
 
-    /// What is to be done about a frame.
+    /// The next step with a frame.
     fileprivate enum Step {
         case refused
         case wait(OneShot<Void>)
-        /// It is in; the writer may have waited for it.
+        /// The frame is queued. The waiter is the writer's, if it waits for work.
         case queued(OneShot<Void>?)
         case write(Direct)
     }
 
-    /// Bytes that go out past the writer, which stays where it waits.
+    /// Bytes for the caller to write, while the writer keeps waiting.
     fileprivate struct Direct {
         let bytes: [UInt8]
         let wire: any ByteConnection
         let work: OneShot<Void>
     }
 
-    /// Whether the frame was taken, nil where it has to wait.
+    /// Whether the frame was accepted; `nil` if it has to wait.
     private func perform(_ step: Step) -> Bool? {
         switch step {
         case .refused: return false
@@ -132,13 +134,13 @@ final class WebSocketOutbox: Sendable {
         room?.resolve(())
     }
 
-    /// The last frame, if there is one, goes in, and the writer is done when all is out.
+    /// Queues the last frame, if there is one. The writer ends after everything queued has been written.
     func finish(last: [UInt8]?) {
         if let last { control(.close, last) }
         end(as: .finished)
     }
 
-    /// What waits is thrown away.
+    /// Ends the writer, and drops all queued bytes.
     func abort() { end(as: .aborted) }
 
     private func end(as stage: Stage) {
@@ -151,13 +153,13 @@ final class WebSocketOutbox: Sendable {
         }
         work?.resolve(())
         room?.resolve(())
-        // Nothing may be released under a lock.
+        // The connection is released outside the lock.
         _ = wire
     }
 
     // MARK: The writer
 
-    /// The connection has taken so many of the bytes that `next` gave. Gives how many were put in before them.
+    /// Counts bytes returned by `next` that the connection has taken. Returns the number of bytes taken before them.
     func took(_ count: Int) -> Int {
         state.withLock { state in
             defer { state.took(count) }
@@ -165,7 +167,8 @@ final class WebSocketOutbox: Sendable {
         }
     }
 
-    /// Everything that waits, nil where nothing follows. What it gave before has been taken by the connection.
+    /// Returns all queued bytes; `nil` at the end. A call implies that the connection has taken the bytes returned
+    /// before.
     func next(isolation: isolated (any Actor)? = #isolation) async -> [UInt8]? {
         while true {
             let (bytes, work, room) = state.withLock { state -> ([UInt8]?, OneShot<Void>?, OneShot<Void>?) in
@@ -199,9 +202,10 @@ extension WebSocketOutbox.State {
         sender?.append(opcode, payload, key: keys.next(), to: &pending)
     }
 
-    /// Who writes what was put in: the writer where it is about to, or where nothing waits for it; otherwise the caller.
+    /// Decides which side writes the queued bytes: the caller, if the peer waits for them and the writer is idle;
+    /// otherwise the writer.
     fileprivate mutating func appended(atOnce: Bool) -> WebSocketOutbox.Step {
-        // A writer that waits has written everything before.
+        // An idle writer has written everything queued before, so the order is kept.
         let work = exchange(&work, with: nil)
         guard atOnce, let work, let wire else { return .queued(work) }
         leaving = pending.count
@@ -213,7 +217,8 @@ extension WebSocketOutbox.State {
         leaving -= count
     }
 
-    /// The connection has taken `count` bytes. Gives whom there is something for: the writer, and those that wait for room.
+    /// Counts the bytes that the connection has taken, and queues the rest again. Returns the waiters to resolve: the
+    /// writer's, if it has work or must end, and the senders', if there is room.
     fileprivate mutating func wrote(
         _ direct: WebSocketOutbox.Direct, _ count: Int, below limit: Int
     ) -> (work: OneShot<Void>?, room: OneShot<Void>?) {

@@ -7,10 +7,10 @@ extension WebSocketRequest {
     /// Whether the request has ended.
     package var hasResult: Bool { record.withLock { $0.run.result != nil } }
 
-    /// How handlers on that queue are called.
+    /// The delivery for handlers on that queue.
     package func delivery(on queue: DispatchQueue) -> Delivery { Delivery(queue: queue, of: self) }
 
-    /// Tells a handler everything that happens. Handlers together read the messages, so a program that has some does not
+    /// Calls a handler with every event. Handlers read the messages together, so a program that adds one must not
     /// iterate over `messages`.
     @discardableResult
     package func observe(
@@ -40,12 +40,12 @@ extension WebSocketRequest {
         return self
     }
 
-    /// Sends a ping, and tells how long its pong took.
+    /// Sends a ping and reports how long its pong took.
     package func ping(_ completion: @escaping @Sendable (Result<Duration, CurlewError>) -> Void) {
         WebSocketRun.ping(self, completion)
     }
 
-    /// Puts a message behind those that were given before, and tells when there was room for it, or why it cannot be sent.
+    /// Queues a message after earlier ones. Reports when there was room for it, or the error if it cannot be sent.
     package func enqueue(
         _ message: WebSocketMessage, _ completion: @escaping @Sendable (Result<Void, CurlewError>) -> Void
     ) {
@@ -66,14 +66,14 @@ extension WebSocketRequest {
 
     typealias QueuedMessage = (WebSocketMessage, @Sendable (Result<Void, CurlewError>) -> Void)
 
-    /// Begins the closing handshake, and does not wait for its end. A WebSocket that is not open yet is cancelled.
+    /// Begins the closing handshake without waiting for its end. A WebSocket that is not open yet is cancelled.
     package func beginClosing(_ code: WebSocketCloseCode, reason: String?) {
         if !link.beginClosing(code, reason: reason) { cancel() }
     }
 }
 
 extension WebSocketLink {
-    /// Whether what ended the WebSocket was a close frame, or that this side wanted it to end.
+    /// Whether a close frame, or this side, has ended the WebSocket.
     fileprivate func isPlainEnd(_ error: CurlewError?) -> Bool {
         switch error?.code {
         case .cancelled?: isClosing

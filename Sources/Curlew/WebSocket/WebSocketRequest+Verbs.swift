@@ -5,19 +5,20 @@ public import Foundation
 extension WebSocketRequest {
     // MARK: Receiving
 
-    /// The messages as they come. One task reads them.
+    /// The messages as they arrive. Only one task may read them.
     ///
-    /// Leaving the loop closes the WebSocket with code 1000, and does not wait for the server.
+    /// Leaving the loop closes the WebSocket with code 1000, without waiting for the server.
     public var messages: WebSocketMessages {
         WebSocketMessages(open: { [self] in
             WebSocketReader(link.inbox, start: { WebSocketRun.start(self) }, leave: { [weak self] in self?.leave() })
         })
     }
 
-    /// The head of the server's answer, when the WebSocket is open.
+    /// Opens the WebSocket, waits for that, and returns the head of the server's response.
     @discardableResult
     public func opened() async throws(CurlewError) -> ResponseHead {
-        // That of before the start: where this begins the connection it is about that one, however soon it is lost.
+        // Read before the start: if this call begins the connection, its result is about that one, however soon it is
+        // lost.
         let opening = link.opening
         WebSocketRun.start(self)
         if let prepared { return prepared.head }
@@ -26,27 +27,27 @@ extension WebSocketRequest {
 
     // MARK: Sending
 
-    // A cancelled task sends nothing, also where it would not have to wait.
+    // A cancelled task sends nothing, even if it would not have to wait.
 
-    /// Sends text. Returns when there is room for more, and waits for the WebSocket to be open.
+    /// Sends text. Waits until the WebSocket is open, and returns when there is room for more.
     public func send(_ text: String) async throws(CurlewError) { try await send(.text(text)) }
 
-    /// Sends bytes. Returns when there is room for more, and waits for the WebSocket to be open.
+    /// Sends bytes. Waits until the WebSocket is open, and returns when there is room for more.
     public func send(_ data: Data) async throws(CurlewError) { try await send(.data(data)) }
 
     /// Sends a message.
     public func send(_ message: WebSocketMessage) async throws(CurlewError) {
-        // Mostly it is open and has room.
+        // Usually the WebSocket is open and has room.
         if sendNow(message) { return }
         while true {
             let opening = try await opening()
             if try await opening.outbox.send(message) { return }
-            // Another connection may follow, unless this is what prepares the one that has ended.
+            // Another connection may follow, unless the caller is the hook of the one that has ended.
             guard PreparedConnection.current?.link !== link, link.follows(opening) else { throw link.refusal }
         }
     }
 
-    /// Sends a value as text.
+    /// Sends a value as JSON text.
     public func send<Value: Encodable & Sendable>(
         json value: Value, encoder: JSONEncoder = JSONEncoder()
     ) async throws(CurlewError) {
@@ -69,12 +70,12 @@ extension WebSocketRequest {
 
     // MARK: Closing
 
-    /// Performs the closing handshake: sends what waits to be sent, then the code, and returns when the server has
-    /// answered or `closeTimeout` has passed. Messages that come meanwhile are dropped.
+    /// Performs the closing handshake: sends all queued messages, then the code, and returns when the server has
+    /// answered or `closeTimeout` has passed. Messages that arrive meanwhile are dropped.
     ///
-    /// A WebSocket that is not open yet is cancelled. One that has ended stays as it is. A code that no close frame may carry,
-    /// such as 1005 or 5000, and a reason of more than 123 bytes are `.parameterEncodingFailed`: nothing is sent, and the
-    /// WebSocket stays as it is.
+    /// A WebSocket that is not open yet is cancelled. One that has ended does not change. A code that must not be sent,
+    /// such as 1005 or 5000, and a reason of more than 123 bytes are `.parameterEncodingFailed`: nothing is sent, and
+    /// the WebSocket stays open.
     public func close(
         code: WebSocketCloseCode = .normalClosure, reason: String? = nil
     ) async throws(CurlewError) {
@@ -90,19 +91,21 @@ extension WebSocketRequest {
         }
     }
 
-    /// Why the WebSocket ended: the code of the server's close frame, 1005 where it had none, 1006 where there was no such
-    /// frame; the code that the server was told where it broke the protocol or a limit. nil while it has not ended.
+    /// The code with which the WebSocket ended: that of the server's close frame, 1005 if the frame had none, 1006 if
+    /// there was no such frame. If the server broke the protocol or a limit, the code that it was told. `nil` before
+    /// the end, and if no connection was opened.
     public var closeCode: WebSocketCloseCode? { link.ending?.closeCode }
 
-    /// The reason in the server's close frame.
+    /// The reason in the server's close frame. If the server broke the protocol or a limit, the reason that it was
+    /// told.
     public var closeReason: String? { link.ending?.closeReason }
 
-    /// The subprotocol that the server selected, on the last connection.
+    /// The subprotocol that the server selected on the last connection.
     public var selectedProtocol: String? { link.state.withLock { $0.lastOpening }?.agreement.selectedProtocol }
 
     // MARK: Steps
 
-    /// The connection that sends and pings use.
+    /// The connection for a send or a ping.
     private func opening() async throws(CurlewError) -> WebSocketLink.Opening {
         if Task.isCancelled { throw CurlewError(.cancelled, phase: .send, reason: "the sending task was cancelled") }
         WebSocketRun.start(self)
@@ -110,13 +113,13 @@ extension WebSocketRequest {
         return try await link.usableOpening()
     }
 
-    /// The connection whose hook calls this.
+    /// The connection whose hook is the caller.
     private var prepared: WebSocketLink.Opening? {
         guard let prepared = PreparedConnection.current, prepared.link === link else { return nil }
         return prepared.opening
     }
 
-    /// Whether nothing had to be waited for.
+    /// Sends the message if that is possible without a wait. False if it was not sent.
     private func sendNow(_ message: WebSocketMessage) -> Bool {
         guard PreparedConnection.current == nil, !Task.isCancelled, case .success(let opening)? = link.opening.value
         else {
@@ -125,7 +128,7 @@ extension WebSocketRequest {
         return opening.outbox.sendNow(message, atOnce: link.inbox.takeTurn())
     }
 
-    /// The reader has left.
+    /// Closes the WebSocket, because its reader has left.
     func leave() {
         if !link.beginClosing(.normalClosure, reason: nil) { cancel() }
     }

@@ -1,20 +1,20 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// The tasks of a WebSocket: one of the places where unstructured tasks start.
+/// The tasks of a WebSocket: one of the places that start unstructured tasks.
 enum WebSocketRun {
-    /// The first verb starts the run.
+    /// Starts the run, unless an earlier call has.
     static func start(_ request: WebSocketRequest) {
         guard request.startsNow() else { return }
-        // Releasing the user's handle closes the WebSocket.
+        // The run does not keep the user's handle alive: releasing that closes the WebSocket.
         let run = request.handleOfRun()
         Task { _ = await run.outcome(checksStatus: false) }
     }
 
-    /// The first handler starts the pump, which ends with the WebSocket.
+    /// Starts the pump for the handlers. It ends with the WebSocket.
     static func start(_ pump: WebSocketPump) -> Task<Void, Never> { Task { await pump.run() } }
 
-    /// A ping whose answer is told to a closure. It ends with the pong, its deadline, or the WebSocket.
+    /// Sends a ping and calls back with the result. The task ends with the pong, its deadline, or the WebSocket.
     static func ping(
         _ request: WebSocketRequest, _ completion: @escaping @Sendable (Result<Duration, CurlewError>) -> Void
     ) {
@@ -25,7 +25,7 @@ enum WebSocketRun {
         }
     }
 
-    /// Sends what the queue has, one after the other; ends when it is empty.
+    /// Sends the queued messages one after the other. The task ends when the queue is empty.
     static func send(_ request: WebSocketRequest) {
         Task {
             while let (message, completion) = request.nextQueued() {

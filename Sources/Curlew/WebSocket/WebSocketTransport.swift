@@ -3,16 +3,16 @@ internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 
-/// Carries out the exchange of a WebSocket: the handshake, and after a 101 the WebSocket until its end.
+/// Performs the exchange of a WebSocket: the handshake and, after a 101, the WebSocket until its end.
 ///
-/// Any other answer is handed on like that of every request, so that redirects are followed as usual.
+/// Any other response is passed on like that of any request, so that redirects are followed as usual.
 struct WebSocketTransport: Transport {
     let base: any Transport
     let link: WebSocketLink
     let maximumHeaderSize: Int
     /// Called with the head of a 101, before the WebSocket is open.
     let willOpen: @Sendable (ResponseHead, URL) -> Void
-    /// What is done with the connection before others may use it.
+    /// Prepares the connection before other callers may use it.
     let hook: WebSocketLink.Hook?
 
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
@@ -46,9 +46,9 @@ struct WebSocketTransport: Transport {
     }
 }
 
-/// Ends and holds the exchange of a WebSocket.
+/// Controls the exchange of a WebSocket.
 final class WebSocketControl: TransferControl {
-    /// Why the exchange is to end.
+    /// Resolved with the error that ends the exchange.
     let stopped = OneShot<CurlewError>()
     private let link: WebSocketLink
     private let resumption = Lock<OneShot<Void>?>(nil)
@@ -62,12 +62,13 @@ final class WebSocketControl: TransferControl {
 
     func resumeReceiving() { resumption.withLock { exchange(&$0, with: nil) }?.resolve(()) }
 
-    // An open WebSocket is not held: its messages wait until they are read.
+    // An open WebSocket is not suspended: its messages wait in the inbox until they are read.
     func suspend() {}
 
     func resume() {}
 
-    /// To be called before a sink that may pause: what it waits for afterwards.
+    /// Returns the end of the sink's next pause. Call it before the sink: `resumeReceiving` may come before the sink
+    /// returns.
     func nextResumption() -> OneShot<Void> {
         let next = OneShot<Void>()
         _ = resumption.withLock { exchange(&$0, with: next) }

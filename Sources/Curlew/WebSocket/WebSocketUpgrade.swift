@@ -2,11 +2,11 @@ internal import CurlewCore
 internal import CurlewFailures
 internal import Foundation
 
-/// One opening handshake: the connection, the request, the answer.
+/// One opening handshake: connects, sends the request, and reads the response.
 struct WebSocketUpgrade: Sendable {
     enum Outcome: Sendable {
         case opened(Opened)
-        /// The server answered something else, which the sink has got.
+        /// The server sent another response, which the sink has received.
         case declined(TransferOutcome)
     }
 
@@ -14,7 +14,7 @@ struct WebSocketUpgrade: Sendable {
         let wire: any ByteConnection
         let head: ResponseHead
         let agreement: WebSocketHandshake.Agreement
-        /// What came behind the head.
+        /// The bytes that followed the head.
         let rest: [UInt8]
         let metrics: TransferMetrics
     }
@@ -26,7 +26,7 @@ struct WebSocketUpgrade: Sendable {
     let sink: any TransferSink
     let control: WebSocketControl
 
-    /// The answer, unless it is stopped before, or takes too long.
+    /// Performs the handshake. Throws if it is stopped, or takes too long.
     func result() async throws(CurlewError) -> Outcome {
         let timeouts = request.options.timeouts
         let result = await withTaskGroup(of: Result<Outcome, CurlewError>?.self) { group in
@@ -41,7 +41,7 @@ struct WebSocketUpgrade: Sendable {
             var result: Result<Outcome, CurlewError>?
             while result == nil, let next = await group.next() { result = next }
             group.cancelAll()
-            // An answer that came at the same time is not used.
+            // The handshake succeeded just as it was stopped or timed out. Its connection is not used.
             if case .failure? = result { for await case .success(.opened(let late))? in group { late.wire.close() } }
             return result
         }
@@ -52,7 +52,7 @@ struct WebSocketUpgrade: Sendable {
         var metrics = TransferMetrics(queued: Date(), ended: Date())
         do throws(CurlewError) {
             _ = try authorization(request.effectiveHeaders)
-            // Nothing may wait inside the connection: what waits there is dropped when it is closed.
+            // No send buffer: bytes that wait in the connection would be dropped when it is closed.
             let wire = try await connector.connect(request, sendBuffer: 0)
             metrics = wire.metrics
             if metrics.connected == nil { metrics.connected = Date() }
@@ -83,7 +83,7 @@ struct WebSocketUpgrade: Sendable {
             key: WebSocketKey(using: &random), protocols: protocols, compression: compresses == .off ? nil : .init())
         if let authorization = try authorization(headers) { headers.update(authorization) }
         for field in handshake.headers { headers.update(field) }
-        // Nothing undoes a content coding on this connection, and the handshake has no body.
+        // Nothing decodes a content coding on this connection, and the handshake has no body.
         for name in ["Accept-Encoding", "Content-Length", "Transfer-Encoding"] { headers.remove(name: name) }
         let bytes = UpgradeRequestHead.bytes(for: request.url, headers: headers)
         try await wire.send(bytes)
@@ -114,8 +114,8 @@ struct WebSocketUpgrade: Sendable {
         }
     }
 
-    /// The credentials of the request, as far as they need no exchange of challenge and answer: libcurl, which has those, does
-    /// not speak on this connection.
+    /// The `Authorization` field for the request's credentials. Schemes that answer a challenge are not supported:
+    /// libcurl implements them, and it only passes bytes on this connection.
     private func authorization(_ headers: HTTPHeaders) throws(CurlewError) -> HTTPHeader? {
         guard let own = request.options.authentication, !headers.contains(name: "Authorization") else { return nil }
         let field: HTTPHeader
@@ -155,7 +155,8 @@ extension CurlewError {
         CurlewError(.invalidHeader, phase: .creation, reason: "a subprotocol is not a valid token, or is listed twice")
     }
 
-    /// The same for a server that refuses the TLS of HTTP/1.1 (RFC 7301, 3.2): by its words, since the alert has no code of its own.
+    /// The `.unsupported` error for a server that refuses TLS for HTTP/1.1 (RFC 7301, 3.2). It is recognised by
+    /// libcurl's text, because the alert has no error code.
     fileprivate var ofHTTP2Alone: CurlewError? {
         guard code == .tlsFailed, reason.lowercased().contains("application protocol") else { return nil }
         var error = CurlewError.unsupported(

@@ -6,7 +6,7 @@ extension WebSocketMessage {
     ///
     ///     for try await message in socket.messages { print(try message.decode(Price.self)) }
     ///
-    /// What does not decode is `.decodingFailed`. `messages.decode(Price.self)` decodes all of them.
+    /// Throws `.decodingFailed` if the message does not decode. `messages.decode(Price.self)` decodes all messages.
     public func decode<T: Decodable>(
         _ type: T.Type = T.self,
         decoder: any DataDecoder = FastJSONDecoder()
@@ -21,12 +21,12 @@ extension WebSocketMessage {
 }
 
 extension WebSocketMessages {
-    /// The messages as values, each decoded when it is asked for.
+    /// The messages as values, each decoded when it is read.
     ///
     ///     for try await price in socket.messages.decode(Price.self) { print(price) }
     ///
-    /// A message that does not decode ends the sequence with `.decodingFailed`, and closes the WebSocket as leaving the loop
-    /// does. Where some messages are something else, decode one by one: `message.decode(Price.self)`.
+    /// A message that does not decode ends the sequence with `.decodingFailed` and closes the WebSocket, as leaving the
+    /// loop does. If some messages have another form, decode them one by one: `message.decode(Price.self)`.
     public func decode<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self,
         decoder: any DataDecoder = FastJSONDecoder()
@@ -35,8 +35,8 @@ extension WebSocketMessages {
     }
 }
 
-/// The messages of a WebSocket, decoded as they come. It ends as `WebSocketMessages` does, and with `.decodingFailed` at a
-/// message that does not decode.
+/// The messages of a WebSocket, decoded as they arrive. The sequence ends as `WebSocketMessages` does, and with
+/// `.decodingFailed` at a message that does not decode.
 public struct WebSocketValues<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     public typealias Element = Value
     public typealias Failure = CurlewError
@@ -48,7 +48,7 @@ public struct WebSocketValues<Value: Decodable & Sendable>: AsyncSequence, Senda
 
     /// Hands out one value after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        /// nil once a message has not decoded: without its reader the WebSocket closes.
+        /// `nil` after a message that did not decode: releasing its reader closes the WebSocket.
         var messages: WebSocketMessages.Iterator?
         let decoder: any DataDecoder
 

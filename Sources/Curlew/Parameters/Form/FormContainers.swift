@@ -22,12 +22,12 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
         member(key).unkeyedContainer()
     }
 
-    /// The parent's members stand among the child's: forms have no key `super`.
+    /// Encodes the parent's members among the child's, because forms have no key `super`.
     mutating func superEncoder() -> any Encoder { encoding }
 
     mutating func superEncoder(forKey key: Key) -> any Encoder { member(key) }
 
-    // The standard library leaves out what is nil; the options may want it written.
+    // The defaults of the standard library leave out nil values; the options may want them written.
 
     private mutating func encodeOptional<T: Encodable>(_ value: T?, _ key: Key) throws {
         if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
@@ -80,6 +80,6 @@ struct FormUnkeyedContainer: UnkeyedEncodingContainer {
 
     mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { element().unkeyedContainer() }
 
-    /// The parent stands in the array's place, as it does in a keyed container, unless there are elements already.
+    /// Encodes the parent in place of the array, as a keyed container does, unless the array already has elements.
     mutating func superEncoder() -> any Encoder { count == 0 ? encoding : element() }
 }

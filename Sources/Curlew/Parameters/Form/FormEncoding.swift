@@ -10,7 +10,7 @@ struct FormEncoding: Encoder {
         return KeyedEncodingContainer(FormKeyedContainer<Key>(encoding: self))
     }
 
-    /// The node becomes an array with the first element: until then a value that is there stays.
+    /// The node becomes an array only with its first element, so that a value that it already has stays until then.
     func unkeyedContainer() -> any UnkeyedEncodingContainer { FormUnkeyedContainer(encoding: self) }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { FormSingleValueContainer(encoding: self) }

@@ -1,5 +1,5 @@
 extension URLEncodedFormEncoder {
-    /// How the key of an array's element is written.
+    /// The notation for the key of an array's element.
     public enum ArrayEncoding: Sendable {
         /// `key[]`
         case brackets
@@ -20,7 +20,7 @@ extension URLEncodedFormEncoder {
         }
     }
 
-    /// How the key of a nested member is put behind its parent's.
+    /// The notation that appends the key of a nested member to its parent's.
     public struct KeyPathEncoding: Sendable {
         /// `parent[child]`
         public static let brackets = KeyPathEncoding { "[\($0)]" }
@@ -29,13 +29,13 @@ extension URLEncodedFormEncoder {
 
         private let encoding: @Sendable (_ subkey: String) -> String
 
-        /// Creates an encoding from a closure that turns a nested key into what follows the parent's key.
+        /// Creates an encoding from a closure that turns a nested key into the text after the parent's key.
         public init(encoding: @escaping @Sendable (_ subkey: String) -> String) { self.encoding = encoding }
 
         func encodeKeyPath(_ keyPath: String) -> String { encoding(keyPath) }
     }
 
-    /// How keys are changed.
+    /// The conversion of member names to keys.
     public enum KeyEncoding: Sendable {
         /// Leaves keys as they are.
         case useDefaultKeys

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// A value on its way into a form. A class, because a container goes on filling it after its parent has it.
+/// A value that is being encoded into a form. A class, because a container fills the node after its parent has stored
+/// it.
 final class FormNode {
     enum Content {
         case empty
@@ -14,15 +15,17 @@ final class FormNode {
         let node: FormNode
     }
 
-    /// The members of an object, in the order in which their keys came.
+    /// The members of an object, in the order in which their keys were first encoded.
     struct Members {
         private(set) var list: [Member] = []
-        /// Where each key stands, once that is quicker than a look at each member.
+        /// The index of each key in `list`. Empty while there are fewer than `few` members, which are searched one by
+        /// one.
         private var places: [String: Int] = [:]
 
         private static let few = 16
 
-        /// The node of a key: the one that is there, so that a container opened twice goes on filling the same one.
+        /// Returns the node of a key. An existing key keeps its node, so that a container that is opened twice fills
+        /// the same one.
         mutating func node(of key: String) -> FormNode {
             if let place = place(of: key) { return list[place].node }
             let node = FormNode()
@@ -40,7 +43,7 @@ final class FormNode {
 
     private(set) var content = Content.empty
 
-    /// What is asked for twice goes on where it was: a subclass may open its parent's container again.
+    /// Keeps an existing object, because a subclass may open its parent's container again.
     func becomeObject() {
         if case .object = content { return }
         content = .object(Members())
@@ -53,13 +56,13 @@ final class FormNode {
 
     func member(_ key: String) -> FormNode {
         guard case .object(var members) = content else { return FormNode() }
-        // Changed in place, not in a copy of what lies here.
+        // Emptied, so that the members are changed in place and not copied.
         content = .empty
         defer { content = .object(members) }
         return members.node(of: key)
     }
 
-    /// How many elements an array has.
+    /// The number of elements. 0 if the node is not an array.
     var elementCount: Int {
         guard case .array(let elements) = content else { return 0 }
         return elements.count
@@ -75,11 +78,11 @@ final class FormNode {
     }
 
     func encodeNil(_ options: FormValueOptions) {
-        // Without a text the node is empty, and an empty node is not written.
+        // Without a text the node is empty, and empty nodes are not written.
         content = options.null.encodeNil().map(Content.text) ?? .empty
     }
 
-    /// A value encoded for a key takes the place of an earlier one.
+    /// Encodes a value for a key, in place of one that was encoded for the key before.
     func replace<T: Encodable>(with value: T, options: FormValueOptions, codingPath: [any CodingKey]) throws {
         content = .empty
         try encode(value, options: options, codingPath: codingPath)
@@ -103,7 +106,7 @@ final class FormNode {
         case let date as Date: try options.date.encode(date)
         case let data as Data: try options.data.encode(data)
         case let decimal as Decimal: "\(decimal)"
-        // Otherwise it would be written as an object of base and relative part.
+        // Otherwise a URL would be encoded as an object of its base and its relative part.
         case let url as URL: url.absoluteString
         default: nil
         }

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension URLEncodedFormEncoder {
-    /// How a `Bool` is written.
+    /// The notation for a `Bool`.
     public enum BoolEncoding: Sendable {
         /// `1` and `0`
         case numeric
@@ -16,7 +16,7 @@ extension URLEncodedFormEncoder {
         }
     }
 
-    /// How `Data` is written.
+    /// The notation for `Data`.
     public enum DataEncoding: Sendable {
         /// As an array of byte values.
         case deferredToData
@@ -34,7 +34,7 @@ extension URLEncodedFormEncoder {
         }
     }
 
-    /// How a `Date` is written.
+    /// The notation for a `Date`.
     public enum DateEncoding: Sendable {
         /// Seconds since 2001.
         case deferredToDate
@@ -44,7 +44,7 @@ extension URLEncodedFormEncoder {
         case millisecondsSince1970
         /// `2001-01-01T00:02:03Z`
         case iso8601
-        /// By a formatter of yours.
+        /// The text that the formatter makes.
         case formatted(DateFormatter)
         /// Makes the text with a closure.
         case custom(@Sendable (Date) throws -> String)
@@ -61,7 +61,7 @@ extension URLEncodedFormEncoder {
         }
     }
 
-    /// How nil is written.
+    /// The notation for nil.
     public struct NilEncoding: Sendable {
         /// The key is left out.
         public static let dropKey = NilEncoding { nil }
@@ -72,13 +72,13 @@ extension URLEncodedFormEncoder {
 
         private let encoding: @Sendable () -> String?
 
-        /// Creates an encoding from a closure. If it returns nil, the key is left out.
+        /// Creates an encoding from a closure. If it returns `nil`, the key is left out.
         public init(encoding: @escaping @Sendable () -> String?) { self.encoding = encoding }
 
         func encodeNil() -> String? { encoding() }
     }
 
-    /// How a space is written.
+    /// The notation for a space.
     public enum SpaceEncoding: Sendable {
         /// `%20`
         case percentEscaped
@@ -87,7 +87,7 @@ extension URLEncodedFormEncoder {
     }
 }
 
-/// The options that decide while values are read.
+/// The options that apply while values are encoded.
 struct FormValueOptions: Sendable {
     let bool: URLEncodedFormEncoder.BoolEncoding
     let data: URLEncodedFormEncoder.DataEncoding

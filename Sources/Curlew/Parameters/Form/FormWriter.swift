@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Writes a tree of values as pairs.
+/// Writes a tree of nodes as key-value pairs.
 struct FormWriter {
     private let alphabetizes: Bool
     private let array: URLEncodedFormEncoder.ArrayEncoding
@@ -9,7 +9,7 @@ struct FormWriter {
     private let space: URLEncodedFormEncoder.SpaceEncoding
     private let escaping: QueryEscaping
 
-    /// One pair, its key ending in `=`: so sorted, a nested key stands before the one that it begins with.
+    /// A pair. Its key ends with `=`, so that sorting puts a nested key before the key that it begins with.
     private struct Pair {
         let key: String
         let value: String
@@ -41,8 +41,8 @@ struct FormWriter {
         }
     }
 
-    // Whole groups are sorted, by their first key: the members of one array element stay together, and
-    // elements of equal keys stay in order.
+    // Sorts whole groups by their first key: the members of one array element stay together, and elements with equal
+    // keys keep their order.
     private func arranged(_ groups: [[Pair]]) -> [Pair] {
         let groups = groups.filter { !$0.isEmpty }
         guard alphabetizes else { return groups.flatMap { $0 } }
@@ -55,7 +55,7 @@ struct FormWriter {
     private func escape(_ text: String) -> String {
         switch space {
         case .percentEscaped: escaping.escape(text)
-        // The plus signs of the text itself are percent-encoded by then.
+        // Plus signs in the text itself are percent-encoded, so each `+` of the result is a space.
         case .plusReplaced:
             text.split(separator: " ", omittingEmptySubsequences: false)
                 .map { escaping.escape(String($0)) }.joined(separator: "+")

@@ -5,9 +5,9 @@ public import Foundation
 ///
 ///     try URLEncodedFormEncoder().encode(["a": ["b": 1]]) as String      // a%5Bb%5D=1
 ///
-/// The root must be keyed: a struct, a class or a dictionary. Where pairs are alphabetized, elements of an array keep their
-/// order only as far as their keys are equal: otherwise they are sorted by these, with `.indexInBrackets` as text (`a[10]`
-/// before `a[2]`), and so are objects by their first keys.
+/// The root must be keyed: a struct, a class or a dictionary. If pairs are alphabetized, elements of an array keep
+/// their order only if their keys are equal. Otherwise elements are sorted by their keys as text (with
+/// `.indexInBrackets`, `a[10]` before `a[2]`), and elements that are objects by their first keys.
 public final class URLEncodedFormEncoder: Sendable {
     /// The errors of this encoder.
     public enum Error: Swift.Error, Equatable {
@@ -15,28 +15,29 @@ public final class URLEncodedFormEncoder: Sendable {
         case invalidRootObject(String)
     }
 
-    /// Whether pairs are sorted by key, so that equal values give equal text. Otherwise they stand as encoded.
+    /// Whether pairs are sorted by key, so that equal values give equal text. Otherwise pairs keep the order of
+    /// encoding.
     public let alphabetizeKeyValuePairs: Bool
-    /// How keys of array elements are written.
+    /// The notation for keys of array elements.
     public let arrayEncoding: ArrayEncoding
-    /// How booleans are written.
+    /// The notation for booleans.
     public let boolEncoding: BoolEncoding
-    /// How `Data` is written.
+    /// The notation for `Data`.
     public let dataEncoding: DataEncoding
-    /// How dates are written.
+    /// The notation for dates.
     public let dateEncoding: DateEncoding
-    /// How the names of members become keys.
+    /// The conversion of member names to keys.
     public let keyEncoding: KeyEncoding
-    /// How the keys of nested members are joined.
+    /// The notation for keys of nested members.
     public let keyPathEncoding: KeyPathEncoding
-    /// How nil is written.
+    /// The notation for nil.
     public let nilEncoding: NilEncoding
-    /// How a space is written.
+    /// The notation for a space.
     public let spaceEncoding: SpaceEncoding
 
-    /// What is not percent-encoded. Where it is the default, `spaceEncoding: .plusReplaced` also leaves `*` as it is. In a URL
-    /// that `URLEncodedFormParameterEncoder` makes, what a query cannot have (`#`, brackets, spaces, letters beyond ASCII) is
-    /// percent-encoded all the same.
+    /// The characters that are not percent-encoded. With the default set, `spaceEncoding: .plusReplaced` also leaves
+    /// `*` as it is. In a URL that `URLEncodedFormParameterEncoder` makes, characters that a query cannot contain (`#`,
+    /// brackets, spaces, letters beyond ASCII) are always percent-encoded.
     public var allowedCharacters: CharacterSet {
         get { allowed.withLock { $0.characters } }
         set { allowed.withLock { $0 = Allowed(newValue, spaceEncoding) } }
