@@ -1,2 +1,2 @@
-/// AFNetworking's way of working, beside everything that `Curlew` has: one import instead of `import AFNetworking`.
+/// Curlew, and AFNetworking's way of working: one import that replaces `import AFNetworking`.
 @_exported public import Curlew

@@ -1,3 +1,3 @@
-/// Names that people bring with them from Alamofire, beside everything that `Curlew` has: one import instead of `import Alamofire`.
+/// Curlew, and Alamofire's names for it: one import that replaces `import Alamofire`.
 @_exported public import Curlew
 @_exported public import CurlewFailures

@@ -1,13 +1,13 @@
 public import Curlew
 public import Foundation
 
-// Alamofire 4's free functions, on `Session.default`. Inside a type that has a method of the same name write
+// Alamofire 4's free functions, which use `Session.default`. Inside a type that has a method of the same name, write
 // `CurlewAlamofire.request(…)`.
 //
-// They are not in the module that every program imports: a program's own function of the same name would lose against
-// them at the top level of its `main.swift`.
+// They are not in the module that every program imports: at the top level of `main.swift`, a program's own function of
+// the same name would lose against them.
 
-/// A request with parameters as a dictionary.
+/// Creates a request with parameters as a dictionary.
 public func request(
     _ convertible: any URLConvertible,
     method: HTTPMethod = .get,
@@ -30,7 +30,7 @@ public func request(
     )
 }
 
-/// A request with parameters as an `Encodable` value.
+/// Creates a request with parameters as an `Encodable` value.
 public func request<P: Encodable & Sendable>(
     _ convertible: any URLConvertible,
     method: HTTPMethod = .get,
@@ -53,7 +53,7 @@ public func request<P: Encodable & Sendable>(
     )
 }
 
-/// A request that describes itself.
+/// Creates a request from a value that describes it.
 public func request(
     _ convertible: any URLRequestConvertible,
     interceptor: (any Curlew.RequestInterceptor)? = nil,
@@ -66,7 +66,7 @@ public func request(
     )
 }
 
-/// A download, with parameters as a dictionary.
+/// Creates a download with parameters as a dictionary.
 public func download(
     _ convertible: any URLConvertible,
     method: HTTPMethod = .get,
@@ -91,7 +91,7 @@ public func download(
     )
 }
 
-/// A download, with parameters as an `Encodable` value.
+/// Creates a download with parameters as an `Encodable` value.
 public func download<P: Encodable & Sendable>(
     _ convertible: any URLConvertible,
     method: HTTPMethod = .get,
@@ -116,7 +116,7 @@ public func download<P: Encodable & Sendable>(
     )
 }
 
-/// A download that describes itself.
+/// Creates a download from a value that describes it.
 public func download(
     _ convertible: any URLRequestConvertible,
     interceptor: (any Curlew.RequestInterceptor)? = nil,
@@ -131,7 +131,7 @@ public func download(
     )
 }
 
-/// Goes on with an earlier download.
+/// Continues an earlier download.
 public func download(
     resumingWith data: Data,
     interceptor: (any Curlew.RequestInterceptor)? = nil,
@@ -186,7 +186,7 @@ public func upload(
     )
 }
 
-/// Sends a file, as long as it is when a try begins.
+/// Sends a file, with the length that it has when an attempt begins.
 public func upload(
     _ fileURL: URL,
     to convertible: any URLConvertible,
@@ -209,7 +209,7 @@ public func upload(
     )
 }
 
-/// Sends a file, as long as it is when a try begins.
+/// Sends a file, with the length that it has when an attempt begins.
 public func upload(
     _ fileURL: URL,
     with convertible: any URLRequestConvertible,
@@ -226,7 +226,8 @@ public func upload(
     )
 }
 
-/// Sends what the stream gives, of unknown length. It can be read once: no retry, no redirect that keeps the body.
+/// Sends the bytes of a stream, whose length is unknown. The stream can be read once, so the request cannot be retried
+/// and cannot follow a redirect that keeps the body.
 public func upload(
     _ stream: sending InputStream,
     to convertible: any URLConvertible,
@@ -249,7 +250,8 @@ public func upload(
     )
 }
 
-/// Sends what the stream gives, of unknown length. It can be read once: no retry, no redirect that keeps the body.
+/// Sends the bytes of a stream, whose length is unknown. The stream can be read once, so the request cannot be retried
+/// and cannot follow a redirect that keeps the body.
 public func upload(
     _ stream: sending InputStream,
     with convertible: any URLRequestConvertible,
@@ -266,7 +268,7 @@ public func upload(
     )
 }
 
-/// Sends the sequence's chunks as fast as the server takes them. It is read once.
+/// Sends the sequence's chunks as fast as the server accepts them. The sequence is read once.
 public func upload<S: AsyncSequence & Sendable>(
     _ stream: S,
     to convertible: any URLConvertible,
@@ -287,7 +289,7 @@ public func upload<S: AsyncSequence & Sendable>(
     )
 }
 
-/// Sends the sequence's chunks as fast as the server takes them. It is read once.
+/// Sends the sequence's chunks as fast as the server accepts them. The sequence is read once.
 public func upload<S: AsyncSequence & Sendable>(
     _ stream: S,
     with convertible: any URLRequestConvertible,
@@ -302,7 +304,7 @@ public func upload<S: AsyncSequence & Sendable>(
     )
 }
 
-/// A stream, with parameters as an `Encodable` value.
+/// Creates a stream with parameters as an `Encodable` value.
 public func streamRequest<P: Encodable & Sendable>(
     _ convertible: any URLConvertible,
     method: HTTPMethod = .get,
@@ -327,7 +329,7 @@ public func streamRequest<P: Encodable & Sendable>(
     )
 }
 
-/// A stream without parameters.
+/// Creates a stream without parameters.
 public func streamRequest(
     _ convertible: any URLConvertible,
     method: HTTPMethod = .get,
@@ -348,7 +350,7 @@ public func streamRequest(
     )
 }
 
-/// A stream that describes itself.
+/// Creates a stream from a value that describes it.
 public func streamRequest(
     _ convertible: any URLRequestConvertible,
     automaticallyCancelOnStreamError: Bool = false,
@@ -363,7 +365,7 @@ public func streamRequest(
     )
 }
 
-/// Sends a form.
+/// Sends a multipart form.
 public func upload(
     multipartFormData: (MultipartFormData) -> Void,
     to url: any URLConvertible,
@@ -388,7 +390,7 @@ public func upload(
     )
 }
 
-/// Sends a form.
+/// Sends a multipart form.
 public func upload(
     multipartFormData: (MultipartFormData) -> Void,
     with request: any URLRequestConvertible,
@@ -407,7 +409,7 @@ public func upload(
     )
 }
 
-/// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
+/// Sends a form as it is when its first `URLRequest` has been made. Retries send the same form.
 public func upload(
     multipartFormData: MultipartFormData,
     to url: any URLConvertible,
@@ -432,7 +434,7 @@ public func upload(
     )
 }
 
-/// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
+/// Sends a form as it is when its first `URLRequest` has been made. Retries send the same form.
 public func upload(
     multipartFormData: MultipartFormData,
     with request: any URLRequestConvertible,

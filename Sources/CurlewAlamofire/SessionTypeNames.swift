@@ -1,27 +1,27 @@
 public import Curlew
 public import Foundation
 
-// Foundation's names for what an `EventMonitor` is told, as Alamofire's monitors write them. With Foundation's own types such a
-// method would compile and never be called, since it is none of the protocol's. These names hide Foundation's in a file
-// that imports this module; there Foundation's are `FoundationNetworking.URLSession` and so on. In a file that imports
-// FoundationNetworking itself, too, the short name is ambiguous, which the compiler says.
+// Foundation's names for the parameters of `EventMonitor`, as monitors for Alamofire write them. With Foundation's own
+// types such a method would compile but never be called, because it is not a method of the protocol. These names hide
+// Foundation's in a file that imports this module; there Foundation's types are `FoundationNetworking.URLSession` and
+// so on. In a file that also imports FoundationNetworking, the short name is ambiguous, which the compiler reports.
 
-/// What `EventMonitor` is told about a session.
+/// The session that an `EventMonitor` receives.
 public typealias URLSession = SessionReference
-/// What `EventMonitor` is told about an exchange.
+/// The exchange that an `EventMonitor` receives.
 public typealias URLSessionTask = TaskIdentifier
-/// What `EventMonitor` is told about an exchange.
+/// The exchange that an `EventMonitor` receives.
 public typealias URLSessionDataTask = TaskIdentifier
-/// What `EventMonitor` is told about an exchange.
+/// The exchange that an `EventMonitor` receives.
 public typealias URLSessionUploadTask = TaskIdentifier
-/// What `EventMonitor` is told about an exchange.
+/// The exchange that an `EventMonitor` receives.
 public typealias URLSessionDownloadTask = TaskIdentifier
-/// What `EventMonitor` is told about an exchange that has ended.
+/// The metrics that an `EventMonitor` receives when an exchange has ended.
 public typealias URLSessionTaskMetrics = TransferMetrics
-/// What `EventMonitor` is told about a response that is about to be stored, and what a `CachedResponseHandler` changes.
+/// The response that is about to be stored, which an `EventMonitor` receives and a `CachedResponseHandler` changes.
 public typealias CachedURLResponse = CachedResponse
 
 extension TransferMetrics {
-    /// From when the transport received the exchange to its end.
+    /// The time from the transport's receipt of the exchange to its end.
     public var taskInterval: DateInterval { DateInterval(start: queued, end: max(queued, ended)) }
 }

@@ -1,7 +1,7 @@
 public import Curlew
 internal import Foundation
 
-/// One thing that a service offers, as a value: what to ask, and what the answer is.
+/// One operation of a service, as a value: the request to send, and the type of the response.
 ///
 ///     extension Endpoint where Value == User {
 ///         static func user(_ id: Int) -> Endpoint { Endpoint("users/\(id)") }
@@ -10,7 +10,7 @@ internal import Foundation
 public struct Endpoint<Value: Decodable & Sendable>: Sendable {
     /// The method of the request.
     public var method: HTTPMethod
-    /// Resolved against the manager's base URL.
+    /// The path, which is resolved against the manager's base URL.
     public var path: String
     /// Header fields of this endpoint. They take precedence over the manager's.
     public var headers: HTTPHeaders?

@@ -46,8 +46,8 @@ extension HTTPSessionManager {
         return types.map { types in request.validate(contentType: types) } ?? request
     }
 
-    /// Creates an upload of a multipart form. `parameters` come first: data unchanged, null as an empty part, containers as their
-    /// leaves.
+    /// Creates an upload of a multipart form. `parameters` become the first parts: data unchanged, null as an empty
+    /// part, containers as one part for each leaf.
     public func upload(
         _ method: HTTPMethod = .post,
         _ path: String,
@@ -75,7 +75,7 @@ extension HTTPSessionManager {
         }
         multipartFormData(form)
         var plain = defaults
-        // The form is the body.
+        // The multipart form is the body. `.json` keeps the request from getting the media type of an empty form.
         plain.body = .json
         let made = described(method, path, .none, headers, plain)
         return accepting(session.upload(multipartFormData: form, with: made), defaults)
@@ -91,7 +91,7 @@ extension HTTPSessionManager {
         accepting(session.request(described(method, path, content, headers, defaults)), defaults)
     }
 
-    /// Returns the defaults of one request. Call it once a request: the caller's closure may have side effects.
+    /// Returns the defaults of one request. Call it once for each request: the caller's closure may have side effects.
     func defaults(with change: Change?) -> RequestDefaults {
         var defaults = defaults
         change?(&defaults)

@@ -2,9 +2,9 @@ public import Curlew
 internal import Dispatch
 public import Foundation
 
-// A method per verb. `as:` says what the body is: a `Decodable` type, `Data` for the bytes, `Empty` where none is
-// expected. `progress` is about the response's body for GET, about the request's for the others, and is called on the
-// session's completion queue.
+// One method for each HTTP method. `as:` is the type of the body: a `Decodable` type, `Data` for the bytes, `Empty` if
+// none is expected. `progress` reports the response's body for GET and the request's body for other methods. It is
+// called on the session's completion queue.
 extension HTTPSessionManager {
     /// A closure that receives the progress of a transfer.
     public typealias ProgressHandler = @Sendable (Progress) -> Void
@@ -167,7 +167,7 @@ extension HTTPSessionManager {
         of request: DataRequest,
         _ defaults: RequestDefaults
     ) async throws(CurlewError) -> Value {
-        // Data would be taken for a JSON string.
+        // `Data` is returned as it is. A decoder would read it from a JSON string.
         if let data = Data() as? Value {
             return try await request.data() as? Value ?? data
         }

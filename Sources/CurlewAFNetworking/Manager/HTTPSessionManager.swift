@@ -11,15 +11,15 @@ internal import FoundationNetworking
 ///     let user = try await client.get("users/1", as: User.self)
 ///     let made = try await client.post("users", parameters: ["name": "Ada"], as: User.self)
 ///
-/// Paths are resolved against the base URL by RFC 3986, as if it ended with a slash: `users` is below the base URL, `/users` is
-/// below its host, and an absolute URL is used as it is.
+/// Paths are resolved against the base URL by RFC 3986, as if it ended with a slash: `users` is below the base URL,
+/// `/users` is below its host, and an absolute URL is used as it is.
 public final class HTTPSessionManager: Sendable {
     /// The URL that paths are resolved against, without a query and with a slash at the end of its path.
     public var baseURL: URL? { base?.url }
     /// Header fields of every request to the base URL's origin, or of every request if there is no base URL.
     public let headers: RuntimeHeaders
     let base: BaseURL?
-    /// Why no request can be sent, if that is so.
+    /// The reason why no request can be sent. `nil` if there is none.
     let flaw: CurlewError?
     private let makeSession: @Sendable () -> Session
     private let state: Lock<State>
@@ -27,7 +27,7 @@ public final class HTTPSessionManager: Sendable {
     private struct State {
         var session: Session
         private(set) var defaults: RequestDefaults
-        /// Counts every change of the defaults.
+        /// Changes with every change of the defaults.
         private(set) var version = ChangeVersion()
 
         init(session: Session, defaults: RequestDefaults) {
@@ -42,11 +42,11 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// Creates a manager. `transport` creates the transport of the manager's sessions; with nil, the configuration does.
-    /// Without a base URL, that of the configuration is used.
+    /// Creates a manager. `transport` creates the transport of each of the manager's sessions; if it is `nil`, the
+    /// configuration does. If `baseURL` is `nil`, the configuration's base URL is used.
     ///
-    /// With an invalid base URL, every request fails with `.invalidURL`. A security policy that pins certificates needs `https`:
-    /// with another scheme, or without a base URL, every request fails with `.requestCreationFailed`.
+    /// With an invalid base URL, every request fails with `.invalidURL`. A security policy that pins certificates needs
+    /// `https`: with another scheme, or without a base URL, every request fails with `.requestCreationFailed`.
     public init(
         baseURL: (any URLConvertible)? = nil,
         configuration: SessionConfiguration = .default,
@@ -99,7 +99,8 @@ public final class HTTPSessionManager: Sendable {
         set { _ = state.withLock { $0.replaceDefaults(newValue) } }
     }
 
-    /// Changes the defaults of new requests. The closure is called again if another thread has changed them in the meantime.
+    /// Changes the defaults of new requests. The closure is called again if another thread has changed them in the
+    /// meantime.
     public func changeDefaults(_ change: (inout RequestDefaults) -> Void) {
         OptimisticChange.carryOut(
             reading: { state.withLock { ($0.defaults, $0.version) } },

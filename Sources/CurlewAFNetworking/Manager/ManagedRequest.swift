@@ -2,9 +2,9 @@ internal import Curlew
 internal import Foundation
 internal import FoundationNetworking
 
-/// One request of a manager, made anew for every try.
+/// One request of a manager. Its `URLRequest` is made anew for every attempt.
 struct ManagedRequest: URLRequestConvertible {
-    /// What goes along, put into the request by the manager's rules.
+    /// The parameters, which are put into the request by the manager's rules.
     enum Content: Sendable {
         case none
         case dictionary(Parameters)
@@ -28,7 +28,7 @@ struct ManagedRequest: URLRequestConvertible {
         if query.body == nil { query.body = defaults.body.encoding }
         switch content {
         case .none:
-            // A form without parameters has its media type, as in AFNetworking; other bodies are none.
+            // As in AFNetworking, a form without parameters sets its media type. In the other formats there is no body.
             return query.body == nil && !isInURL ? try query.encode(request, with: nil) : request
         case .dictionary(let parameters): return try query.encode(request, with: parameters)
         case .encodable(let encode):

@@ -2,32 +2,33 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// How a manager encodes its requests and reads their responses. A trailing closure changes the defaults for one request:
+/// The rules by which a manager encodes its requests and reads their responses. A trailing closure changes the defaults
+/// for one request:
 ///
 ///     try await client.get("slow", as: User.self) { $0.timeoutInterval = 300 }
 public struct RequestDefaults: Sendable {
-    /// How parameters become a query string, and for which methods.
+    /// The encoding of parameters as a query string, and the methods that it applies to.
     public var query = QueryStringEncoding()
-    /// How the parameters of other methods become a body.
+    /// The format of a body that is made of the parameters of other methods.
     public var body = ParameterFormat.form
     /// Decodes response bodies.
     public var decoder: any DataDecoder = FastJSONDecoder()
     /// The statuses that are accepted.
     public var acceptableStatusCodes: Set<Int> = Set(200..<300)
-    /// The content types that are accepted; nil accepts all. `*` stands for any type or subtype.
+    /// The content types that are accepted. `nil` accepts all. `*` stands for any type or subtype.
     public var acceptableContentTypes: Set<String>?
 
-    // What is nil is left as a `URLRequest` has it.
+    // If a value is `nil`, the setting of the `URLRequest` stays as it is.
 
     /// Replaces the timeouts `firstByte` and `idle`.
     public var timeoutInterval: TimeInterval?
-    /// How the response cache is used.
+    /// The use of the response cache.
     public var cachePolicy: URLRequest.CachePolicy?
     /// Whether the session's cookies are sent and kept.
     public var handlesCookies: Bool?
     /// Whether a connection may be shared with others at the same time (HTTP/2 and later).
     public var multiplexes: Bool?
-    /// How the network should treat the request.
+    /// The service type, which says how the network should treat the request.
     public var networkServiceType: URLRequest.NetworkServiceType?
 
     /// Creates the usual defaults.
@@ -49,13 +50,13 @@ public enum ParameterFormat: Sendable {
     case json(JSONSerialization.WritingOptions = [])
     /// A property list.
     case propertyList(PropertyListSerialization.PropertyListFormat = .xml)
-    /// Your own encoders for dictionaries and for `Encodable` values.
+    /// Custom encoders for dictionaries and for `Encodable` values.
     case custom(any ParameterEncoding, any ParameterEncoder)
 
     /// JSON without any options.
     public static var json: ParameterFormat { .json([]) }
 
-    /// For dictionaries; nil is a form.
+    /// The encoding of dictionaries. `nil` for a form.
     var encoding: (any ParameterEncoding)? {
         switch self {
         case .form: nil
@@ -65,7 +66,7 @@ public enum ParameterFormat: Sendable {
         }
     }
 
-    /// For `Encodable` values.
+    /// The encoder of `Encodable` values.
     var encoder: any ParameterEncoder {
         switch self {
         case .form: return URLEncodedFormParameterEncoder(destination: .httpBody)

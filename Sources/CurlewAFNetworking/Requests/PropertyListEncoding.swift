@@ -5,16 +5,16 @@ public import FoundationNetworking
 
 /// Writes parameters as a property list into the body.
 public struct PropertyListEncoding: ParameterEncoding {
-    /// XML, the format that can be read.
+    /// XML, the human-readable format.
     public static var `default`: PropertyListEncoding { PropertyListEncoding() }
-    /// XML, the format that can be read.
+    /// XML, the human-readable format.
     public static var xml: PropertyListEncoding { PropertyListEncoding(format: .xml) }
     /// The binary format, which is smaller.
     public static var binary: PropertyListEncoding { PropertyListEncoding(format: .binary) }
 
-    /// Which format is written.
+    /// The format that is written.
     public let format: PropertyListSerialization.PropertyListFormat
-    /// How it is written.
+    /// The options for writing.
     public let options: PropertyListSerialization.WriteOptions
 
     /// Creates an encoding.

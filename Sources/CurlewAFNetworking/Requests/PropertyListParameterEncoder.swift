@@ -5,13 +5,13 @@ public import FoundationNetworking
 
 /// Writes an `Encodable` value as a property list into the body.
 public final class PropertyListParameterEncoder: ParameterEncoder {
-    /// XML, as `PropertyListEncoder` writes it without settings.
+    /// An encoder that writes XML. `PropertyListEncoder` without settings would write the binary format.
     public static var `default`: PropertyListParameterEncoder { PropertyListParameterEncoder() }
 
     /// The encoder that turns values into property lists.
     public let encoder: PropertyListEncoder
 
-    /// Creates an encoder for parameters. With nil, values are written as XML.
+    /// Creates a parameter encoder. If `encoder` is `nil`, values are written as XML.
     public init(encoder: PropertyListEncoder? = nil) {
         if let encoder {
             self.encoder = encoder
@@ -43,7 +43,7 @@ extension ParameterEncoder where Self == PropertyListParameterEncoder {
     /// A property list in the body.
     public static var propertyList: PropertyListParameterEncoder { PropertyListParameterEncoder() }
 
-    /// A property list in the body, by your own encoder.
+    /// A property list in the body, written by the given encoder.
     public static func propertyList(encoder: PropertyListEncoder) -> PropertyListParameterEncoder {
         PropertyListParameterEncoder(encoder: encoder)
     }

@@ -8,20 +8,20 @@ public import FoundationNetworking
 ///     QueryStringEncoding().query(["user": ["name": "Ada"], "tags": ["a", "b"], "gone": NSNull()])
 ///     // gone&tags%5B%5D=a&tags%5B%5D=b&user%5Bname%5D=Ada
 ///
-/// Dictionaries are sorted and written `key[sub]`, arrays `key[]`; the elements of a set are sorted and have the set's
-/// own key; null is the key alone. It differs from `URLEncoding` in nulls, in sets, and in the media type, which has
-/// no charset here.
+/// Dictionaries are sorted and written as `key[sub]`, arrays as `key[]`. The elements of a set are sorted and have the
+/// key of the set. A null is written as its key alone. The differences from `URLEncoding` are nulls, sets, and the
+/// media type, which has no charset here.
 public struct QueryStringEncoding: ParameterEncoding {
-    /// Writes a query string of your own. What it throws ends the request.
+    /// Writes a query string. An error that it throws ends the request.
     public typealias Serializer = @Sendable (_ request: URLRequest, _ parameters: Parameters) throws -> String
 
-    /// Whose parameters go into the URL; those of other methods go into the body.
+    /// The methods whose parameters are put into the URL. Parameters of other methods are put into the body.
     public var methodsEncodingParametersInURL: Set<HTTPMethod>
-    /// The encoding whose bytes are percent-escaped. Text that it cannot express is an error.
+    /// The encoding of the text whose bytes are percent-encoded. Text that it cannot express is an error.
     public var stringEncoding: String.Encoding
-    /// Writes the query string in place of the rules above.
+    /// Writes the query string instead of the rules above.
     public var serializer: Serializer?
-    /// Writes the body of the other methods; nil is a form by the same rules.
+    /// Writes the body of the other methods. If it is `nil`, the body is a form by these rules.
     public var body: (any ParameterEncoding)?
 
     /// Creates an encoding. The defaults are AFNetworking's rules.
@@ -46,7 +46,7 @@ public struct QueryStringEncoding: ParameterEncoding {
             return request
         }
         if let body { return try body.encode(request, with: parameters) }
-        // As in AFNetworking a form without parameters is a form all the same.
+        // As in AFNetworking, a request without parameters still has an empty form.
         let form = try query(of: request, parameters)
         request.setContentTypeIfAbsent("application/x-www-form-urlencoded")
         guard let bytes = form.data(using: stringEncoding) else { throw Self.inexpressible(form, stringEncoding) }
@@ -54,7 +54,7 @@ public struct QueryStringEncoding: ParameterEncoding {
         return request
     }
 
-    /// The parameters as a query string, percent-escaped.
+    /// The parameters as a query string, percent-encoded.
     public func query(_ parameters: Parameters) throws -> String {
         try QueryPairs(parameters).pairs.map { key, value in
             let name = try escape(key)
@@ -85,7 +85,7 @@ public struct QueryStringEncoding: ParameterEncoding {
         )
     }
 
-    /// The query may be a user's own, and have any character in it.
+    /// Appends the query as text, because a user's serializer may have put any character into it.
     private static func appending(_ query: String, to url: URL) throws -> URL {
         var parts = url.absoluteString.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         let joint = parts[0].contains("?") ? (parts[0].hasSuffix("?") ? "" : "&") : "?"
@@ -106,16 +106,16 @@ public struct StringNotExpressible: Error {
 }
 
 extension ParameterEncoding where Self == QueryStringEncoding {
-    /// A query string by AFNetworking's rules, in the URL or the body by method.
+    /// A query string by AFNetworking's rules, in the URL or in the body depending on the method.
     public static var queryString: QueryStringEncoding { QueryStringEncoding() }
 }
 
-/// A tree of parameters as pairs in order; a value of nil is a null.
+/// A tree of parameters as pairs in order. The value of a null is `nil`.
 struct QueryPairs {
-    /// The values as they are.
+    /// The pairs, with the values as they are.
     private(set) var leaves: [(key: String, value: Any?)] = []
 
-    /// The values as text.
+    /// The pairs, with the values as text.
     var pairs: [(key: String, value: String?)] { leaves.map { ($0.key, $0.value.map(Self.text)) } }
 
     init(_ parameters: Parameters) {
@@ -151,7 +151,7 @@ struct QueryPairs {
     }
 }
 
-/// An optional inside of `Any`.
+/// Recognizes an optional inside of `Any`.
 private protocol OptionalParameter {
     var wrapped: Any? { get }
 }

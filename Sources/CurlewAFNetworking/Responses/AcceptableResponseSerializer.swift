@@ -2,21 +2,21 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// A serializer that looks at status and content type before it looks at the body.
+/// A serializer that checks the status and the content type before it reads the body.
 ///
 ///     let serializer = StringResponseSerializer().accepting(contentTypes: ["text/plain"])
 ///     session.request(url).response(responseSerializer: serializer) { … }
 ///
-/// Where both are unacceptable the error is the status's, and its `underlying` the content type's.
+/// If both are unacceptable, the error is that of the status, and its `underlying` is that of the content type.
 public struct AcceptableResponseSerializer<Base: ResponseSerializer>: ResponseSerializer {
-    /// What serializes a response that is acceptable.
+    /// Serializes the responses that are acceptable.
     private let base: Base
-    /// nil accepts any.
+    /// `nil` accepts any.
     private let acceptableStatusCodes: Set<Int>?
-    /// nil accepts any; `*` stands for any type or subtype.
+    /// `nil` accepts any. `*` stands for any type or subtype.
     private let acceptableContentTypes: Set<String>?
 
-    /// Makes a serializer that refuses other statuses and types; nil accepts all.
+    /// Creates a serializer that rejects other statuses and types. `nil` accepts all.
     init(_ base: Base, statusCodes: Set<Int>?, contentTypes: Set<String>?) {
         self.base = base
         acceptableStatusCodes = statusCodes
@@ -58,7 +58,7 @@ public struct AcceptableResponseSerializer<Base: ResponseSerializer>: ResponseSe
 }
 
 extension ResponseSerializer {
-    /// This serializer, for acceptable responses only.
+    /// Returns a serializer that accepts only these statuses and content types.
     public func accepting(
         statusCodes: some Sequence<Int> = 200..<300,
         contentTypes: Set<String>? = nil

@@ -3,12 +3,12 @@ internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
-/// Several serializers of one kind of value: the first that succeeds gives it.
+/// Tries several serializers of one type of value, and returns the value of the first that succeeds.
 public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
-    /// Those that are tried, in this order.
+    /// The serializers, in the order in which they are tried.
     public let serializers: [any ResponseSerializer<Value>]
 
-    /// Creates a serializer that answers the first success of several.
+    /// Creates a serializer that returns the first success of several.
     public init(_ serializers: [any ResponseSerializer<Value>]) { self.serializers = serializers }
 
     public func serialize(
@@ -32,8 +32,8 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
     }
 }
 
-/// What each of the serializers had to say, in order.
+/// The error if no serializer has succeeded.
 public struct NoSerializerSucceeded: Error {
-    /// Why each of them failed, in their order.
+    /// The errors of the serializers, in their order.
     public let failures: [any Error]
 }

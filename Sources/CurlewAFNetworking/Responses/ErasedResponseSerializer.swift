@@ -2,14 +2,14 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// A serializer that does not say in its type what it makes, so that different ones can be tried together:
+/// A serializer whose type does not name the type of its value, so that different serializers can be tried together:
 ///
 ///     CompoundResponseSerializer([JSONResponseSerializer().erased, StringResponseSerializer().erased])
 public struct ErasedResponseSerializer: ResponseSerializer {
-    /// What does the work.
+    /// The serializer that does the work.
     public let base: any ResponseSerializer
 
-    /// Hides the type that `base` makes.
+    /// Creates a serializer that hides the type of the value that `base` makes.
     public init(_ base: any ResponseSerializer) { self.base = base }
 
     public var dataPreprocessor: any DataPreprocessor { base.dataPreprocessor }
@@ -30,6 +30,6 @@ public struct ErasedResponseSerializer: ResponseSerializer {
 }
 
 extension ResponseSerializer {
-    /// This serializer, its kind of value erased.
+    /// This serializer, with the type of its value erased.
     public var erased: ErasedResponseSerializer { ErasedResponseSerializer(self) }
 }

@@ -2,7 +2,7 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// JSON without its nulls: a key whose value is null is as absent as one that was never sent.
+/// Reads JSON and removes its nulls: a key whose value is null is absent, like a key that was never sent.
 public struct NullFreeJSONResponseSerializer: ResponseSerializer {
     private let base: JSONResponseSerializer
 

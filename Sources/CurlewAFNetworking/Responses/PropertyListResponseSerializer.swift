@@ -6,14 +6,14 @@ public import FoundationNetworking
 /// Turns a property list, XML or binary, into dictionaries, arrays, strings, numbers, dates and data.
 /// For types use `DecodableResponseSerializer` with a `PropertyListDecoder`.
 public struct PropertyListResponseSerializer: ResponseSerializer {
-    /// What property lists are labelled with.
+    /// The content types of property lists.
     public static let contentTypes: Set<String> = ["application/x-plist"]
 
     public let dataPreprocessor: any DataPreprocessor
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
 
-    /// Creates a serializer; an empty body is an error unless method or status allow it.
+    /// Creates a serializer. An empty body is an error unless the method or the status allows it.
     public init(
         dataPreprocessor: any DataPreprocessor = PropertyListResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = PropertyListResponseSerializer.defaultEmptyResponseCodes,
@@ -24,7 +24,7 @@ public struct PropertyListResponseSerializer: ResponseSerializer {
         self.emptyRequestMethods = emptyRequestMethods
     }
 
-    /// `NSNull` for an empty body where one is allowed.
+    /// Returns the property list, or `NSNull` for an empty body that is allowed.
     public func serialize(
         request: URLRequest?,
         response: HTTPURLResponse?,

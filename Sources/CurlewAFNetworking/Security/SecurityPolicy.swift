@@ -2,7 +2,7 @@ public import Curlew
 internal import CurlewFailures
 public import Foundation
 
-/// AFNetworking's rules for trusting a server, made of the trust evaluators.
+/// AFNetworking's rules for trusting a server, made of Curlew's trust evaluators.
 ///
 ///     let policy = SecurityPolicy(pinning: .publicKey, certificates: Certificate.all(in: pem))
 ///     let session = Session(serverTrustManager: policy.serverTrustManager)
@@ -11,10 +11,10 @@ public import Foundation
 /// - `certificate`: the pinned certificates are the only roots, and one of them must be in the chain.
 /// - `publicKey`: a certificate of the chain must have the key of a pinned one.
 ///
-/// Where `allowInvalidCertificates` is false the system must trust the chain as well, in every mode. A policy that
-/// takes any certificate and still wants the name in it checked is refused, as it would prove nothing.
+/// If `allowInvalidCertificates` is false, the system must trust the chain as well, in every mode. A policy that
+/// accepts any certificate but checks the name in it is refused, because it would prove nothing.
 public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
-    /// What of a server is compared with the pinned certificates.
+    /// The part of a server's certificates that is compared with the pinned ones.
     public enum PinningMode: Sendable, Hashable {
         /// Nothing is pinned: the system's trust decides.
         case none
@@ -24,16 +24,16 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
         case certificate
     }
 
-    /// What is compared with the pinned certificates.
+    /// The part of a server's certificates that is compared with the pinned ones.
     public var pinningMode: PinningMode
-    /// The certificates that a server's are compared with.
+    /// The certificates that a server's certificates are compared with.
     public var pinnedCertificates: Set<Certificate>
-    /// Whether chains are accepted that the system does not trust.
+    /// Whether chains that the system does not trust are accepted.
     public var allowInvalidCertificates = false
-    /// Whether the certificate must be made out to the host.
+    /// Whether the certificate must be valid for the host's name.
     public var validatesDomainName = true
 
-    /// Trusts what the system trusts.
+    /// A policy that trusts the chains that the system trusts.
     public static var `default`: SecurityPolicy { SecurityPolicy() }
 
     /// Creates a policy with a pinning mode and pinned certificates.
@@ -42,7 +42,7 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
         pinnedCertificates = Set(certificates)
     }
 
-    /// The certificates in a directory's files `*.cer`, `*.crt`, `*.der` and `*.pem`.
+    /// Returns the certificates in a directory's files `*.cer`, `*.crt`, `*.der` and `*.pem`.
     public static func certificates(in directory: URL) throws -> Set<Certificate> {
         let files = try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
         let kinds: Set<String> = ["cer", "crt", "der", "pem"]
@@ -50,10 +50,10 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
             .reduce(into: []) { $0.formUnion(Certificate.all(in: try Data(contentsOf: $1))) }
     }
 
-    /// Applies the policy to every host of a session.
+    /// A manager that applies the policy to every host of a session.
     public var serverTrustManager: ServerTrustManager { ServerTrustManager(forAllHosts: self) }
 
-    /// Whether it demands more than the system does, which only `https` can answer.
+    /// Whether the policy demands more than the system does. Only `https` can meet such demands.
     var needsTLS: Bool { pinningMode != .none }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
@@ -84,7 +84,7 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
     package struct NeedsPinning: Error {}
 }
 
-/// Demands a chain that ends in one of the pinned certificates, whether or not the server sends that one.
+/// Demands a chain that ends in one of the pinned certificates, even if the server does not send that certificate.
 private struct AnchoredTrust: ServerTrustEvaluating {
     let anchors: Set<Certificate>
     let validateHost: Bool

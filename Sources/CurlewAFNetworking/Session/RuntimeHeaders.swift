@@ -2,7 +2,7 @@ public import Curlew
 internal import CurlewLocks
 public import Foundation
 
-/// Header fields that a session adds to every request, and that can change while it runs.
+/// Header fields that a session adds to every request, and that can change while the session is in use.
 ///
 ///     let fields = RuntimeHeaders()
 ///     let session = Session(configuration: SessionConfiguration { $0.runtimeHeaders = fields })
@@ -10,24 +10,24 @@ public import Foundation
 ///     fields["X-Tenant"] = "north"
 ///     fields.clearAuthorization()
 ///
-/// They replace those of `configuration.headers`; a request's own replace both. Each attempt takes what is set when it
-/// is made, so a retry sends the new token. A redirect to another origin drops them by the same rules as all others.
-/// All members can be used from any thread.
+/// They take precedence over those of `configuration.headers`, and a request's own fields over both. Each attempt uses
+/// the fields that are set when it is made, so a retry sends the new token. A redirect to another origin drops them by
+/// the same rules as other fields. All members can be used from any thread.
 public final class RuntimeHeaders: ChangingHeaders {
     private struct State {
         var fields: HTTPHeaders
-        /// Counts every change.
+        /// Changes with every change of the fields.
         var version = ChangeVersion()
-        /// The fields laid over a session's own: one object until something changes, since a transport keeps its own
-        /// form of it.
+        /// The fields combined with those of a session. The object stays the same until a field changes, because a
+        /// transport caches a form of it.
         var laidOver: (base: DefaultHeaders, result: DefaultHeaders)?
     }
 
-    /// The only origin that gets the fields; nil is every one.
+    /// The only origin that receives the fields. `nil` for every origin.
     package let origin: URL?
     private let state: Lock<State>
 
-    /// `origin` keeps the fields, and with them what authorizes, from other hosts.
+    /// Creates the fields. With `origin`, they are sent to no other origin, so that credentials stay there.
     public init(_ fields: HTTPHeaders = HTTPHeaders(), onlyFor origin: URL? = nil) {
         self.origin = origin
         state = Lock(State(fields: fields))
@@ -36,7 +36,7 @@ public final class RuntimeHeaders: ChangingHeaders {
     /// All fields that are set.
     public var headers: HTTPHeaders { state.withLock { $0.fields } }
 
-    /// A field's value. nil is none, and setting nil removes the field.
+    /// The value of a field. `nil` if the field is not set. Setting `nil` removes the field.
     public subscript(name: String) -> String? {
         get { state.withLock { $0.fields.value(for: name) } }
         set {
@@ -46,8 +46,8 @@ public final class RuntimeHeaders: ChangingHeaders {
         }
     }
 
-    /// Changes several fields in one step: no request sees one without the other. The closure is called again if another
-    /// thread has changed them meanwhile.
+    /// Changes several fields in one step: no request sees only a part of the changes. The closure is called again if
+    /// another thread has changed the fields in the meantime.
     public func change(_ change: (inout HTTPHeaders) -> Void) {
         OptimisticChange.carryOut(
             reading: { state.withLock { ($0.fields, $0.version) } },
@@ -77,7 +77,7 @@ public final class RuntimeHeaders: ChangingHeaders {
     /// Removes `Authorization`.
     public func clearAuthorization() { self["Authorization"] = nil }
 
-    /// A session's own fields with these in front.
+    /// Returns the fields of a session combined with these, which take precedence.
     package func over(_ base: DefaultHeaders, for url: URL) -> DefaultHeaders {
         if let origin, !RedirectLocation.isSameOrigin(origin, url) { return base }
         return state.withLock { state in

@@ -15,19 +15,19 @@ public import FoundationNetworking
 ///         $0.hooks = hooks
 ///     })
 ///
-/// A request's own settings (`redirect(using:)`, `onHTTPResponse`, `authenticate(with:)`) take precedence, except for the
-/// download destination, where the session's hook does. The closures run in the task that drives the request or on threads for
-/// file work, never on the transport's thread. To observe without deciding, use an `EventMonitor`.
+/// A request's own settings (`redirect(using:)`, `onHTTPResponse`, `authenticate(with:)`) take precedence, except for
+/// the destination of a download: there the session's hook does. The closures run in the task that drives the request
+/// or on threads for file work, never on the transport's thread. To observe without deciding, use an `EventMonitor`.
 public struct SessionHooks: Sendable {
-    /// Called when the session was invalidated or released.
+    /// Called when the session was invalidated or deallocated.
     public var sessionDidBecomeInvalid: (@Sendable (SessionReference) -> Void)?
 
-    /// Returns a new body when a streamed body that can be read once is needed again, for a redirect, a retry or a challenge. With
-    /// nil, the request fails with `.bodyUnavailable`.
+    /// Returns a new body when a streamed body that can be read once is needed again, for a redirect, a retry or a
+    /// challenge. If it returns `nil`, the request fails with `.bodyUnavailable`.
     public var newBodyStream: (@Sendable (Request) async -> BodySource?)?
 
-    /// Returns the request to follow a redirect with, or nil to deliver the redirect itself. It is not called if the session or the
-    /// request has a `RedirectHandler`.
+    /// Returns the request to follow a redirect with, or `nil` to deliver the redirect itself. It is not called if the
+    /// session or the request has a `RedirectHandler`.
     public var redirect:
         (@Sendable (_ task: TaskIdentifier, _ response: HTTPURLResponse, _ proposed: URLRequest) async -> URLRequest?)?
 
@@ -35,10 +35,10 @@ public struct SessionHooks: Sendable {
     public var responseDisposition:
         (@Sendable (_ request: Request, _ response: HTTPURLResponse) async -> Request.ResponseDisposition)?
 
-    /// Called when the body of a data request begins to be written to a file, at `file` until it is accepted.
+    /// Called when the body of a data request begins to be written to a file, which is at `file` until it is accepted.
     public var didBecomeDownload: (@Sendable (_ request: DataRequest, _ file: URL) -> Void)?
 
-    /// Returns the destination of a download, or nil to use the request's own.
+    /// Returns the destination of a download, or `nil` to use the request's own.
     public var downloadDestination:
         (
             @Sendable (_ request: Request, _ temporaryURL: URL, _ response: HTTPURLResponse) -> (
@@ -109,7 +109,7 @@ public struct ServerChallenge: Sendable {
         case deliver
         /// Cancel the request.
         case cancel
-        /// End the request with `.authenticationFailed` and this as `underlying`.
+        /// End the request with `.authenticationFailed` and this error as `underlying`.
         case fail(any Error)
 
         /// Send the request again with these credentials.
@@ -123,9 +123,9 @@ public struct ServerChallenge: Sendable {
 
     /// The request that was challenged.
     public let request: Request
-    /// Its response.
+    /// The response that demands credentials.
     public let response: HTTPURLResponse
-    /// What the server offers, in its order.
+    /// The challenges that the server offers, in its order.
     public let challenges: [AuthenticationChallenge]
     /// The number of answers to this request that the server did not accept.
     public let failureCount: Int

@@ -7,11 +7,11 @@ internal import FoundationNetworking
 public typealias AFError = CurlewError
 
 extension CurlewError {
-    /// The error of something that is not a URL, as Alamofire writes it.
+    /// The error of a value that is not a URL, in Alamofire's form.
     public static func invalidURL(url: any URLConvertible) -> CurlewError { .invalidURL(of: url) }
 
-    /// The error of an exchange that failed, as Alamofire writes it: its code is the one that stands for a `URLError`,
-    /// `.internal` for other errors.
+    /// The error of an exchange that failed, in Alamofire's form. Its code is the one that corresponds to a `URLError`,
+    /// or `.internal` for other errors.
     public static func sessionTaskFailed(error: any Error) -> CurlewError {
         CurlewError(
             (error as? URLError).flatMap { CurlewError.Code(standingFor: $0.code) } ?? .internal,
@@ -21,11 +21,11 @@ extension CurlewError {
         )
     }
 
-    /// The status of the response; `nil` as in Alamofire if a validation of yours, the content type or the decoding failed: code
-    /// that renews tokens takes a 401 here for the server's refusal.
+    /// The status of the response. As in Alamofire, it is `nil` if a validation of yours, the content type or the
+    /// decoding failed: code that renews tokens takes a 401 here for the server's refusal.
     ///
-    /// It takes the place of Curlew's `responseCode`, the status of the response that any error is about; in a file that
-    /// imports `Curlew` too, Curlew's is used.
+    /// It replaces Curlew's `responseCode`, which is the status of the response for errors of every kind. A file that
+    /// imports `Curlew` too uses Curlew's.
     @_disfavoredOverload
     public var responseCode: Int? {
         switch code {
@@ -34,7 +34,7 @@ extension CurlewError {
         }
     }
 
-    /// The value that is no URL.
+    /// The value that is not a URL.
     public var urlConvertible: (any URLConvertible)? {
         (underlying as? InvalidURLReason)?.url as? any URLConvertible
     }
@@ -44,8 +44,8 @@ extension Error {
     /// The error as a `CurlewError`, if it is one.
     public var asAFError: AFError? { self as? AFError }
 
-    /// The error as a `CurlewError`. One that is none becomes `.internal` with `message` and itself as `underlying`,
-    /// where Alamofire traps.
+    /// The error as a `CurlewError`. Another error becomes `.internal` with `message` and with itself as `underlying`;
+    /// Alamofire traps instead.
     public func asAFError(
         orFailWith message: @autoclosure () -> String,
         file: StaticString = #fileID,

@@ -2,7 +2,7 @@ public import Curlew
 internal import CurlewFailures
 
 extension CurlewError {
-    /// The error that Alamofire's case stands for; `error.afError` gives the case back.
+    /// Creates the error that corresponds to Alamofire's case. `error.afError` returns the case.
     public init(_ errorCase: AFErrorCase) {
         self =
             switch errorCase {
@@ -31,6 +31,6 @@ extension CurlewError {
 }
 
 extension AFErrorCase {
-    /// The error that the case stands for: code that throws `AFErrorCase` can throw `error.afError` instead.
+    /// The error that corresponds to the case. Code that throws `AFErrorCase` can throw `error.afError` instead.
     public var afError: AFError { AFError(self) }
 }

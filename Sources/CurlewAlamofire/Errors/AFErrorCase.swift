@@ -7,30 +7,30 @@ public import Foundation
 ///     if case .responseValidationFailed(let reason)? = error.afError,
 ///         case .unacceptableStatusCode(let code) = reason { … }
 public enum AFErrorCase: Error {
-    /// Alamofire's reasons, under the names that they have in `AFError`.
+    /// The reason why a multipart form could not be encoded.
     public typealias MultipartEncodingFailureReason = CurlewError.MultipartEncodingFailureReason
-    /// Why a `ParameterEncoding` failed.
+    /// The reason why a `ParameterEncoding` failed.
     public typealias ParameterEncodingFailureReason = CurlewError.ParameterEncodingFailureReason
-    /// Why a `ParameterEncoder` failed.
+    /// The reason why a `ParameterEncoder` failed.
     public typealias ParameterEncoderFailureReason = CurlewError.ParameterEncoderFailureReason
-    /// Why a response was not acceptable.
+    /// The reason why a response was not acceptable.
     public typealias ResponseValidationFailureReason = CurlewError.ResponseValidationFailureReason
-    /// Why a body could not be turned into a value.
+    /// The reason why a body could not be turned into a value.
     public typealias ResponseSerializationFailureReason = CurlewError.ResponseSerializationFailureReason
-    /// Why a server was not trusted.
+    /// The reason why a server was not trusted.
     public typealias ServerTrustFailureReason = CurlewError.ServerTrustFailureReason
-    /// Why a `URLRequest` cannot be sent.
+    /// The reason why a `URLRequest` cannot be sent.
     public typealias URLRequestValidationFailureReason = CurlewError.URLRequestValidationFailureReason
 
     /// The body of an upload could not be made.
     case createUploadableFailed(error: any Error)
     /// A `URLRequestConvertible` or a request modifier threw.
     case createURLRequestFailed(error: any Error)
-    /// A downloaded file could not be put in its place.
+    /// A downloaded file could not be moved to its destination.
     case downloadedFileMoveFailed(error: any Error, source: URL, destination: URL)
     /// The request was cancelled.
     case explicitlyCancelled
-    /// What was given as a URL is none.
+    /// The value given as a URL is not a URL.
     case invalidURL(url: any URLConvertible)
     /// A multipart form could not be encoded.
     case multipartEncodingFailed(reason: MultipartEncodingFailureReason)
@@ -40,7 +40,7 @@ public enum AFErrorCase: Error {
     case parameterEncoderFailed(reason: ParameterEncoderFailureReason)
     /// An adapter failed.
     case requestAdaptationFailed(error: any Error)
-    /// A retrier answered with an error of its own.
+    /// A retrier ended the request with another error.
     case requestRetryFailed(retryError: any Error, originalError: any Error)
     /// The response was not accepted.
     case responseValidationFailed(reason: ResponseValidationFailureReason)
@@ -48,29 +48,29 @@ public enum AFErrorCase: Error {
     case responseSerializationFailed(reason: ResponseSerializationFailureReason)
     /// A trust evaluator refused the server.
     case serverTrustEvaluationFailed(reason: ServerTrustFailureReason)
-    /// The session went away before the request could run.
+    /// The session was deallocated before the request could run.
     case sessionDeinitialized
     /// The session was invalidated.
     case sessionInvalidated(error: (any Error)?)
-    /// The exchange failed: usually with the `URLError` that stands for the code. An error for which Alamofire has no
-    /// case is here as itself.
+    /// The exchange failed, usually with the `URLError` that corresponds to the code. An error for which Alamofire has
+    /// no case is the payload itself.
     case sessionTaskFailed(error: any Error)
     /// The `URLRequest` cannot be sent.
     case urlRequestValidationFailed(reason: URLRequestValidationFailureReason)
 }
 
 extension Error {
-    /// The error as one of Alamofire's cases; nil if it is no `CurlewError`. `AFErrorCase.afError` is the way back.
+    /// The error as one of Alamofire's cases. `nil` if it is not a `CurlewError`. `AFErrorCase.afError` converts back.
     public var afError: AFErrorCase? { (self as? CurlewError).map(AFErrorCase.init) }
 }
 
 extension AFErrorCase {
-    /// Alamofire's case for an error.
+    /// Creates Alamofire's case for an error.
     public init(_ error: CurlewError) {
         self = Self(reasonOf: error) ?? Self(codeOf: error)
     }
 
-    /// The case of which the error carries the payload.
+    /// The case whose payload the error contains. `nil` if it contains none.
     private init?(reasonOf error: CurlewError) {
         switch error.underlying {
         case let reason as MultipartEncodingFailureReason: self = .multipartEncodingFailed(reason: reason)
@@ -95,7 +95,8 @@ extension AFErrorCase {
         }
     }
 
-    /// The case that the code says; its payload is what the error has inside, or the error itself.
+    /// The case that corresponds to the code. Its payload is the underlying error, or the error itself if there is
+    /// none.
     private init(codeOf error: CurlewError) {
         let inside = error.underlyingError ?? error
         if error.isExplicitlyCancelledError {
@@ -117,7 +118,7 @@ extension AFErrorCase {
         } else if error.isResponseSerializationError {
             self = .responseSerializationFailed(reason: .customSerializationFailed(error: inside))
         } else {
-            // Code for Alamofire looks for a `URLError`, also where the system's own error is known.
+            // Code for Alamofire looks for a `URLError`, even if the system's own error is known.
             self = .sessionTaskFailed(error: error.urlError ?? inside)
         }
     }

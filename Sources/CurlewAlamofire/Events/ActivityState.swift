@@ -1,14 +1,14 @@
-/// When a sign of network activity appears and disappears, decided without a clock.
+/// Decides when a sign of network activity appears and disappears. It has no clock: the caller measures the delays.
 ///
-/// It appears when requests have run for a while and disappears a while after the last one: a sign that flickers with
-/// every short request says nothing.
+/// The sign appears when requests have run for a while, and disappears a while after the last one. A sign that
+/// flickered with every short request would say nothing.
 struct ActivityState: Sendable {
     enum Phase: Sendable, Hashable {
         case inactive
-        /// Requests run, the sign has yet to appear.
+        /// Requests run; the sign has not appeared yet.
         case starting
         case active
-        /// Nothing runs, the sign has yet to disappear.
+        /// No request runs; the sign has not disappeared yet.
         case ending
     }
 
@@ -25,7 +25,7 @@ struct ActivityState: Sendable {
     private(set) var phase = Phase.inactive
     private(set) var count = 0
     private(set) var isEnabled = true
-    /// A delay of an earlier phase says nothing.
+    /// The number of changes of the phase. A delay that began in an earlier phase is ignored.
     private var turn = 0
 
     mutating func requestStarted() -> Action {

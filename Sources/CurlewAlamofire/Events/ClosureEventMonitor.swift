@@ -3,7 +3,7 @@ public import Dispatch
 public import Foundation
 public import FoundationNetworking
 
-/// A monitor made of closures, one an event. Set them before the first request of the session starts.
+/// A monitor made of closures, one for each event. Set them before the first request of the session starts.
 // SAFETY: the closures are set before an event calls them, as documented, and only read afterwards.
 open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     /// The queue on which the closures are called.
@@ -12,7 +12,7 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     /// True, because closures may be set after the monitor is added. Override it in a subclass that reads no bodies.
     open var wantsBodies: Bool { true }
 
-    /// A monitor whose closures are called on `queue`.
+    /// Creates a monitor whose closures are called on `queue`.
     public init(queue: DispatchQueue = .main) { self.queue = queue }
 
     /// Called for `urlSession(_:didBecomeInvalidWithError:)`.

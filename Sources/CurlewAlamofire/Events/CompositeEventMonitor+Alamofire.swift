@@ -2,7 +2,8 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-// The methods that only Alamofire has. The core's methods of the composite do not call them, so no event arrives twice.
+// The methods that only Alamofire has. The composite's methods for Curlew's events do not call them, so no event
+// arrives twice.
 extension CompositeEventMonitor {
     private typealias AlamofireEvent = @Sendable (any EventMonitor) -> Void
 

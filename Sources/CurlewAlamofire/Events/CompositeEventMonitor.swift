@@ -3,13 +3,13 @@ public import Dispatch
 public import Foundation
 public import FoundationNetworking
 
-/// Several monitors as one: each receives the events in order on its own queue.
+/// Combines several monitors: each receives the events in order on its own queue.
 ///
-/// A session or request adds the monitors themselves in its place. A monitor that wraps the composite may call its
-/// methods, by the core's names or by Alamofire's. Calls of methods that only Alamofire has reach those monitors that have
-/// them too.
+/// A session or request adds the members instead of the composite. A monitor that wraps the composite may call its
+/// methods, by Curlew's names or by Alamofire's. Calls of methods that only Alamofire has reach only the members that
+/// have these methods too.
 public final class CompositeEventMonitor: EventMonitor, MonitorGroup {
-    /// The queue of a monitor that wraps the composite, if it has none of its own.
+    /// A queue for a monitor that wraps the composite. The members use their own queues.
     public let queue: DispatchQueue
     /// The monitors that receive the events, in this order.
     public let monitors: [any Curlew.EventMonitor]
@@ -17,7 +17,7 @@ public final class CompositeEventMonitor: EventMonitor, MonitorGroup {
     public let wantsBodies: Bool
     private let queues: [MonitorQueue]
 
-    /// Passes events on to `monitors`, in this order.
+    /// Creates a monitor that passes events on to `monitors`, in this order.
     public init(
         queue: DispatchQueue = DispatchQueue(label: "curlew.monitors"),
         monitors: [any Curlew.EventMonitor]

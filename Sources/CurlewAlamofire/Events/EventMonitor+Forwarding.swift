@@ -2,7 +2,7 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-// The core's events, passed on under Alamofire's names. Methods that have the same name in both need no forwarding.
+// Curlew's events, passed on under Alamofire's names. Methods with the same name in both protocols need no forwarding.
 extension EventMonitor {
     public var wantsBodies: Bool { true }
 

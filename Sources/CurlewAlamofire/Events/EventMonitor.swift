@@ -4,14 +4,15 @@ public import FoundationNetworking
 
 /// Observes requests with Alamofire's methods. Every method has a default that does nothing.
 ///
-/// It refines the core's `EventMonitor` and hides that name. Events whose names differ are passed on by default implementations of
-/// the core's methods: a type that implements one of those itself does not receive the events that it stands for.
+/// It refines Curlew's `EventMonitor` and hides that name. Default implementations of Curlew's methods pass on the
+/// events that have another name here: a type that implements one of those methods itself does not receive these
+/// events.
 ///
-/// `wantsBodies` is true unless a monitor says otherwise, because these monitors have a method for the bytes of bodies.
+/// `wantsBodies` is true by default, because these monitors have a method for the bytes of bodies.
 public protocol EventMonitor: Curlew.EventMonitor {
     // MARK: Exchanges
 
-    /// The session was invalidated, or is gone.
+    /// The session was invalidated or deallocated.
     func urlSession(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?)
     /// Bytes of the body have been sent.
     func urlSession(
@@ -60,13 +61,13 @@ public protocol EventMonitor: Curlew.EventMonitor {
 
     // MARK: Requests
 
-    /// The exchange begins, or goes on after `suspend()`.
+    /// The exchange starts, or continues after `suspend()`.
     func request(_ request: Request, didResumeTask task: TaskIdentifier)
     /// The exchange is suspended.
     func request(_ request: Request, didSuspendTask task: TaskIdentifier)
     /// The exchange is being cancelled.
     func request(_ request: Request, didCancelTask task: TaskIdentifier)
-    /// Curlew ended the exchange before its end.
+    /// Curlew ended the exchange early.
     func request(_ request: Request, didFailTask task: TaskIdentifier, earlyWithError error: CurlewError)
 
     // MARK: Kinds of requests
@@ -100,7 +101,7 @@ public protocol EventMonitor: Curlew.EventMonitor {
         didFinishDownloadingUsing task: TaskIdentifier,
         with result: Result<URL, CurlewError>
     )
-    /// The file of a download has its place.
+    /// The file of a download is at its destination.
     func request(_ request: DownloadRequest, didCreateDestinationURL url: URL)
     /// A validator has run; once for each.
     func request(
@@ -180,6 +181,6 @@ extension EventMonitor {
     public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, CurlewError>) {}
 }
 
-// The monitors of the core are monitors here too.
+// Curlew's own monitors conform to this protocol too.
 extension LogEventMonitor: EventMonitor {}
 extension HARRecorder: EventMonitor {}

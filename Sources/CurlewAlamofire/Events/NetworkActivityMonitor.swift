@@ -2,25 +2,25 @@ public import Curlew
 internal import CurlewLocks
 public import Dispatch
 
-/// Says whether the network is in use, for status bars and spinners.
+/// Reports whether the network is in use, for status bars and spinners.
 ///
 ///     let activity = NetworkActivityMonitor()
 ///     let session = Session(eventMonitors: [activity])
 ///     for await isActive in activity.changes { spinner.isHidden = !isActive }
 ///
-/// Short requests show nothing, and between requests that follow each other the sign stays. It counts every request that
-/// has been resumed and has not finished; a monitor may be given to several sessions.
+/// Short requests do not show the sign, and it stays between requests that follow each other. The monitor counts every
+/// request that has been resumed and has not finished. It may be given to several sessions.
 public final class NetworkActivityMonitor: EventMonitor {
-    /// Runs a closure after a while.
+    /// Runs a closure after a delay.
     public typealias Timer = @Sendable (_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> Void
 
-    /// Where events and the sign's changes are handled.
+    /// The queue on which the monitor receives events. The default timer runs its closures on it too.
     public let queue: DispatchQueue
-    /// False: activity does not depend on bytes.
+    /// Always false: activity does not depend on bytes.
     public let wantsBodies = false
-    /// How long requests run before the sign appears.
+    /// The time that requests run before the sign appears.
     public let activationDelay: Duration
-    /// How long the sign stays after the last request.
+    /// The time that the sign stays after the last request.
     public let completionDelay: Duration
 
     private let timer: Timer
@@ -28,17 +28,18 @@ public final class NetworkActivityMonitor: EventMonitor {
 
     private struct State {
         var activity = ActivityState()
-        /// Those that are counted: a request may end that was resumed before the monitor was there.
+        /// The requests that are counted. A request that was resumed before the monitor was added is not among them,
+        /// and its end must not lower the count.
         var running: Set<RequestKey> = []
         var onChange: (@Sendable (Bool) -> Void)?
         var streams: [Int: StreamOf<Bool>.Continuation] = [:]
         var lastStream = 0
-        /// What has yet to be told, the oldest first.
+        /// The changes that have not been delivered yet, oldest first.
         var untold: [Change] = []
-        /// A thread is telling it.
+        /// Whether a thread is delivering a change.
         var isTelling = false
 
-        /// The next change to tell; nil where there is none, or another call is telling one.
+        /// Returns the next change to deliver, or `nil` if there is none or another thread is delivering one.
         mutating func takeChange() -> Change? {
             guard !isTelling, !untold.isEmpty else { return nil }
             isTelling = true
@@ -46,14 +47,14 @@ public final class NetworkActivityMonitor: EventMonitor {
         }
     }
 
-    /// A value, and who hears it.
+    /// A value, and the closure and the streams that receive it.
     private struct Change {
         let isActive: Bool
         var onChange: (@Sendable (Bool) -> Void)?
         let streams: [StreamOf<Bool>.Continuation]
     }
 
-    /// `timer` is the clock; nil is the system's.
+    /// Creates a monitor. `timer` measures the delays; if it is `nil`, the system's clock does.
     public init(
         activationDelay: Duration = .seconds(1),
         completionDelay: Duration = .milliseconds(170),
@@ -70,28 +71,29 @@ public final class NetworkActivityMonitor: EventMonitor {
             }
     }
 
-    /// How many requests are running.
+    /// The number of running requests.
     public var requestCount: Int { state.withLock { $0.activity.count } }
 
-    /// Whether the sign is to be seen.
+    /// Whether the sign is shown.
     public var isActive: Bool { state.withLock { $0.activity.isShown } }
 
-    /// Whether the sign may be seen. Counting goes on.
+    /// Whether the sign may be shown. While it may not, requests are still counted.
     public var isEnabled: Bool {
         get { state.withLock { $0.activity.isEnabled } }
         set { apply { $0.activity.enabled(newValue) } }
     }
 
-    /// Called with every change of `isActive`. The last closure set is called.
+    /// Sets the closure that is called with every change of `isActive`. It replaces the previous one.
     public func onChange(_ action: (@Sendable (_ isActive: Bool) -> Void)?) {
-        // What was replaced goes without the lock.
+        // The replaced closure is released without the lock, because its release may run user code.
         _ = state.withLock { state in
             defer { state.onChange = action }
             return state.onChange
         }
     }
 
-    /// Every change of `isActive`, the present value first. A reader that lags far behind misses the oldest ones.
+    /// A stream of `isActive`: the present value, then every change. A reader that falls more than 100 values back
+    /// misses the oldest ones.
     public var changes: StreamOf<Bool> {
         let number = state.withLock { state in
             state.lastStream += 1
@@ -103,17 +105,17 @@ public final class NetworkActivityMonitor: EventMonitor {
         ) { continuation in
             state.withLock { state in
                 state.streams[number] = continuation
-                // A change that comes now is told after it.
+                // A change from here on is delivered after this value.
                 state.untold.append(Change(isActive: state.activity.isShown, streams: [continuation]))
             }
             tell()
         }
     }
 
-    /// Counts something that is no request of Curlew's.
+    /// Counts an activity that is not a request of Curlew. Call `decrement()` when it ends.
     public func increment() { apply { $0.activity.requestStarted() } }
 
-    /// Ends what `increment()` has counted.
+    /// Ends an activity that `increment()` has counted.
     public func decrement() { apply { $0.activity.requestEnded() } }
 
     public func requestDidResume(_ request: Request) { started(request) }
@@ -151,8 +153,8 @@ public final class NetworkActivityMonitor: EventMonitor {
         }
     }
 
-    /// Tells changes in their order: one thread at a time, which also tells those that come meanwhile. With two, the last value
-    /// told could be an old one.
+    /// Delivers the changes in their order. One thread at a time delivers, and also delivers the changes that other
+    /// threads add meanwhile. If two threads did, an older value could be delivered last.
     private func tell() {
         while let change = state.withLock({ $0.takeChange() }) {
             change.onChange?(change.isActive)

@@ -2,7 +2,8 @@ public import Curlew
 public import Foundation
 
 extension RequestNotifications {
-    /// What `userInfo` has, where it is known at that time. `Notification`'s properties read it by type.
+    /// The keys of `userInfo`. A value is present if it is known when the notification is posted. The properties of
+    /// `Notification` return the values with their types.
     public enum Key {
         /// A `Request`.
         public static let request = key("request")
@@ -12,9 +13,9 @@ extension RequestNotifications {
         public static let responseData = key("responseData")
         /// The serializer that made `serializedResponse`.
         public static let responseSerializer = key("responseSerializer")
-        /// The value.
+        /// The value that the serializer made of the body.
         public static let serializedResponse = key("serializedResponse")
-        /// Where a body is that is in a file: a `URL`.
+        /// The `URL` of the file that contains the body.
         public static let fileURL = key("fileURL")
         /// A `CurlewError`.
         public static let error = key("error")
@@ -30,19 +31,19 @@ extension RequestNotifications {
 extension Notification {
     /// The request that the notification is about.
     public var request: Request? { value(RequestNotifications.Key.request) }
-    /// The exchange that it is about.
+    /// The exchange that the notification is about.
     public var task: TaskIdentifier? { value(RequestNotifications.Key.task) }
     /// The response's body.
     public var responseData: Data? { value(RequestNotifications.Key.responseData) }
     /// The serializer of `didCompleteNotification`.
     public var responseSerializer: Any? { userInfo?[RequestNotifications.Key.responseSerializer] }
-    /// What it made of the body.
+    /// The value that the serializer made of the body.
     public var serializedResponse: Any? { userInfo?[RequestNotifications.Key.serializedResponse] }
-    /// Where the body is.
+    /// The file that contains the body.
     public var fileURL: URL? { value(RequestNotifications.Key.fileURL) }
-    /// What went wrong.
+    /// The error.
     public var curlewError: CurlewError? { value(RequestNotifications.Key.error) }
-    /// The exchange's measurements.
+    /// The metrics of the exchange.
     public var metrics: TransferMetrics? { value(RequestNotifications.Key.metrics) }
     /// The session of `Session.didInvalidateNotification`.
     public var session: SessionReference? { value(RequestNotifications.Key.session) }

@@ -2,8 +2,8 @@ public import Curlew
 public import Dispatch
 public import Foundation
 
-// A program that names one of these has the notifications about requests of every session, as in Alamofire; one that names
-// none pays nothing for them.
+// Using one of these names turns on the notifications about the requests of every session, as in Alamofire. A program
+// that uses none of them pays nothing.
 
 extension Request {
     /// A request was resumed.
@@ -14,17 +14,17 @@ extension Request {
     public static let didCancelNotification = RequestNotifications.wanted(.didCancel)
     /// A request has finished.
     public static let didFinishNotification = RequestNotifications.wanted(.didFinish)
-    /// An exchange goes on.
+    /// An exchange was started or continued.
     public static let didResumeTaskNotification = RequestNotifications.wanted(.didResumeTask)
-    /// An exchange is held.
+    /// An exchange was suspended.
     public static let didSuspendTaskNotification = RequestNotifications.wanted(.didSuspendTask)
     /// An exchange is being cancelled.
     public static let didCancelTaskNotification = RequestNotifications.wanted(.didCancelTask)
     /// An exchange has ended.
     public static let didCompleteTaskNotification = RequestNotifications.wanted(.didCompleteTask)
 
-    /// A request's result is there: once for every response handler, with what its serializer made of it; once for a
-    /// request without handlers.
+    /// A request's result is available. Posted once for each response handler, with the value that its serializer made,
+    /// or once for a request without handlers.
     public static let didCompleteNotification = RequestNotifications.wanted(.didComplete)
 }
 
@@ -36,12 +36,13 @@ extension DownloadRequest {
 }
 
 extension Session {
-    /// A session was invalidated, or has gone. Only of sessions with `RequestNotifications` among their monitors.
+    /// A session was invalidated or deallocated. Posted only for sessions with `RequestNotifications` among their
+    /// monitors.
     public static let didInvalidateNotification = Notification.Name(
         "org.curlew.notification.name.session.didInvalidate")
 }
 
-/// The names, for those who post: naming them asks for nothing.
+/// The names for posting. Unlike the public constants, they do not turn on notifications.
 extension Notification.Name {
     fileprivate static let didResume = ofRequest("didResume")
     fileprivate static let didSuspend = ofRequest("didSuspend")
@@ -61,21 +62,22 @@ extension Notification.Name {
     }
 }
 
-/// Posts a notification for what requests and sessions do, with what is known at that time in its `userInfo`: see
+/// Posts notifications about the events of requests and sessions. `userInfo` contains what is known at that time: see
 /// `RequestNotifications.Key`.
 ///
-/// Naming one of the notifications is enough to have them of every request, on the main queue. Give a monitor to a session to
-/// have them on a queue of your own, and to hear of the session itself.
+/// Using the name of one of the notifications is enough to receive them for every request, on the main queue. Add a
+/// monitor to a session to receive them on another queue, and to receive those of the session itself.
 public final class RequestNotifications: EventMonitor {
-    /// Where notifications are posted.
+    /// The queue on which notifications are posted.
     public let queue: DispatchQueue
-    /// False: no notification has the pieces of a body.
+    /// Always false: no notification contains the pieces of a body.
     public let wantsBodies = false
 
-    /// Whether it posts for those requests that no other posts for.
+    /// Whether this is the monitor of the process, which posts only for requests that no other `RequestNotifications`
+    /// monitors.
     private let isForTheOthers: Bool
 
-    /// Posts on `queue`.
+    /// Creates a monitor that posts on `queue`.
     public init(queue: DispatchQueue = .main) {
         self.queue = queue
         isForTheOthers = false
@@ -88,7 +90,7 @@ public final class RequestNotifications: EventMonitor {
 
     private static let ofTheProcess = RequestNotifications(isForTheOthers: true)
 
-    /// A program that asks for a notification's name wants to have it.
+    /// Turns on the notifications of the process, and returns the name.
     fileprivate static func wanted(_ name: Notification.Name) -> Notification.Name {
         ProcessMonitor.set(ofTheProcess)
         return name
@@ -189,7 +191,7 @@ public final class RequestNotifications: EventMonitor {
 
     // MARK: Posting
 
-    /// What is in the `userInfo` beside `more`: what the request knows by now.
+    /// Posts a notification. `userInfo` contains what the request knows at this time, and `more`.
     private func post(_ name: Notification.Name, _ request: Request, _ more: [String: Any] = [:]) {
         if isForTheOthers, request.hasMonitor(where: { $0 is RequestNotifications }) { return }
         var info = Self.info((request as? DataRequest)?.data, request.bodyFileURL, request.error, request.metrics)

@@ -1,7 +1,8 @@
 public import Curlew
 public import Foundation
 
-// Alamofire's eager handles. Nothing is validated unless the request says so; several handles share one exchange.
+// Alamofire's eager handles. A response is validated only if the request asks for it. Several handles share one
+// exchange.
 extension DataRequest {
     /// The body.
     public func serializingData(
@@ -59,7 +60,7 @@ extension DataRequest {
         )
     }
 
-    /// What the serializer makes of the body.
+    /// The value that the serializer makes of the body.
     public func serializingResponse<Serializer: ResponseSerializer>(
         using serializer: Serializer,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true
@@ -67,7 +68,7 @@ extension DataRequest {
         handle(shouldAutomaticallyCancel) { self.addSerialized(.direct, serializer, $0) }
     }
 
-    /// What the serializer makes of the body.
+    /// The value that the serializer makes of the body.
     public func serializingResponse<Serializer: DataResponseSerializerProtocol>(
         using serializer: Serializer,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true

@@ -1,11 +1,12 @@
 public import Curlew
 public import Foundation
 
-/// A stream's values as sequences, in Alamofire's way: every sequence gets every chunk.
+/// A stream's values as sequences, as in Alamofire: every sequence receives every chunk.
 ///
-/// A slow reader stops the sender: a sequence holds a quarter of a megabyte that is not taken, and the next chunk is read
-/// when all sequences have room. So read those that are made, or let go of them. With a `bufferingPolicy` a sequence does
-/// not wait for its reader, and does with what is not taken as the policy says: `.unbounded` fills the memory.
+/// A slow reader stops the sender: a sequence holds a quarter of a megabyte that has not been read, and the next chunk
+/// is read when all sequences have room. So read every sequence that you create, or release it. With a
+/// `bufferingPolicy`, a sequence does not wait for its reader, and treats unread values as the policy says:
+/// `.unbounded` fills the memory.
 public struct DataStreamTask: Sendable {
     private let request: DataStreamRequest
 
@@ -44,7 +45,7 @@ public struct DataStreamTask: Sendable {
         )
     }
 
-    /// What the serializer makes of every chunk.
+    /// The values that the serializer makes of the chunks.
     public func streamingResponses<Serializer: DataStreamSerializer>(
         serializedUsing serializer: Serializer,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
@@ -59,10 +60,10 @@ public struct DataStreamTask: Sendable {
     /// Cancels the request.
     public func cancel() { request.cancel() }
 
-    /// Lets the request go on.
+    /// Starts the request, or continues it after `suspend()`.
     public func resume() { request.resume() }
 
-    /// Holds the request.
+    /// Suspends the request.
     public func suspend() { request.suspend() }
 
     private func stream<Success: Sendable, Failure: Error>(
@@ -88,6 +89,6 @@ public struct DataStreamTask: Sendable {
 }
 
 extension DataStreamRequest {
-    /// The stream's values as sequences, in Alamofire's way.
+    /// The stream's values as sequences, as in Alamofire.
     public func streamTask() -> DataStreamTask { DataStreamTask(request: self) }
 }

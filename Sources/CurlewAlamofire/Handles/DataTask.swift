@@ -1,6 +1,7 @@
 public import Curlew
 
-/// A data request's response on its way. It runs also if it is never awaited.
+/// The response of a data request, which may not have arrived yet. The request runs even if the response is never
+/// awaited.
 public struct DataTask<Value: Sendable>: Sendable {
     let pending: PendingResponse<AFDataResponse<Value>>
 
@@ -22,14 +23,14 @@ public struct DataTask<Value: Sendable>: Sendable {
     /// Cancels the request.
     public func cancel() { pending.task.cancel() }
 
-    /// Lets the request go on.
+    /// Starts the request, or continues it after `suspend()`.
     public func resume() { pending.request.resume() }
 
-    /// Holds the request.
+    /// Suspends the request.
     public func suspend() { pending.request.suspend() }
 }
 
-/// A download's response on its way. It runs also if it is never awaited.
+/// The response of a download, which may not have arrived yet. The request runs even if the response is never awaited.
 public struct DownloadTask<Value: Sendable>: Sendable {
     let pending: PendingResponse<AFDownloadResponse<Value>>
 
@@ -51,9 +52,9 @@ public struct DownloadTask<Value: Sendable>: Sendable {
     /// Cancels the request.
     public func cancel() { pending.task.cancel() }
 
-    /// Lets the request go on.
+    /// Starts the request, or continues it after `suspend()`.
     public func resume() { pending.request.resume() }
 
-    /// Holds the request.
+    /// Suspends the request.
     public func suspend() { pending.request.suspend() }
 }

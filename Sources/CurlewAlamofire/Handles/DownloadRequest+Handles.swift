@@ -1,7 +1,8 @@
 public import Curlew
 public import Foundation
 
-// Alamofire's eager handles. Nothing is validated unless the request says so; several handles share one exchange.
+// Alamofire's eager handles. A response is validated only if the request asks for it. Several handles share one
+// exchange.
 extension DownloadRequest {
     /// The body.
     public func serializingData(
@@ -59,14 +60,14 @@ extension DownloadRequest {
         )
     }
 
-    /// The place of the file.
+    /// The URL of the file.
     public func serializingDownloadedFileURL(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true
     ) -> DownloadTask<URL> {
         serializingDownload(using: URLResponseSerializer(), automaticallyCancelling: shouldAutomaticallyCancel)
     }
 
-    /// What the serializer makes of the body.
+    /// The value that the serializer makes of the body.
     public func serializingDownload<Serializer: ResponseSerializer>(
         using serializer: Serializer,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true
@@ -74,7 +75,7 @@ extension DownloadRequest {
         handle(shouldAutomaticallyCancel) { self.addSerialized(.direct, serializer, $0) }
     }
 
-    /// What the serializer makes of the body.
+    /// The value that the serializer makes of the body.
     public func serializingDownload<Serializer: DownloadResponseSerializerProtocol>(
         using serializer: Serializer,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true

@@ -1,9 +1,9 @@
 internal import Curlew
 internal import CurlewLocks
 
-/// The tasks of Alamofire's eager handles: one of the places where unstructured tasks start.
+/// Starts the tasks of Alamofire's eager handles. This is one of the few places that start unstructured tasks.
 enum EagerHandle {
-    /// Attaches the response handler at once, so that the request starts now, also if the handle is never awaited.
+    /// Attaches the response handler at once, so that the request starts even if the handle is never awaited.
     static func start<Response: Sendable>(
         cancelling request: Request?,
         _ attach: (@escaping @Sendable (Response) -> Void) -> Void
@@ -19,8 +19,8 @@ enum EagerHandle {
         }
     }
 
-    /// What a handler is called with, for the one task that waits for it. No `OneShot`: that stops waiting when its task is
-    /// cancelled, and a cancelled handle still has to tell the response.
+    /// Passes a response from its handler to the one task that waits for it. A `OneShot` would not do: its wait ends
+    /// when the task is cancelled, but a cancelled handle must still return the response.
     private final class Answer<Response: Sendable>: Sendable {
         private enum State {
             case none

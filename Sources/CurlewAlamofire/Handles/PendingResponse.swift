@@ -1,6 +1,6 @@
 internal import Curlew
 
-/// What the handles of data and of downloads have in common: a response on its way, and whose it is.
+/// The common part of `DataTask` and `DownloadTask`: a response that may not have arrived yet, and its request.
 struct PendingResponse<Response: Sendable>: Sendable {
     let request: Request
     let task: Task<Response, Never>

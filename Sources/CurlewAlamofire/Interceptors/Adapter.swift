@@ -9,7 +9,7 @@ public typealias AdaptHandler =
         _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
     ) -> Void
 
-/// An adapter made of a closure.
+/// An adapter that calls a closure.
 ///
 ///     let token = Adapter { request, _ in
 ///         var request = request
@@ -17,7 +17,7 @@ public typealias AdaptHandler =
 ///         return request
 ///     }
 ///
-/// A subclass overrides one of the four forms: Curlew finds it. `super` calls the closure.
+/// A subclass overrides one of the four forms; Curlew finds out which. `super` calls the closure.
 // SAFETY: `handler` is a constant, and Sendable.
 open class Adapter: @unchecked Sendable, RequestInterceptor {
     private enum Handler: Sendable {
@@ -49,7 +49,7 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
         }
     }
 
-    /// Calls the adapter's closure in Alamofire's form, with the state.
+    /// Calls the adapter's closure in Alamofire's form, with the state's session.
     open func adapt(
         _ urlRequest: URLRequest,
         using state: RequestAdapterState,
@@ -59,19 +59,19 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
         adapt(urlRequest, for: state.session, completion: completion)
     }
 
-    /// Gives the closure the request, and answers what it makes of it.
+    /// Passes the request to the closure, and returns the closure's result.
     open func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
         if isSubclass { return try await adaptByForms(urlRequest, for: session) }
         return try await adapted(urlRequest, session)
     }
 
-    /// Gives the closure the request and the state, and answers what it makes of it.
+    /// Passes the request and the state's session to the closure, and returns the closure's result.
     open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         if isSubclass { return try await adaptByForms(urlRequest, using: state) }
         return try await adapted(urlRequest, state.session)
     }
 
-    /// Whether one of the forms may be overridden.
+    /// Whether this is an object of a subclass, which may override a form.
     private var isSubclass: Bool { type(of: self) != Adapter.self }
 
     private func adapted(_ urlRequest: URLRequest, _ session: Session) async throws -> URLRequest {
@@ -89,10 +89,10 @@ extension Adapter: OverridableAdapter {
 }
 
 extension Curlew.RequestAdapter where Self == Adapter {
-    /// An adapter made of a closure with a completion handler.
+    /// An adapter that calls a closure with a completion handler.
     public static func adapter(using closure: @escaping AdaptHandler) -> Adapter { Adapter(closure) }
 
-    /// An adapter made of an `async` closure.
+    /// An adapter that calls an `async` closure.
     public static func adapter(
         using closure: @escaping @Sendable (_ request: URLRequest, _ session: Session) async throws -> URLRequest
     ) -> Adapter {

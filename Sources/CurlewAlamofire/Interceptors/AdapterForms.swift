@@ -11,9 +11,9 @@ protocol OverridableAdapter: AnyObject, RequestAdapter {
 
 /// Finds the form of `adapt` that a subclass overrides, for one request.
 ///
-/// Each form of the base class passes the request to the next form that was not called yet, and the last one adapts it as the
-/// class itself does. So an override is reached from whichever form is called first. An override that has changed the request and
-/// calls `super` was the one to find: no other form is called.
+/// Each form of the base class passes the request to the next form that has not been called yet, and the last one
+/// adapts it as the base class does. So an override is reached from whichever form is called first. If an override
+/// changes the request and calls `super`, it is the override that was looked for, and no other form is called.
 final class AdapterForms: Sendable {
     /// The forms, in the order in which a `RequestAdapter` tries them.
     enum Form: CaseIterable {
@@ -41,7 +41,7 @@ final class AdapterForms: Sendable {
         self.work = work
     }
 
-    /// Passes a request through the forms after the first.
+    /// Passes a request through the forms other than `first`, which has been called.
     fileprivate static func adapt(
         _ urlRequest: URLRequest,
         after first: Form,
@@ -55,8 +55,9 @@ final class AdapterForms: Sendable {
         return try result.get()
     }
 
-    /// Returns the adapter's forms if the current task is passing a request through them. An override may make a state for
-    /// `super`. A state with another request belongs to a request that the override sends itself.
+    /// Returns the adapter's forms if the current task is passing a request through them. An override may create a
+    /// state for `super`. If the state has another request, the override sends that request itself, and the result is
+    /// `nil`.
     fileprivate static func current(of adapter: any OverridableAdapter, _ state: RequestAdapterState?) -> AdapterForms?
     {
         guard let current, current.adapter === adapter else { return nil }
@@ -64,7 +65,7 @@ final class AdapterForms: Sendable {
         return current.state.request === request ? current : nil
     }
 
-    /// Passes on the request of a form with a completion handler.
+    /// Passes the request of a form with a completion handler to the next form, and the result to the handler.
     fileprivate func pass(_ urlRequest: URLRequest, after form: Form, to completion: @escaping Completion) {
         work.start(completion) { await self.result(of: urlRequest, after: form) }
     }
@@ -87,7 +88,7 @@ final class AdapterForms: Sendable {
         }
     }
 
-    /// Returns the next form, or `nil` if the class itself adapts the request.
+    /// Returns the next form, or `nil` if the base class adapts the request.
     private func next(after form: Form, _ urlRequest: URLRequest) -> Form? {
         called.withLock { called in
             called.insert(form)
@@ -102,7 +103,7 @@ final class AdapterForms: Sendable {
     typealias Completion = @Sendable (Result<URLRequest, any Error>) -> Void
 }
 
-// The forms of the base class in objects of a subclass.
+// Called by the forms of a base class if the object is of a subclass.
 extension OverridableAdapter {
     func adaptByForms(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         if let forms = AdapterForms.current(of: self, state) { return try await forms.pass(urlRequest, after: .using) }
@@ -115,7 +116,8 @@ extension OverridableAdapter {
         return try await AdapterForms.adapt(urlRequest, after: .session, of: self, using: state)
     }
 
-    /// Passes the request on, or returns false if the current task is not passing a request through the adapter's forms.
+    /// Passes the request on, or returns false if the current task is not passing a request through the adapter's
+    /// forms.
     func passes(
         _ urlRequest: URLRequest,
         using state: RequestAdapterState,
@@ -126,7 +128,8 @@ extension OverridableAdapter {
         return true
     }
 
-    /// Passes the request on, or returns false if the current task is not passing a request through the adapter's forms.
+    /// Passes the request on, or returns false if the current task is not passing a request through the adapter's
+    /// forms.
     func passes(_ urlRequest: URLRequest, to completion: @escaping AdapterForms.Completion) -> Bool {
         guard let forms = AdapterForms.current(of: self, nil) else { return false }
         forms.pass(urlRequest, after: .sessionCompletion, to: completion)

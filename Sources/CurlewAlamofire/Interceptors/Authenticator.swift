@@ -2,11 +2,11 @@ public import Curlew
 internal import Foundation
 public import FoundationNetworking
 
-/// Applies a credential to requests, recognizes it in them, and refreshes it, as Alamofire writes it.
+/// Applies a credential to requests, recognizes it in them, and refreshes it, in Alamofire's form.
 ///
 /// Implement one of the two forms of `refresh`.
 public protocol Authenticator: Curlew.Authenticator {
-    /// Passes a new credential in place of an old one to a completion handler.
+    /// Passes a new credential, which replaces the old one, to a completion handler.
     func refresh(
         _ credential: Credential,
         for session: Session,
@@ -31,14 +31,14 @@ extension Authenticator {
     }
 }
 
-// For callers of Alamofire's forms. Curlew calls those of the class itself.
+// For callers of Alamofire's forms. Curlew itself calls those of the class.
 extension AuthenticationInterceptor: RequestInterceptor {
     /// Applies the credential, after a refresh if it requires one.
     public func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
         try await adapt(urlRequest, using: RequestAdapterState(requestID: UUID(), session: session))
     }
 
-    /// Applies the credential in a task of its own.
+    /// Applies the credential in a new task.
     public func adapt(
         _ urlRequest: URLRequest,
         using state: RequestAdapterState,
@@ -47,7 +47,7 @@ extension AuthenticationInterceptor: RequestInterceptor {
         startAdapting(urlRequest, using: state, completion: completion)
     }
 
-    /// Applies the credential in a task of its own.
+    /// Applies the credential in a new task.
     public func adapt(
         _ urlRequest: URLRequest,
         for session: Session,

@@ -1,10 +1,11 @@
 public import Curlew
 
-/// Decides about a response before it is stored, as Alamofire writes it.
+/// Decides about a response before it is stored, in Alamofire's form.
 ///
-/// Implement one of the two forms. Curlew calls the `async` one, whose default calls the other, whose default stores the response.
+/// Implement one of the two forms. Curlew calls the `async` form. Its default calls the form with a completion handler,
+/// whose default stores the response.
 public protocol CachedResponseHandler: Curlew.CachedResponseHandler {
-    /// Passes the response to store to a completion handler, or nil to store none.
+    /// Passes the response to store to a completion handler, or `nil` to store none.
     func dataTask(
         _ task: TaskIdentifier,
         willCacheResponse response: CachedResponse,
@@ -34,7 +35,7 @@ extension CachedResponseHandler {
 }
 
 extension ResponseCacher: CachedResponseHandler {
-    /// Does what `behavior` says.
+    /// Applies `behavior` to the response.
     public func dataTask(
         _ task: TaskIdentifier,
         willCacheResponse response: CachedResponse,

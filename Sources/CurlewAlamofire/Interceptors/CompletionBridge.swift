@@ -2,10 +2,10 @@ internal import Curlew
 
 /// Calls a form with a completion handler for an `async` caller.
 ///
-/// Only the first answer counts. Cancelling the calling task ends the wait at once; a task that is cancelled already does not
-/// call the form.
+/// Only the first answer counts. Cancelling the calling task ends the wait at once; if the task is cancelled already,
+/// the form is not called.
 enum CompletionBridge {
-    /// Returns the first answer, or `cancelled` if the task is cancelled before it comes.
+    /// Returns the first answer, or `cancelled` if the task is cancelled first.
     static func answer<Answer: Sendable>(
         orIfCancelled cancelled: @autoclosure () -> Answer,
         isolation: isolated (any Actor)? = #isolation,
@@ -14,7 +14,7 @@ enum CompletionBridge {
         if Task.isCancelled { return cancelled() }
         let answer = OneShot<Answer>()
         start { answer.resolve($0) }
-        // Most handlers answer before they return, so that the task need not suspend.
+        // Most handlers answer before they return. Then the task need not suspend.
         if let given = answer.value { return given }
         return await answer.wait() ?? cancelled()
     }
@@ -29,7 +29,7 @@ enum CompletionBridge {
     }
 }
 
-/// Runs an `async` form for a caller that came with a completion handler.
+/// Runs an `async` form for a caller that passed a completion handler.
 enum CompletionTask {
     static func start<Answer: Sendable>(
         _ completion: @escaping @Sendable (Answer) -> Void,
@@ -41,14 +41,15 @@ enum CompletionTask {
 
 /// Runs asynchronous work of a completion form in child tasks of the `async` call that led to it.
 ///
-/// A completion form cannot wait. The `async` method that has called it does the work instead, so that cancelling its task
-/// reaches the work. Cancellation would not reach a task of its own.
+/// A completion form cannot wait. The `async` method that has called it does the work instead, so that cancelling its
+/// task also cancels the work. Cancelling would not reach an unstructured task.
 struct ChildWork: Sendable {
     private let jobs: AsyncStream<Job>.Continuation
 
     private typealias Job = @Sendable () async -> Void
 
-    /// Runs `call`, and the work that it starts. Once `call` has returned, work that still runs is cancelled and awaited.
+    /// Runs `call`, and the work that it starts. Once `call` has returned, work that still runs is cancelled and
+    /// awaited.
     static func during<Answer: Sendable>(_ call: @escaping @Sendable (ChildWork) async -> Answer) async -> Answer {
         let (pending, jobs) = AsyncStream<Job>.makeStream()
         async let answer = {
@@ -62,7 +63,7 @@ struct ChildWork: Sendable {
         return await answer
     }
 
-    /// Runs the work and passes its answer on. After the end of the call the work gets a task of its own.
+    /// Runs the work and passes its answer on. Once `call` has returned, the work runs in an unstructured task.
     func start<Answer: Sendable>(
         _ completion: @escaping @Sendable (Answer) -> Void,
         _ work: @escaping @Sendable () async -> Answer

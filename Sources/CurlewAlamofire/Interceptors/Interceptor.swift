@@ -2,13 +2,13 @@ public import Curlew
 internal import Foundation
 public import FoundationNetworking
 
-/// Several adapters and retriers in order.
+/// Combines several adapters and retriers.
 ///
-/// Adapters run one after the other, each on the request that the previous one returned, until the first that fails. Retriers
-/// are asked one after the other until the first answer that is not `doNotRetry`.
+/// Adapters run one after the other, each on the request that the previous one returned, until the first that fails.
+/// Retriers are asked one after the other until the first answer that is not `doNotRetry`.
 ///
-/// A subclass overrides one form of `adapt` and one of `retry`, with a completion handler or without: Curlew finds it. `super`
-/// asks the parts.
+/// A subclass overrides one form of `adapt` and one of `retry`, with a completion handler or without; Curlew finds out
+/// which. `super` asks the parts.
 // SAFETY: both lists are constants of Sendable values.
 open class Interceptor: @unchecked Sendable, RequestInterceptor {
     /// The adapters, in the order in which they change the request.
@@ -38,13 +38,13 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         self.retriers = retriers + interceptors
     }
 
-    /// Sends the request through every adapter.
+    /// Passes the request through every adapter.
     open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         if isSubclass { return try await adaptByForms(urlRequest, using: state) }
         return try await adaptItself(urlRequest, using: state)
     }
 
-    /// Sends the request through every adapter.
+    /// Passes the request through every adapter.
     open func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
         if isSubclass { return try await adaptByForms(urlRequest, for: session) }
         return try await adaptItself(urlRequest, using: RequestAdapterState(requestID: UUID(), session: session))
@@ -56,7 +56,7 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         return request
     }
 
-    /// The statuses of all its retriers.
+    /// The statuses of all retriers.
     open var retryableHTTPStatusCodes: Set<Int> { retriers.retryableHTTPStatusCodes }
 
     /// Calls the form that takes any error.
@@ -77,8 +77,8 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         return .doNotRetry
     }
 
-    /// Calls the adapters' own forms with a completion handler. In a subclass it calls all adapters, also those that have only an
-    /// `async` form.
+    /// Calls each adapter's form with a completion handler. In a subclass it calls all adapters, including those that
+    /// have only an `async` form.
     open func adapt(
         _ urlRequest: URLRequest,
         for session: Session,
@@ -98,7 +98,7 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         }
     }
 
-    /// Calls the adapters' own forms with a completion handler.
+    /// Calls each adapter's form with a completion handler.
     open func adapt(
         _ urlRequest: URLRequest,
         using state: RequestAdapterState,
@@ -116,14 +116,15 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
                 guard case .failure(let error) = result, error is AdaptUsingNotImplemented else {
                     return completion(result)
                 }
-                // It has another form, which may be asynchronous.
+                // The adapter has another form, which may be asynchronous.
                 adapter.startAdapting(request, using: state, completion: completion)
             }
         }
     }
 
-    /// Calls the retriers' own forms with a completion handler. Except in a subclass, a retrier that has only an `async` form of
-    /// this module's protocol does not answer here. Sessions call the `async` form, which asks every retrier.
+    /// Calls each retrier's form with a completion handler. Except in a subclass, a retrier that implements only the
+    /// `async` form of this module's protocol does not answer here. Sessions call the `async` form, which asks every
+    /// retrier.
     open func retry(
         _ request: Request,
         for session: Session,
@@ -134,7 +135,7 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         retry(request, for: session, dueTo: error, by: retriers[...], completion: completion)
     }
 
-    /// Whether one of the forms may be overridden.
+    /// Whether this is an object of a subclass, which may override a form.
     private var isSubclass: Bool { type(of: self) != Interceptor.self }
 
     private typealias Answer = @Sendable (Result<URLRequest, any Error>) -> Void

@@ -3,20 +3,20 @@ public import Dispatch
 public import Foundation
 internal import FoundationNetworking
 
-// Alamofire's names for what an `OfflineRetrier` goes by.
+// Alamofire's names for the settings of an `OfflineRetrier`.
 extension OfflineRetrier {
-    /// How long it waits for the network.
+    /// The default time to wait for the network.
     public static let defaultWait: DispatchTimeInterval = .seconds(5)
-    /// The `URLError`s that tell of a missing network.
+    /// The codes of `URLError`s that report a missing network.
     public static let defaultURLErrorOfflineCodes: Set<URLError.Code> = [.notConnectedToInternet]
-    /// Whether the error, or one inside it, tells of a missing network.
+    /// Whether the error, or one inside it, reports a missing network.
     public static let defaultIsOfflineError: @Sendable (_ error: any Error) -> Bool = { error in
         if let code = (error as? URLError)?.code { return defaultURLErrorOfflineCodes.contains(code) }
         guard let error = error as? CurlewError else { return false }
         return mayBeOffline(error) || error.underlying.map(defaultIsOfflineError) ?? false
     }
 
-    /// Waits `maximumWait` for the network, as Alamofire writes it.
+    /// Creates a retrier that waits for the network for at most `maximumWait`.
     @_disfavoredOverload
     public init(
         maximumWait: DispatchTimeInterval,
@@ -45,7 +45,7 @@ extension OfflineRetrier: RequestInterceptor {
 }
 
 extension DispatchTimeInterval {
-    /// The same length of time; `.never` is a hundred years.
+    /// The interval as a `Duration`. `.never` becomes a hundred years.
     fileprivate var duration: Duration {
         switch self {
         case .seconds(let count): .seconds(count)

@@ -1,11 +1,12 @@
 public import Curlew
 public import FoundationNetworking
 
-/// Decides about a redirect before it is followed, as Alamofire writes it.
+/// Decides about a redirect before it is followed, in Alamofire's form.
 ///
-/// Implement one of the two forms. Curlew calls the `async` one, whose default calls the other, whose default follows.
+/// Implement one of the two forms. Curlew calls the `async` form. Its default calls the form with a completion handler,
+/// whose default follows the redirect.
 public protocol RedirectHandler: Curlew.RedirectHandler {
-    /// Passes the request to send next to a completion handler, or nil not to follow the redirect.
+    /// Passes the request to send next to a completion handler, or `nil` to refuse the redirect.
     func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
@@ -38,7 +39,7 @@ extension RedirectHandler {
 }
 
 extension Redirector: RedirectHandler {
-    /// Does what `behavior` says.
+    /// Applies `behavior` to the redirect.
     public func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,

@@ -2,12 +2,12 @@ public import Curlew
 internal import Foundation
 public import FoundationNetworking
 
-/// Changes a `URLRequest` before it is sent, as Alamofire writes it.
+/// Changes a `URLRequest` before it is sent, in Alamofire's forms.
 ///
-/// Implement one of the four forms. Curlew calls `adapt(_:using:)`, whose default tries the others in this order: `using` with a
-/// completion handler, `for`, `for` with a completion handler. An adapter with none of them leaves the request unchanged.
-/// Cancelling the request cancels the task of an `async` form, and ends the wait for a completion handler at once. Of a
-/// completion handler only the first call counts.
+/// Implement one of the four forms. Curlew calls `adapt(_:using:)`, whose default tries the others in this order:
+/// `using` with a completion handler, `for`, `for` with a completion handler. An adapter with none of them leaves the
+/// request unchanged. Cancelling the request cancels the task of an `async` form, and ends the wait for a completion
+/// handler at once. Only the first call of a completion handler counts.
 public protocol RequestAdapter: Curlew.RequestAdapter {
     /// Returns the request to send.
     func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest
@@ -65,11 +65,12 @@ extension RequestAdapter {
     }
 }
 
-/// The answer of an adapter without the form `using` with a completion handler. Callers then try another form, and never see it.
+/// The error of an adapter that does not implement `using` with a completion handler. The caller tries another form, so
+/// users never see it.
 struct AdaptUsingNotImplemented: Error {}
 
 extension Curlew.RequestAdapter {
-    /// Adapts the request in a task of its own.
+    /// Adapts the request in a new task.
     func startAdapting(
         _ urlRequest: URLRequest,
         using state: RequestAdapterState,
@@ -78,7 +79,7 @@ extension Curlew.RequestAdapter {
         CompletionTask.start(completion) { await Result.of { try await adapt(urlRequest, using: state) } }
     }
 
-    /// Adapts the request in a task of its own.
+    /// Adapts the request in a new task.
     func startAdapting(
         _ urlRequest: URLRequest,
         for session: Session,

@@ -2,7 +2,7 @@ public import Curlew
 public import FoundationNetworking
 
 extension DeflateRequestCompressor: RequestInterceptor {
-    /// Compresses the request's body and names the coding.
+    /// Compresses the request's body and sets its `Content-Encoding`.
     public func adapt(
         _ urlRequest: URLRequest,
         for session: Session,
@@ -13,7 +13,7 @@ extension DeflateRequestCompressor: RequestInterceptor {
 }
 
 extension GzipRequestCompressor: RequestInterceptor {
-    /// Compresses the request's body and names the coding.
+    /// Compresses the request's body and sets its `Content-Encoding`.
     public func adapt(
         _ urlRequest: URLRequest,
         for session: Session,

@@ -1,16 +1,16 @@
 public import Curlew
 public import FoundationNetworking
 
-/// Decides whether a failed request is retried, as Alamofire writes it.
+/// Decides whether a failed request is retried, in Alamofire's forms.
 ///
-/// Implement one of the three forms. Curlew calls the one with a `CurlewError`, whose default calls the `async` one with any
-/// error, whose default calls the one with a completion handler, whose default is `.doNotRetry`. `error` always is a `CurlewError`
-/// then. Of a completion handler only the first call counts.
+/// Implement one of the three forms. Curlew calls the form with a `CurlewError`. Its default calls the `async` form
+/// with any error, whose default calls the form with a completion handler, whose default is `.doNotRetry`. In these
+/// forms `error` then is always a `CurlewError`. Only the first call of a completion handler counts.
 public protocol RequestRetrier: Curlew.RequestRetrier {
-    /// Returns whether the request is retried, and when.
+    /// Returns whether and when the request is retried.
     func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult
 
-    /// Passes to a completion handler whether the request is retried, and when.
+    /// Passes to a completion handler whether and when the request is retried.
     func retry(
         _ request: Request,
         for session: Session,
@@ -32,7 +32,7 @@ extension RequestRetrier {
         }
     }
 
-    /// Answers `.doNotRetry`.
+    /// Passes `.doNotRetry` to the completion handler.
     public func retry(
         _ request: Request,
         for session: Session,
@@ -44,7 +44,7 @@ extension RequestRetrier {
 }
 
 extension Curlew.RequestRetrier {
-    /// Asks about any error. A retrier that takes only a `CurlewError` is asked about one with the error inside.
+    /// Asks about any error. A retrier that accepts only a `CurlewError` receives one that contains the error.
     func askAboutAny(_ error: any Error, of request: Request, for session: Session) async -> RetryResult {
         if let error = error as? CurlewError { return await retry(request, for: session, dueTo: error) }
         if let retrier = self as? any RequestRetrier {
@@ -54,10 +54,11 @@ extension Curlew.RequestRetrier {
     }
 }
 
-/// An adapter and a retrier in one, as Alamofire writes it. Curlew's own `RequestInterceptor` can be used everywhere, too.
+/// An adapter and a retrier in one, in Alamofire's forms. Curlew's own `RequestInterceptor` can be used everywhere,
+/// too.
 public protocol RequestInterceptor: RequestAdapter, RequestRetrier, Curlew.RequestInterceptor {}
 
-// Both protocols have these defaults. Without these declarations, neither would win.
+// Both inherited protocols have these defaults. Without these declarations, calls would be ambiguous.
 extension RequestInterceptor {
     /// Tries the other forms. If none is implemented, the request is sent unchanged.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {

@@ -8,9 +8,9 @@ public typealias RetryHandler =
         _ completion: @escaping @Sendable (RetryResult) -> Void
     ) -> Void
 
-/// A retrier made of a closure.
+/// A retrier that calls a closure.
 ///
-/// A subclass overrides one of the two forms: Curlew finds it. `super` calls the closure.
+/// A subclass overrides one of the two forms; Curlew finds out which. `super` calls the closure.
 // SAFETY: `handler` is a constant, and Sendable.
 open class Retrier: @unchecked Sendable, RequestInterceptor {
     private enum Handler: Sendable {
@@ -65,10 +65,10 @@ extension Retrier: OverridableRetrier {
 }
 
 extension Curlew.RequestRetrier where Self == Retrier {
-    /// A retrier made of a closure with a completion handler.
+    /// A retrier that calls a closure with a completion handler.
     public static func retrier(using closure: @escaping RetryHandler) -> Retrier { Retrier(closure) }
 
-    /// A retrier made of an `async` closure.
+    /// A retrier that calls an `async` closure.
     public static func retrier(
         using closure:
             @escaping @Sendable (_ request: Request, _ session: Session, _ error: any Error) async ->

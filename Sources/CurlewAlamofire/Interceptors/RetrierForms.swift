@@ -8,10 +8,10 @@ protocol OverridableRetrier: AnyObject, RequestRetrier {
 
 /// Finds the form of `retry` that a subclass overrides, for one request.
 ///
-/// The `async` form of the base class calls the one with a completion handler, and that of the base class decides as the class
-/// itself does.
+/// The `async` form of the base class calls the form with a completion handler, and that form of the base class decides
+/// as the class itself does.
 struct RetrierForms: Sendable {
-    /// The question that the current task asks.
+    /// The question that is being asked in the current task.
     @TaskLocal private static var current: RetrierForms?
 
     private let retrier: any OverridableRetrier
@@ -34,7 +34,7 @@ struct RetrierForms: Sendable {
         }
     }
 
-    /// Returns the question to the retrier if the current task asks it about the request.
+    /// Returns the current question if it asks this retrier about this request.
     fileprivate static func current(of retrier: any OverridableRetrier, _ request: Request) -> RetrierForms? {
         guard let current, current.retrier === retrier, current.request === request else { return nil }
         return current
@@ -49,7 +49,7 @@ struct RetrierForms: Sendable {
     }
 }
 
-// The forms of the base class in objects of a subclass.
+// Called by the forms of a base class if the object is of a subclass.
 extension OverridableRetrier {
     func retryByForms(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
         guard RetrierForms.current(of: self, request) == nil else {

@@ -2,13 +2,14 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// Retries failures that are likely to be temporary, with exponential backoff: Curlew's policy as a class that can be subclassed.
+/// Retries failures that are likely to be temporary, with exponential backoff: Curlew's policy as a class that can be
+/// subclassed.
 ///
-/// A subclass overrides `shouldRetry(request:dueTo:)` or one form of `retry`, with a completion handler or without: Curlew
-/// finds it. `super` decides by the limit, the methods, the statuses and the codes.
-// SAFETY: `policy` is of a Sendable type, and constant once the object is made.
+/// A subclass overrides `shouldRetry(request:dueTo:)` or one form of `retry`, with a completion handler or without;
+/// Curlew finds out which. `super` decides by the limit, the methods, the statuses and the codes.
+// SAFETY: `policy` is Sendable, and does not change after initialization.
 open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
-    /// How delays are randomized, so that clients that failed together do not return together.
+    /// The randomization of delays, which keeps clients that failed together from retrying together.
     public typealias Jitter = Curlew.RetryPolicy.Jitter
 
     /// The default number of retries.
@@ -23,7 +24,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     public static let defaultRetryableHTTPStatusCodes: Set<Int> = Curlew.RetryPolicy.defaultRetryableHTTPStatusCodes
     /// The codes of failures that may be temporary.
     public static let defaultRetryableErrorCodes: Set<CurlewError.Code> = Curlew.RetryPolicy.defaultRetryableErrorCodes
-    /// The codes of Foundation's that Alamofire retries.
+    /// The codes of `URLError`s that Alamofire retries.
     public static let defaultRetryableURLErrorCodes: Set<URLError.Code> = Curlew.RetryPolicy.usualFoundationCodes
 
     private var policy: Curlew.RetryPolicy
@@ -55,7 +56,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         )
     }
 
-    /// Creates a policy that retries the failures for which these codes of Foundation's stand.
+    /// Creates a policy that retries the failures that correspond to these `URLError` codes.
     public convenience init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -85,7 +86,8 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
 
     /// The maximum number of retries.
     public var retryLimit: UInt { policy.retryLimit }
-    /// The base of the exponential backoff, at least 2. With a smaller one, a request that would be retried fails instead.
+    /// The base of the exponential backoff, at least 2. With a smaller one, a request that would be retried fails
+    /// instead.
     public var exponentialBackoffBase: UInt { policy.exponentialBackoffBase }
     /// The first delay in seconds.
     public var exponentialBackoffScale: Double { policy.exponentialBackoffScale }
@@ -95,15 +97,15 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     public var retryableHTTPStatusCodes: Set<Int> { policy.retryableHTTPStatusCodes }
     /// The codes of failures that are retried.
     public var retryableErrorCodes: Set<CurlewError.Code> { policy.retryableErrorCodes }
-    /// The codes of Foundation's that stand for the failures that are retried.
+    /// The `URLError` codes that correspond to the failures that are retried.
     public var retryableURLErrorCodes: Set<URLError.Code> {
         if let codes = policy.foundationCodes { return codes }
         guard retryableErrorCodes != Self.defaultRetryableErrorCodes else { return Self.defaultRetryableURLErrorCodes }
         return Set(retryableErrorCodes.compactMap { URLError.Code(standingFor: $0) })
     }
-    /// How delays are randomized.
+    /// The randomization of delays.
     public var jitter: Jitter { policy.jitter }
-    /// The longest delay in seconds, whatever `Retry-After` says.
+    /// The longest delay in seconds, even if `Retry-After` asks for more.
     public var maximumDelay: TimeInterval { policy.maximumDelay }
     /// Whether `Retry-After` extends the delay.
     public var honorsRetryAfter: Bool { policy.honorsRetryAfter }
@@ -135,7 +137,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         completion(decision(on: request, dueTo: error))
     }
 
-    /// Deposits into the budget, and returns the request unchanged.
+    /// Deposits into the budget, unless the request has already, and returns the request unchanged.
     open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         try await policy.adapt(urlRequest, using: state)
     }
@@ -154,17 +156,17 @@ extension RetryPolicy: OverridableRetrier, BudgetedRetrier {
 }
 
 extension CurlewError.Code {
-    /// The codes that these of Foundation's stand for, usually several for one: every timeout and every cause has its own.
+    /// Curlew's codes for these `URLError` codes, usually several for one: every timeout and every cause has its own.
     fileprivate static func standing(for codes: Set<URLError.Code>) -> Set<CurlewError.Code> {
-        // A request whose total time is over has none left for another attempt.
+        // If the total time of a request is used up, none is left for another attempt.
         all(standingFor: codes).subtracting([.totalTimedOut])
     }
 }
 
 /// Retries requests whose connection was lost, and nothing else.
-// SAFETY: it has no stored property of its own.
+// SAFETY: it adds no stored property.
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
-    /// The codes of failures that break a connection while something is sent or received.
+    /// The codes of failures that break a connection while data is sent or received.
     public static let connectionLostErrorCodes = Curlew.ConnectionLostRetryPolicy.connectionLostErrorCodes
 
     /// Creates a policy that retries lost connections only.
@@ -185,12 +187,13 @@ open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
     }
 }
 
-// Extensions of Curlew's protocol, which sessions and requests take. Curlew's own members of these names are disfavored.
+// Extensions of Curlew's protocol, which sessions and requests accept. Curlew's own members of these names are
+// disfavored.
 extension Curlew.RequestInterceptor where Self == RetryPolicy {
     /// The policy with its defaults.
     public static var retryPolicy: RetryPolicy { RetryPolicy() }
 
-    /// A policy of your own.
+    /// A policy with the given settings.
     public static func retryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -217,7 +220,7 @@ extension Curlew.RequestInterceptor where Self == RetryPolicy {
         )
     }
 
-    /// A policy that retries the failures for which these codes of Foundation's stand.
+    /// A policy that retries the failures that correspond to these `URLError` codes.
     public static func retryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -241,7 +244,7 @@ extension Curlew.RequestInterceptor where Self == ConnectionLostRetryPolicy {
     /// The policy with its defaults.
     public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
 
-    /// A policy of your own.
+    /// A policy with the given settings.
     public static func connectionLostRetryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,

@@ -4,21 +4,22 @@ public import Dispatch
 internal import Foundation
 internal import FoundationNetworking
 
-/// How a request is written as a command line.
+/// The style of a request that is written as a command line.
 public enum CURLStyle: Sendable {
-    /// Alamofire's: double quotes, cookies as `-b`, the jar's among them, and **nothing left out**: credentials, cookies
-    /// and query values are shown. `$` and backquotes mean something to a shell. For tests that compare texts, not for logs.
+    /// Alamofire's style: double quotes, cookies as `-b`, including those of the jar, and **nothing left out**:
+    /// credentials, cookies and query values are shown. A shell expands its `$` and backquotes. For tests that compare
+    /// texts, not for logs.
     case alamofire
 }
 
 extension Request {
-    /// The request as a command line, quoted as in Alamofire, with what a shell would look into escaped, and with the cookies
-    /// that the jar has for it. Secrets are left out: `cURLDescription(includingCredentials: true)` and the style
-    /// `.alamofire` show them.
+    /// The request as a command line, quoted as in Alamofire, with everything escaped that a shell would expand, and
+    /// with the cookies that the jar has for it. Secrets are left out: `cURLDescription(includingCredentials: true)`
+    /// and the style `.alamofire` show them.
     public func cURLDescription() -> String { cURLDescription(as: .quotedAsInAlamofire) }
 
-    /// Calls a closure once on the main queue with `cURLDescription()`, as soon as the `URLRequest` exists or has failed to be
-    /// created.
+    /// Calls a closure once on the main queue with `cURLDescription()`, as soon as the `URLRequest` exists or has
+    /// failed to be created.
     @discardableResult
     public func cURLDescription(calling handler: @escaping @Sendable (String) -> Void) -> Self {
         cURLDescription(on: .main, calling: handler)
@@ -31,14 +32,15 @@ extension Request {
         cURLDescription(as: .quotedAsInAlamofire, on: queue, calling: handler)
     }
 
-    /// The request as a command line in Alamofire's spelling, with its credentials.
+    /// The request as a command line in Alamofire's style, with its credentials.
     public func cURLDescription(style: CURLStyle) -> String {
         switch style {
         case .alamofire: AlamofireCURL.text(of: self)
         }
     }
 
-    /// Tells the command line in Alamofire's spelling once, when the `URLRequest` exists or has turned out impossible.
+    /// Calls a closure once with the command line in Alamofire's style, as soon as the `URLRequest` exists or has
+    /// failed to be created.
     @discardableResult
     public func cURLDescription(
         style: CURLStyle,
@@ -47,18 +49,19 @@ extension Request {
     ) -> Self {
         let watcher = CURLWatcher(queue: queue) { handler($0.cURLDescription(style: style)) }
         eventMonitor(watcher)
-        // Made before the monitor was there.
+        // The `URLRequest` may have been created before the monitor was added, so that no event reports it. If an event
+        // reports it too, `tell` calls the closure only once.
         if describedRequest != nil { Handoff()(to: queue) { watcher.tell(self) } }
         return self
     }
 }
 
 extension CURLForm {
-    /// Without secrets; in double quotes, and with the cookies that the jar has for it.
+    /// Without secrets, in double quotes, and with the cookies that the jar has for the request.
     fileprivate static let quotedAsInAlamofire = CURLForm(quoting: .double, listsCookies: true)
 }
 
-/// Calls once, when a request's `URLRequest` has been made or could not be.
+/// Calls a closure once, when a request's `URLRequest` has been created or could not be.
 private final class CURLWatcher: Curlew.EventMonitor {
     let queue: DispatchQueue
     private let isTold = Lock(false)
@@ -82,7 +85,7 @@ private final class CURLWatcher: Curlew.EventMonitor {
     func request(_ request: Request, didFailToCreateURLRequestWithError error: CurlewError) { tell(request) }
 }
 
-/// The command line letter for letter as Alamofire writes it, where `CURLForm` makes one that a shell takes as it is meant.
+/// Writes the command line exactly as Alamofire does. `CURLForm` writes one that a shell reads as intended.
 private enum AlamofireCURL {
     static func text(of request: Request) -> String {
         guard let sent = request.lastRequest, let url = sent.url, url.host() != nil, let method = sent.httpMethod else {

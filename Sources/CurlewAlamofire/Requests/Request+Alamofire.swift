@@ -6,38 +6,38 @@ extension Request {
     /// The type of the closures that `uploadProgress` and `downloadProgress` call.
     public typealias ProgressHandler = @Sendable (_ progress: Progress) -> Void
 
-    /// The latest exchange with what code reads of a `URLSessionTask`; also after its end. It takes the place of Curlew's
-    /// `task`, the identifier of the exchange in flight; in a file that imports `Curlew` too, only where more than the
-    /// identifier is asked for.
+    /// The latest exchange, also after its end, with the members of a `URLSessionTask` that code reads. It replaces
+    /// Curlew's `task`, the identifier of the exchange in flight. A file that imports `Curlew` too uses it only if it
+    /// asks for more than the identifier.
     @_disfavoredOverload
     public var task: RequestTask? { latestTask.map { RequestTask(identifier: $0, request: self) } }
 
-    /// What the request was told about its start; nil leaves it to the session.
+    /// The `shouldAutomaticallyResume` that the request was created with. If it is `nil`, the session decides.
     public var shouldAutomaticallyResume: Bool? { automaticallyResumes }
 
-    /// A queue in Alamofire's place: nothing runs there of itself.
+    /// A queue for code that uses Alamofire's. Curlew runs nothing on it.
     public var underlyingQueue: DispatchQueue { Session.underlyingQueue }
 
-    /// A queue in Alamofire's place: responses are serialized in the task that runs the request.
+    /// A queue for code that uses Alamofire's. Curlew serializes responses in the task that runs the request.
     public var serializationQueue: DispatchQueue { Session.serializing }
 }
 
 extension Session {
-    // For all sessions, as nothing of Curlew's runs there. Three, as in Alamofire: work on one may wait for work on another. None
-    // targets the main queue: `sync` from the main thread would stop the process.
+    // Shared by all sessions, because Curlew runs nothing on them. There are three, as in Alamofire, because work on
+    // one may wait for work on another. None targets the main queue: `sync` from the main thread would be a deadlock.
     static let underlyingQueue = DispatchQueue(label: "org.curlew.session.rootQueue")
     private static let requesting = DispatchQueue(label: "org.curlew.session.requestQueue")
     static let serializing = DispatchQueue(label: "org.curlew.session.serializationQueue")
 
-    /// A queue in Alamofire's place. Nothing of Curlew's runs there.
+    /// A queue for code that uses Alamofire's. Curlew runs nothing on it.
     public nonisolated var rootQueue: DispatchQueue { Self.underlyingQueue }
 
-    /// The request of an exchange, while that lives.
+    /// The request whose current attempt has this exchange, or `nil`.
     public subscript(task: RequestTask) -> Request? { self[task.identifier] }
 
-    /// A queue in Alamofire's place: requests are encoded in the task that runs them.
+    /// A queue for code that uses Alamofire's. Curlew encodes requests in the task that runs them.
     public nonisolated var requestQueue: DispatchQueue { Self.requesting }
 
-    /// A queue in Alamofire's place: responses are serialized in the task that runs the request.
+    /// A queue for code that uses Alamofire's. Curlew serializes responses in the task that runs the request.
     public nonisolated var serializationQueue: DispatchQueue { Self.serializing }
 }

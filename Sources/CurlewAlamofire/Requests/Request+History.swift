@@ -1,7 +1,7 @@
 public import Curlew
 public import FoundationNetworking
 
-// Alamofire's lists of all attempts in one.
+// Alamofire's lists, which combine all attempts.
 extension Request {
     /// The initial and the adapted `URLRequest` of every attempt, and those of redirects.
     public var requests: [URLRequest] { attempts.flatMap(\.requests) }

@@ -2,43 +2,43 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// A request's latest exchange with what code reads of a `URLSessionTask`: `request.task?.currentRequest`.
+/// A request's latest exchange, with the members of a `URLSessionTask` that code reads: `request.task?.currentRequest`.
 ///
-/// A value: it tells what its request knows when it is asked.
+/// A value that reads its request: each member returns what the request knows at that time.
 public struct RequestTask: Sendable, Hashable {
-    /// How far an exchange has come.
+    /// The state of an exchange.
     public enum State: Sendable {
-        /// It is at work.
+        /// The exchange is running.
         case running
-        /// It is being held.
+        /// The exchange is suspended.
         case suspended
-        /// It was cancelled and has not ended.
+        /// The exchange was cancelled and has not ended.
         case canceling
-        /// It has ended.
+        /// The exchange has ended.
         case completed
     }
 
-    /// The exchange's name in its session.
+    /// The identifier of the exchange in its session.
     public let identifier: TaskIdentifier
-    /// What it is an exchange of.
+    /// The request that the exchange belongs to.
     public let request: Request
 
-    /// The exchange's name as a number.
+    /// The identifier as a number.
     public var taskIdentifier: Int { Int(clamping: identifier.rawValue) }
 
-    /// The `URLRequest` of the try, after adapters and before redirects.
+    /// The `URLRequest` of the attempt, after adapters and before redirects.
     public var originalRequest: URLRequest? { request.describedRequest }
 
-    /// The `URLRequest` that went out last, after redirects.
+    /// The `URLRequest` that was sent last, after redirects.
     public var currentRequest: URLRequest? { request.performedRequests.last }
 
     /// The response's head.
     public var response: URLResponse? { request.response }
 
-    /// What went wrong.
+    /// The error of the request.
     public var error: (any Error)? { request.error }
 
-    /// How far the exchange has come.
+    /// The state of the exchange.
     public var state: State {
         if request.hasEnded { return .completed }
         return switch request.state {
@@ -49,22 +49,22 @@ public struct RequestTask: Sendable, Hashable {
         }
     }
 
-    /// Bytes of the request's body that have gone out.
+    /// The bytes of the request's body that have been sent.
     public var countOfBytesSent: Int64 { request.uploadProgress.completedUnitCount }
 
-    /// How many there are; 0 without a body, -1 where that is not known.
+    /// The length of the request's body in bytes. 0 without a body, -1 if it is not known.
     public var countOfBytesExpectedToSend: Int64 { request.uploadProgress.totalUnitCount }
 
-    /// Bytes of the response's body that have come.
+    /// The bytes of the response's body that have been received.
     public var countOfBytesReceived: Int64 { request.downloadProgress.completedUnitCount }
 
-    /// How many the response announces; -1 where it does not say.
+    /// The length that the response announces, in bytes. -1 if it announces none.
     public var countOfBytesExpectedToReceive: Int64 { request.downloadProgress.totalUnitCount }
 
-    /// How much of the response's body has come.
+    /// The progress of receiving the response's body.
     public var progress: Progress { request.downloadProgress }
 
-    /// The request's own words.
+    /// The `taskDescription` of the request.
     public var taskDescription: String? {
         get { request.taskDescription }
         nonmutating set { request.taskDescription = newValue }
@@ -73,10 +73,10 @@ public struct RequestTask: Sendable, Hashable {
     /// Cancels the request.
     public func cancel() { request.cancel() }
 
-    /// Holds the request.
+    /// Suspends the request.
     public func suspend() { request.suspend() }
 
-    /// Lets the request go on.
+    /// Starts the request, or continues it after `suspend()`.
     public func resume() { request.resume() }
 }
 

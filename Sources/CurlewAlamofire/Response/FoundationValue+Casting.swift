@@ -2,7 +2,7 @@ internal import Curlew
 internal import CurlewFailures
 
 extension FoundationValue {
-    /// The value as the type that its user takes.
+    /// Returns the value as the type that the caller expects. Throws if it has another type.
     static func cast<Value: Sendable>(_ value: any Any & Sendable) throws -> Value {
         guard let value = value as? Value else {
             throw OtherType(expected: "\(Value.self)", found: "\(type(of: value))")
@@ -10,12 +10,12 @@ extension FoundationValue {
         return value
     }
 
-    /// What a failed cast is told as.
+    /// Returns the error that reports a failed cast.
     static func error(_ error: any Error) -> CurlewError {
         error as? CurlewError ?? .responseSerializationFailed(reason: .customSerializationFailed(error: error))
     }
 
-    /// The body is JSON, of another type.
+    /// The body is JSON, but of another type.
     private struct OtherType: Error {
         let expected: String
         let found: String

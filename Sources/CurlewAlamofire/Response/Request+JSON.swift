@@ -2,7 +2,7 @@ public import Curlew
 public import Dispatch
 public import Foundation
 
-// Alamofire's handlers of JSON objects, which it has deprecated.
+// Alamofire's handlers of JSON objects, which Alamofire has deprecated.
 extension DataRequest {
     /// Calls the handler with the body as a JSON object. Prefer `responseDecodable`.
     @discardableResult
@@ -51,10 +51,10 @@ extension DownloadRequest {
     }
 }
 
-// Code in Swift's fifth mode keeps JSON objects as `Any`: `AFDataResponse<Any>`. Where the handler's type says nothing,
-// the forms above are meant.
+// In Swift 5 mode, code treats JSON objects as `Any`: `AFDataResponse<Any>`. If the handler's type is not written, the
+// methods above are chosen.
 extension DataRequest {
-    /// Calls the handler with the body as a JSON object of the type that it takes.
+    /// Calls the handler with the body as a JSON object of the type that the handler expects.
     @_disfavoredOverload
     @discardableResult
     public func responseJSON<Value: Sendable>(
@@ -69,7 +69,7 @@ extension DataRequest {
 }
 
 extension DownloadRequest {
-    /// Calls the handler with the body as a JSON object of the type that it takes.
+    /// Calls the handler with the body as a JSON object of the type that the handler expects.
     @_disfavoredOverload
     @discardableResult
     public func responseJSON<Value: Sendable>(

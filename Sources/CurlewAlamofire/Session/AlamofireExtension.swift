@@ -2,18 +2,18 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// Alamofire's name space for what it adds to Foundation's types.
+/// Alamofire's namespace for its additions to Foundation's types.
 public struct AlamofireExtension<ExtendedType> {
-    /// What is extended.
+    /// The extended value.
     public private(set) var type: ExtendedType
 
     /// Creates the extension of a value.
     public init(_ type: ExtendedType) { self.type = type }
 }
 
-/// A type with the name space `af`.
+/// A type with the namespace `af`.
 public protocol AlamofireExtended {
-    /// What is extended.
+    /// The extended type.
     associatedtype ExtendedType
 
     /// The extension of the type.
@@ -36,7 +36,7 @@ extension AlamofireExtension where ExtendedType: Bundle {
     /// The certificates among the bundle's resources: `.cer`, `.crt`, `.der`.
     public var certificates: [Certificate] { Certificate.all(in: type) }
 
-    /// Their public keys.
+    /// The public keys of these certificates.
     public var publicKeys: [PublicKey] { certificates.map(\.publicKey) }
 }
 
@@ -69,7 +69,7 @@ extension AlamofireExtension where ExtendedType == SessionConfiguration {
 }
 
 extension FoundationNetworking.URLSessionConfiguration {
-    /// The additional header fields as a value.
+    /// The additional header fields as `HTTPHeaders`.
     public var headers: HTTPHeaders {
         get {
             HTTPHeaders(

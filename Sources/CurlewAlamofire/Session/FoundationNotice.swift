@@ -2,12 +2,13 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// Says once in the process's log what of Foundation's configuration was set and has no meaning here.
+/// Writes to the process's log which properties of a Foundation configuration were set but have no effect. Each is
+/// reported once.
 enum FoundationNotice {
     private static let told = Lock<Set<String>>([])
 
     static func tell(of configuration: FoundationNetworking.URLSessionConfiguration) {
-        // The configuration's objects may be a program's own: they are not asked under the lock.
+        // Read without the lock, because the configuration's objects may be of a program's own classes.
         let properties = properties(setIn: configuration)
         let new = told.withLock { told in properties.filter { told.insert($0).inserted } }
         guard !new.isEmpty else { return }

@@ -3,8 +3,8 @@ public import Dispatch
 public import FoundationNetworking
 
 extension Session {
-    /// A session with what of Foundation's configuration has a meaning here: `SessionConfiguration(_:)`. The queues have no
-    /// effect.
+    /// Creates a session with the settings of a Foundation configuration that have a meaning here: see
+    /// `SessionConfiguration(_:)`. The queues have no effect.
     @_disfavoredOverload
     public init(
         configuration: FoundationNetworking.URLSessionConfiguration,

@@ -1,10 +1,10 @@
 public import Curlew
 public import Dispatch
 
-// Alamofire's queues. There are none inside: requests are encoded and responses serialized in the task that runs the
-// request. The arguments are accepted, so that code with them compiles, and have no effect.
+// Initializers with Alamofire's queues, so that code that passes queues compiles. The queues have no effect: requests
+// are encoded and responses serialized in the task that runs the request.
 extension Session {
-    /// A session; the queues have no effect.
+    /// Creates a session. The queues have no effect.
     public init(
         configuration: SessionConfiguration = .default,
         rootQueue: DispatchQueue,
@@ -30,7 +30,7 @@ extension Session {
         )
     }
 
-    /// A session; the queues have no effect.
+    /// Creates a session. The queues have no effect.
     public init(
         configuration: SessionConfiguration = .default,
         startRequestsImmediately: Bool = true,
@@ -55,7 +55,7 @@ extension Session {
         )
     }
 
-    /// A session; the queue has no effect.
+    /// Creates a session. The queue has no effect.
     public init(
         configuration: SessionConfiguration = .default,
         startRequestsImmediately: Bool = true,

@@ -3,21 +3,21 @@ internal import Foundation
 public import FoundationNetworking
 
 extension SessionConfiguration {
-    /// A configuration that keeps nothing beyond its sessions: as the default one, which has neither cookies nor a
-    /// cache, and with cookies in memory, as Foundation's ephemeral one.
+    /// A configuration that keeps nothing beyond its sessions: the default one, which has neither cookies nor a cache,
+    /// with cookies in memory, as in Foundation's ephemeral one.
     public static var ephemeral: SessionConfiguration { SessionConfiguration { $0.cookies = CookieJar() } }
 
-    /// What of Foundation's configuration has a meaning here.
+    /// Creates a configuration from the settings of a Foundation configuration that have a meaning here.
     ///
     /// - `httpAdditionalHeaders` become `headers`; without them Curlew's default ones stay.
-    /// - `timeoutIntervalForRequest` becomes the clocks for the first byte and for idling, `timeoutIntervalForResource`
-    ///   the total clock; a week, which is Foundation's default, is none.
-    /// - `httpMaximumConnectionsPerHost`; `httpShouldSetCookies` (a jar in memory with what the storage has, unless the policy
-    ///   is `.never`); `connectionProxyDictionary`, which Foundation on Linux does not read.
-    /// - `urlCache`, where it is not the shared one, which every configuration has: its size in memory becomes that of a
+    /// - `timeoutIntervalForRequest` becomes the timeouts `firstByte` and `idle`, `timeoutIntervalForResource` the
+    ///   total timeout. A week, which is Foundation's default, or more sets no total timeout.
+    /// - `httpMaximumConnectionsPerHost`; `httpShouldSetCookies` (a jar in memory with the cookies of the storage,
+    ///   unless the policy is `.never`); `connectionProxyDictionary`, which Foundation on Linux does not read.
+    /// - `urlCache`, unless it is the shared one, which every configuration has: its size in memory becomes that of a
     ///   cache in memory. `DiskCacheStore` of `CurlewDiskCache` keeps responses in a directory.
     ///
-    /// Of what else was set, the process's log says once that it has no effect.
+    /// Other settings have no effect. The process's log says so once for each.
     public init(_ configuration: FoundationNetworking.URLSessionConfiguration) {
         self.init()
         identifier = configuration.identifier

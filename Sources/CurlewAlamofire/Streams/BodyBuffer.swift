@@ -1,14 +1,14 @@
 internal import Curlew
 internal import Foundation
 
-/// Chunks of a body between the request, which adds them, and a thread that waits for them. What is not read fills a
+/// Passes chunks of a body from the request, which adds them, to a thread that waits for them. Unread chunks fill a
 /// bounded backlog, which stops the sender.
-// SAFETY: everything that changes sits behind the condition; the rest is set once.
+// SAFETY: mutable properties are accessed only while `condition` is locked; the others are constant.
 final class BodyBuffer: @unchecked Sendable {
     private let condition = NSCondition()
     private let backlog: StreamBacklog
     private var chunks: [Data] = []
-    /// Of the first chunk so much has been read.
+    /// The number of bytes of the first chunk that have been read.
     private var offset = 0
     private var isComplete = false
     private var failure: CurlewError?
@@ -20,10 +20,10 @@ final class BodyBuffer: @unchecked Sendable {
 
     var error: CurlewError? { condition.withLock { failure } }
 
-    /// Whether reading gives bytes, or has to be tried to know.
+    /// Whether a read may return bytes.
     var hasBytes: Bool { condition.withLock { state == .open && (!chunks.isEmpty || !isComplete) } }
 
-    /// A chunk has come.
+    /// Adds a chunk.
     func append(_ chunk: Data) {
         guard !chunk.isEmpty else { return backlog.taken() }
         condition.withLock {
@@ -33,7 +33,7 @@ final class BodyBuffer: @unchecked Sendable {
         }
     }
 
-    /// No more chunk comes.
+    /// Ends the body. No chunk may be added after this.
     func complete(_ error: CurlewError?) {
         condition.withLock {
             isComplete = true
@@ -53,7 +53,8 @@ final class BodyBuffer: @unchecked Sendable {
         backlog.leave()
     }
 
-    /// Waits for bytes: how many were read, 0 at the end, -1 where there is nothing to read from.
+    /// Waits for bytes. Returns the number of bytes read, 0 at the end, or -1 if the stream is not open or the body has
+    /// failed.
     func read(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         let (count, isEmptied) = condition.withLock { () -> (Int, Bool) in
             while chunks.isEmpty, !isComplete, state == .open { condition.wait() }

@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Foundation
 
-/// A body as Foundation's stream. One thread reads it; closing it, or letting go of it, tells the request.
+/// A body as a Foundation stream. One thread reads it. Closing or releasing it notifies the request through `onClose`.
 final class BodyInputStream: InputStream {
     private let buffer: BodyBuffer
     private let onClose: () -> Void

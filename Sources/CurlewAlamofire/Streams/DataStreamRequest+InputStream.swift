@@ -2,11 +2,11 @@ public import Curlew
 public import Foundation
 
 extension DataStreamRequest {
-    /// The body as a stream of Foundation's; starts the request. Opening it is left to you. Reading waits for bytes: keep it
-    /// off the main thread and out of Swift's tasks, for which `chunks` is made.
+    /// Returns the body as a Foundation stream, and starts the request. You open the stream. Reading blocks until bytes
+    /// arrive: do not read on the main thread or in a Swift task, for which `chunks` is made.
     ///
-    /// At most a quarter of a megabyte waits unread, then the sender is stopped; `bufferSize`, which is how much
-    /// Alamofire keeps, has no effect. Closing the stream before its end, or letting go of it, cancels the request.
+    /// At most a quarter of a megabyte waits unread, then the sender is stopped. `bufferSize`, the amount that
+    /// Alamofire buffers, has no effect. Closing the stream before its end, or releasing it, cancels the request.
     public func asInputStream(bufferSize: Int = 1024) -> InputStream? {
         let backlog = StreamBacklog()
         let buffer = BodyBuffer(backlog: backlog)

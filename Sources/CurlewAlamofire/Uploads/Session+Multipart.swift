@@ -1,12 +1,13 @@
 public import Curlew
 public import Foundation
 
-// Curlew's functions for forms, in which `usingThreshold` means what it does in Alamofire. They are preferred to Curlew's own
-// in files that import this module.
+// Curlew's functions for forms, with the meaning that `usingThreshold` has in Alamofire. Files that import this module
+// prefer them to Curlew's own.
 //
-// A form whose contents are shorter than the threshold goes out from memory: `uploadable` is `.data`. With a threshold of
-// your own a longer one is written into a temporary file first, which only this user can read and which goes with the
-// request: `.file`. Without one, and where a part is an `InputStream` or the form is throttled, it is streamed.
+// A form whose contents are shorter than the threshold is sent from memory: `uploadable` is `.data`. If the caller
+// passes a threshold, a longer form is first written to a temporary file, which only this user can read and which is
+// removed with the request: `.file`. Without a threshold, or if a part is an `InputStream` or the form is throttled,
+// the form is streamed.
 extension Session {
     /// Sends a form.
     public nonisolated func upload(
@@ -47,7 +48,7 @@ extension Session {
         )
     }
 
-    /// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
+    /// Sends a form as it is when its first `URLRequest` has been made. Retries send the same form.
     public nonisolated func upload(
         multipartFormData: MultipartFormData,
         to url: any URLConvertible,
@@ -68,7 +69,7 @@ extension Session {
         )
     }
 
-    /// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
+    /// Sends a form as it is when its first `URLRequest` has been made. Retries send the same form.
     public nonisolated func upload(
         multipartFormData: MultipartFormData,
         with request: any URLRequestConvertible,
@@ -89,7 +90,8 @@ extension Session {
 
 extension FormStorage {
     fileprivate static func asInAlamofire(below threshold: UInt64) -> FormStorage {
-        // A call without a threshold of its own did not ask for a file, and streaming takes neither memory nor disk.
+        // The default threshold means that the caller did not ask for a file, and streaming needs neither memory nor
+        // disk.
         .memory(below: threshold, otherwiseInFile: threshold != MultipartFormData.encodingMemoryThreshold)
     }
 }

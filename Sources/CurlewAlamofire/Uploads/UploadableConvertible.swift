@@ -1,26 +1,26 @@
 public import Curlew
 public import Foundation
 
-/// What can make the body of an upload, anew for every try.
+/// A value that can make the body of an upload, anew for every attempt.
 public protocol UploadableConvertible: Sendable {
-    /// The body of the next try.
+    /// Returns the body of the next attempt.
     func createUploadable() throws -> UploadRequest.Uploadable
 }
 
-/// What describes an upload whole: its `URLRequest` and its body.
+/// A value that describes a whole upload: its `URLRequest` and its body.
 public protocol UploadConvertible: UploadableConvertible & URLRequestConvertible {}
 
 extension UploadRequest.Uploadable: UploadableConvertible {
     public func createUploadable() throws -> UploadRequest.Uploadable { self }
 
-    /// The body that a stream of Foundation's gives. It can be read once.
+    /// The body that a Foundation stream provides. It can be read once.
     public static func stream(_ stream: sending InputStream) -> UploadRequest.Uploadable {
         UploadRequest.Uploadable(BodySource.inputStream(stream))
     }
 }
 
 extension UploadRequest {
-    /// What makes the body of every try.
+    /// Makes the body of every attempt.
     public var upload: any UploadableConvertible { Maker(make: makeUploadable) }
 
     private struct Maker: UploadableConvertible {
@@ -31,7 +31,7 @@ extension UploadRequest {
 }
 
 extension Session {
-    /// Sends what describes an upload whole.
+    /// Sends an upload that the value describes.
     public nonisolated func upload(
         _ upload: any UploadConvertible,
         interceptor: (any Curlew.RequestInterceptor)? = nil,
@@ -40,7 +40,7 @@ extension Session {
         self.upload(upload, interceptor, shouldAutomaticallyResume) { try upload.createUploadable() }
     }
 
-    /// Sends a body of your own making, made anew for every try.
+    /// Sends a body that `uploadable` makes anew for every attempt.
     public nonisolated func upload(
         _ uploadable: any UploadableConvertible,
         with convertible: any URLRequestConvertible,

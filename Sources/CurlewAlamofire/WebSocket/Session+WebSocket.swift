@@ -2,7 +2,7 @@ public import Curlew
 internal import Foundation
 
 extension Session {
-    /// A WebSocket, in Alamofire's way: it starts with its first handler.
+    /// Creates a WebSocket. As in Alamofire, it starts with its first handler.
     public nonisolated func webSocketRequest(
         to url: any URLConvertible,
         configuration: WebSocketRequest.Configuration = .default,
@@ -22,7 +22,7 @@ extension Session {
         )
     }
 
-    /// A WebSocket with parameters in its URL.
+    /// Creates a WebSocket with parameters in its URL.
     public nonisolated func webSocketRequest<Parameters: Encodable & Sendable>(
         to url: any URLConvertible,
         configuration: WebSocketRequest.Configuration = .default,
@@ -42,7 +42,7 @@ extension Session {
         )
     }
 
-    /// A WebSocket whose opening describes itself.
+    /// Creates a WebSocket whose opening request is described by a value.
     public nonisolated func webSocketRequest(
         performing convertible: any URLRequestConvertible,
         configuration: WebSocketRequest.Configuration = .default,
@@ -62,7 +62,7 @@ extension Session {
     }
 }
 
-/// A URL with parameters as an `Encodable` value, or without any.
+/// A URL, with parameters as an `Encodable` value if there are any.
 private struct WebSocketDescription<Parameters: Encodable & Sendable>: URLRequestConvertible {
     let url: any URLConvertible
     let parameters: Parameters?

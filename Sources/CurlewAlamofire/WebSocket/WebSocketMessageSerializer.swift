@@ -2,14 +2,14 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// Makes values of messages.
+/// Turns messages into values.
 public protocol WebSocketMessageSerializer<Output, Failure>: Sendable {
-    /// What a message is turned into.
+    /// The type that a message is turned into.
     associatedtype Output: Sendable
-    /// The error of a message that cannot be turned into it.
+    /// The error of a message that cannot be turned into a value.
     associatedtype Failure: Error = any Error
 
-    /// The value of a message.
+    /// Returns the value of a message.
     func decode(_ message: URLSessionWebSocketTask.Message) throws -> Output
 }
 
@@ -24,18 +24,18 @@ extension WebSocketMessageSerializer {
 
 /// Decodes the bytes of a message, or the UTF-8 of its text.
 public struct DecodableWebSocketMessageDecoder<Value: Decodable & Sendable>: WebSocketMessageSerializer {
-    /// Why a message could not be decoded.
+    /// The error of a message that could not be decoded.
     public enum Error: Swift.Error {
-        /// The decoder has thrown this.
+        /// The decoder has thrown this error.
         case decoding(any Swift.Error)
-        /// A kind of message that this version does not know.
+        /// The kind of the message is not known to this version.
         case unknownMessage(description: String)
     }
 
-    /// Decodes the bytes.
+    /// The decoder for the bytes of messages.
     public let decoder: any DataDecoder
 
-    /// Decodes with `decoder`.
+    /// Creates a serializer that decodes with `decoder`.
     public init(decoder: any DataDecoder) { self.decoder = decoder }
 
     public func decode(_ message: URLSessionWebSocketTask.Message) throws -> Value {

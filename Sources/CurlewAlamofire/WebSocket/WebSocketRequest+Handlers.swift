@@ -2,10 +2,10 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-// Handlers, as in Alamofire: each gets every event, and the completion last. The first one starts the request. The next message
-// is read when all handlers have taken this one.
+// Handlers, as in Alamofire: each receives every event, and the completion last. The first handler starts the request.
+// The next message is read when all handlers have consumed the current one.
 extension WebSocketRequest {
-    /// Calls the handler with every event, messages being what the serializer makes of them.
+    /// Calls the handler with every event. The serializer turns messages into values.
     @discardableResult
     public func streamSerializer<Serializer: WebSocketMessageSerializer>(
         _ serializer: Serializer,
@@ -15,7 +15,7 @@ extension WebSocketRequest {
         observe(serializer, delivery(on: queue), handler)
     }
 
-    /// Calls the handler with every event, messages being decoded.
+    /// Calls the handler with every event. Messages are decoded.
     @discardableResult
     public func streamDecodableEvents<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self,
@@ -102,7 +102,7 @@ extension WebSocketRequest {
         }
     }
 
-    /// `ended` is called last.
+    /// Calls the handler with every message that `serialize` turns into a value, and `ended` at the end.
     @discardableResult
     func observeMessages<Value: Sendable>(
         _ delivery: Delivery,

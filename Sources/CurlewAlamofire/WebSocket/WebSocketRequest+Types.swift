@@ -3,28 +3,29 @@ public import Foundation
 public import FoundationNetworking
 
 extension WebSocketRequest {
-    /// What a handler gets: what has happened, and the means to answer it.
+    /// An event that a handler receives, with methods to act on the WebSocket.
     public struct Event<Success: Sendable, Failure: Error>: Sendable {
-        /// What has happened.
+        /// The kind of an event, with its payload.
         public enum Kind: Sendable {
             /// The WebSocket is open, with the subprotocol that the server selected.
             case connected(protocol: String?)
-            /// A message has come.
+            /// A message was received.
             case receivedMessage(Success)
-            /// A message has come that the serializer does not take. The WebSocket stays open.
+            /// A message was received that the serializer cannot turn into a value. The WebSocket stays open.
             case serializerFailed(Failure)
-            /// The WebSocket was closed, by either side. Not told where it was cancelled or broke. An application's own
-            /// code is `.invalid`, since Foundation's type has no place for it: `closeCode` of the request has it.
+            /// The WebSocket was closed, by either side. This event is missing if the WebSocket was cancelled or broke.
+            /// A close code that an application defines is `.invalid`, because Foundation's type cannot express it:
+            /// read `closeCode` of the request.
             case disconnected(closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?)
-            /// The end: always last.
+            /// The WebSocket has ended. Always the last event.
             case completed(Completion)
         }
 
         weak var socket: WebSocketRequest?
-        /// What has happened.
+        /// The kind of the event, with its payload.
         public let kind: Kind
 
-        /// The message, where this is one.
+        /// The message. `nil` if the event is not a message.
         public var message: Success? {
             guard case .receivedMessage(let message) = kind else { return nil }
             return message
@@ -51,19 +52,19 @@ extension WebSocketRequest {
         }
     }
 
-    /// How a WebSocket ended.
+    /// The end of a WebSocket.
     public struct Completion: Sendable {
         /// The last `URLRequest` that was sent.
         public let request: URLRequest?
-        /// The head of the last answer.
+        /// The head of the last response.
         public let response: HTTPURLResponse?
         /// The last attempt's metrics.
         public let metrics: TransferMetrics?
-        /// What went wrong; nil where a close frame has ended it, whatever its code.
+        /// The error. `nil` if a close frame has ended the WebSocket, whatever its code.
         public let error: CurlewError?
     }
 
-    /// How a WebSocket behaves, as far as Alamofire knows of it.
+    /// The settings of a WebSocket that exist in Alamofire.
     public struct Configuration: Sendable {
         /// The defaults.
         public static var `default`: Self { Self() }
@@ -71,19 +72,19 @@ extension WebSocketRequest {
         /// The defaults with a subprotocol.
         public static func `protocol`(_ protocol: String) -> Self { Self(protocol: `protocol`) }
 
-        /// The defaults with another bound on messages.
+        /// The defaults with another maximum size of messages.
         public static func maximumMessageSize(_ maximumMessageSize: Int) -> Self {
             Self(maximumMessageSize: maximumMessageSize)
         }
 
-        /// The defaults with pings that go out by themselves.
+        /// The defaults with automatic pings.
         public static func pingInterval(_ pingInterval: TimeInterval) -> Self { Self(pingInterval: pingInterval) }
 
-        /// The subprotocol that is asked for.
+        /// The subprotocol that is requested.
         public let `protocol`: String?
-        /// Most bytes of a message that is received.
+        /// The maximum size of a received message, in bytes.
         public let maximumMessageSize: Int
-        /// How many seconds after a pong the next ping goes out by itself; nil for none.
+        /// The time from a pong to the next automatic ping, in seconds. `nil` sends no automatic pings.
         public let pingInterval: TimeInterval?
 
         /// Creates a configuration.
@@ -94,23 +95,23 @@ extension WebSocketRequest {
         }
     }
 
-    /// What became of a ping.
+    /// The outcome of a ping.
     public enum PingResponse: Sendable {
-        /// When the ping went out, and when it was answered.
+        /// The times of a ping that was answered.
         public struct Pong: Sendable {
-            /// When the ping was asked for.
+            /// The time when the ping was requested.
             public let start: Date
-            /// When the pong came.
+            /// The time when the pong arrived.
             public let end: Date
-            /// How long the answer took, in seconds.
+            /// The time that the answer took, in seconds.
             public let latency: TimeInterval
         }
 
-        /// It was answered.
+        /// The server answered the ping.
         case pong(Pong)
-        /// It was not answered.
+        /// The ping was not answered.
         case error(any Error)
-        /// It was not sent: the request is not started, is suspended, or has ended.
+        /// The ping was not sent: the request is not started, is suspended, or has ended.
         case unsent
     }
 }

@@ -4,14 +4,15 @@ public import Foundation
 public import FoundationNetworking
 
 extension WebSocketRequest {
-    /// Closes the WebSocket: the code goes out behind what waits to be sent, and handlers are told when the server has answered.
+    /// Closes the WebSocket. The close frame is sent after the messages that are waiting, and handlers are notified
+    /// when the server has answered.
     ///
     /// A code that may not be sent, such as `.invalid`, is left out of the close frame.
     public func close(sending closeCode: URLSessionWebSocketTask.CloseCode, reason: Data? = nil) {
         beginClosing(WebSocketCloseCode(closeCode), reason: reason.map { String(decoding: $0, as: UTF8.self) })
     }
 
-    /// Sends a ping. What became of it is told on `queue`.
+    /// Sends a ping, and calls `onResponse` with its outcome on `queue`.
     public func sendPing(
         respondingOn queue: DispatchQueue = .main, onResponse: @escaping @Sendable (PingResponse) -> Void
     ) {
@@ -28,7 +29,8 @@ extension WebSocketRequest {
         }
     }
 
-    /// Sends a message when the WebSocket is open and there is room. Several go out in the order in which they were given.
+    /// Sends a message when the WebSocket is open and there is room. Several messages are sent in the order of the
+    /// calls.
     public func send(
         _ message: URLSessionWebSocketTask.Message,
         queue: DispatchQueue = .main,

@@ -2,13 +2,13 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// A WebSocket's events as sequences, in Alamofire's way: every sequence gets every event.
+/// A WebSocket's events as sequences, as in Alamofire: every sequence receives every event.
 ///
-/// A slow reader stops the server: a sequence holds a quarter of a megabyte that is not taken, and the next message is read
-/// when all sequences have room. With a `bufferingPolicy` a sequence does not wait for its reader, and does with what is not
-/// taken as the policy says: `.unbounded` fills the memory.
+/// A slow reader stops the server: a sequence holds a quarter of a megabyte that has not been read, and the next
+/// message is read when all sequences have room. With a `bufferingPolicy`, a sequence does not wait for its reader, and
+/// treats unread values as the policy says: `.unbounded` fills the memory.
 public struct WebSocketTask: Sendable {
-    /// Events over time.
+    /// A sequence of events.
     public typealias EventStreamOf<Success: Sendable, Failure: Error> = StreamOf<
         WebSocketRequest.Event<Success, Failure>
     >
@@ -33,7 +33,7 @@ public struct WebSocketTask: Sendable {
         messages(shouldAutomaticallyCancel, bufferingPolicy) { $0 }
     }
 
-    /// Every event, messages being decoded.
+    /// Every event, with decoded messages.
     public func streamingDecodableEvents<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
@@ -59,12 +59,12 @@ public struct WebSocketTask: Sendable {
         messages(shouldAutomaticallyCancel, bufferingPolicy) { try? WebSocketRequest.decode(type, decoder, $0) }
     }
 
-    /// Sends a message; returns when there is room for more.
+    /// Sends a message. Returns when there is room for another one.
     public func send(_ message: URLSessionWebSocketTask.Message) async throws {
         try await request.send(WebSocketMessage(message))
     }
 
-    /// Closes the WebSocket, and does not wait for its end.
+    /// Closes the WebSocket, without waiting for its end.
     public func close(sending closeCode: URLSessionWebSocketTask.CloseCode, reason: Data? = nil) {
         request.close(sending: closeCode, reason: reason)
     }
@@ -75,7 +75,7 @@ public struct WebSocketTask: Sendable {
     /// Starts the request.
     public func resume() { request.resume() }
 
-    /// Holds the request, before its WebSocket is open.
+    /// Suspends the request. It has no effect on an open WebSocket.
     public func suspend() { request.suspend() }
 
     // MARK: Steps
@@ -126,6 +126,6 @@ public struct WebSocketTask: Sendable {
 }
 
 extension WebSocketRequest {
-    /// The WebSocket's events as sequences, in Alamofire's way.
+    /// The WebSocket's events as sequences, as in Alamofire.
     public func webSocketTask() -> WebSocketTask { WebSocketTask(request: self) }
 }
