@@ -1,12 +1,15 @@
 internal import Glibc
 
-// A user who can write these files decides what the store's user gets for a response, and reads what is stored.
+// A user who can write these files can choose the responses that the store's user gets, and read what is stored.
 extension CacheFolder {
-    /// Throws unless the directory and what a store has in it belong to this user, and no other user may write it. Where a
-    /// umask let others write this user's directory, it is closed to them first. Names that they made before are refused.
+    /// Throws unless the directory and the store's files in it belong to this user and no other user may write them.
     ///
-    /// The directory is opened and looked at through its descriptor. From then on its names can be changed by its owner alone,
-    /// so they need no descriptors of their own. SQLite, above all, must not find a second one closed: that gives up its locks.
+    /// If a umask let other users write this user's directory, their permission is removed first. Files that they may
+    /// have created before are refused.
+    ///
+    /// The directory is opened and checked by its descriptor. After that only its owner can change its names, so the
+    /// files are checked by name and not opened. In particular, closing a second descriptor of SQLite's files would
+    /// release SQLite's locks.
     func expectOwn() throws(SystemFault) {
         let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw SystemFault(errno: errno) }
@@ -15,12 +18,13 @@ extension CacheFolder {
         var named = stat()
         guard lstat(path, &named) == 0, fstat(directory, &status) == 0 else { throw SystemFault(errno: errno) }
         if named.st_mode & S_IFMT == S_IFLNK {
-            // A link that another user has made leads where that user wants.
+            // Another user's symbolic link leads to a directory of that user's choice.
             guard named.st_uid == geteuid() else {
                 throw .untrusted("\(path) is a symbolic link of user \(named.st_uid)")
             }
         } else if named.st_dev != status.st_dev || named.st_ino != status.st_ino {
-            // Another user's link led to this user's directory, and gave way to that user's own one.
+            // The path named another user's link to this user's directory when it was opened, and a directory when it
+            // was checked.
             throw .untrusted("\(path) was replaced while it was opened")
         }
         if status.st_uid == geteuid(), status.mayBeWrittenByOthers {

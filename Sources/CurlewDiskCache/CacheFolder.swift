@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-/// Where the files of a store lie.
+/// The directory of a store and its files.
 ///
 ///     index.sqlite (-journal)   the index and the small bodies
 ///     bodies/<id>               one large body each
@@ -12,7 +12,8 @@ struct CacheFolder: Sendable {
 
     init(_ directory: URL) {
         var path = directory.path(percentEncoded: false)
-        // With a slash at the end the system follows a link, and ownership is not checked for the link itself.
+        // With a trailing slash the system follows a symbolic link, and the ownership of the link itself would not be
+        // checked.
         while path.utf8.count > 1, path.hasSuffix("/") || path.hasSuffix("/.") { path.removeLast() }
         self.path = path
     }
@@ -21,14 +22,15 @@ struct CacheFolder: Sendable {
     var bodies: String { path + "/bodies" }
     func body(_ id: EntryID) -> String { bodies + "/" + id.text }
 
-    /// The bodies that there are, whether they have an entry or not.
+    /// The ids of all body files, with or without an entry.
     func bodyIDs() -> [EntryID] {
         ((try? FileManager.default.contentsOfDirectory(atPath: bodies)) ?? []).compactMap { EntryID($0) }
     }
 
     func removeBody(_ id: EntryID) { unlink(body(id)) }
 
-    /// Makes the directories that are missing, for this user alone. Nothing is made in a directory that is not this user's.
+    /// Creates the missing directories, accessible to this user only. `bodies` is created only if the store's directory
+    /// belongs to this user.
     func make() throws(SystemFault) {
         var made = path.hasPrefix("/") ? "" : "."
         for part in path.split(separator: "/") {
@@ -41,15 +43,16 @@ struct CacheFolder: Sendable {
 
     private static func make(_ directory: String) throws(SystemFault) {
         guard mkdir(directory, 0o700) != 0, errno != EEXIST else { return }
-        // This process may be forbidden to read the parent directories; they only need to exist.
+        // The process may be forbidden to read the parent directories. It is enough that they exist.
         let code = errno
         var status = stat()
         guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw SystemFault(errno: code) }
     }
 
-    /// Runs `work` while no other process, and no other store of this one, opens or replaces the index. Others hold the
-    /// lock for milliseconds, or for as long as a statement waits for a busy index. A process that was stopped in the
-    /// middle keeps it, so `patience` says how long it is waited for.
+    /// Runs `work` while no other process, and no other store of this process, opens or replaces the index.
+    ///
+    /// The lock is usually held for milliseconds, or for as long as a statement waits for a busy index. A process that
+    /// is stopped in the middle keeps it, so `patience` limits the wait.
     func locked<R>(patience: Duration, _ work: () throws(SystemFault) -> R) throws(SystemFault) -> R {
         try expectOwn()
         let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -62,28 +65,29 @@ struct CacheFolder: Sendable {
         return try work()
     }
 
-    /// Sees to it that there is an index file, which only this user can read. SQLite gives the files beside it the same mode.
+    /// Creates an index file that only this user can access, if there is none. SQLite gives its companion files the
+    /// same mode.
     ///
-    /// Only a file that is new is opened here: closing a descriptor of one that SQLite has open in this process would give up
-    /// SQLite's own locks.
+    /// An existing file is never opened here: closing a descriptor of a file that SQLite has open in this process would
+    /// release SQLite's locks.
     func makeIndexFile() throws(SystemFault) {
         let descriptor = open(index, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor < 0 else {
             close(descriptor)
-            // Files beside an index that was removed without them say nothing of this one.
+            // The companions of an index that was removed without them do not belong to the new one.
             removeCompanions()
             return
         }
         guard errno == EEXIST else { throw SystemFault(errno: errno) }
     }
 
-    /// Removes the index. Connections to it notice that it has moved, and leave the files of the new one alone.
+    /// Removes the index. Connections to it notice that it has moved and do not touch the files of the new one.
     func removeIndex() {
         unlink(index)
         removeCompanions()
     }
 
-    /// The endings of the names of files beside an index. A store makes only a journal; SQLite also reads the others if the
+    /// The suffixes of the index's companion files. A store creates only a journal. SQLite also reads the others if the
     /// index says so.
     static let companions = ["-journal", "-wal", "-shm"]
 

@@ -1,22 +1,24 @@
 internal import CurlewLocks
 internal import Glibc
 
-/// How often something went wrong in a disk cache since it was opened. To its users each of these was a miss.
+/// Counts of the faults of a disk cache since it was opened. Each fault was a miss for the users of the cache.
 public struct DiskCacheFaults: Sendable, Equatable {
-    /// The index was damaged and was begun anew, empty. Each time the process also writes a line to its standard error.
+    /// The index was damaged and replaced by an empty one. The process also writes a line to its standard error each
+    /// time.
     public var rebuiltIndexes = 0
-    /// Entries that did not agree with their checksums, or had lost their body, and were removed.
+    /// Entries that were removed because a checksum did not match or the body was missing.
     public var damagedEntries = 0
-    /// Entries that could not be stored: no room on the disk, no permission any more, an input or output error.
+    /// Entries that could not be stored, updated or removed: the disk was full, permission was missing, or input or
+    /// output failed.
     public var failedWrites = 0
-    /// Lookups that SQLite could not answer, and bodies that the system did not open or read, for want of descriptors or
-    /// memory for example.
+    /// Lookups that SQLite could not answer, and bodies that the system could not open or read, for example because of
+    /// too few descriptors or too little memory.
     public var failedReads = 0
 
     package init() {}
 }
 
-/// Counts them.
+/// Counts the faults of a store. All its lanes share one.
 struct FaultCounts: Sendable {
     private let counts = Lock(DiskCacheFaults())
 
@@ -29,7 +31,7 @@ struct FaultCounts: Sendable {
         say("Curlew: the cache index in \(folder.path) was damaged (\(reason)) and has been made anew, empty.\n")
     }
 
-    /// A lane cannot use the cache until that is over.
+    /// Reports that a lane cannot use the cache until another process releases its lock.
     func report(_ folder: CacheFolder, _ reason: String) {
         say("Curlew: the cache in \(folder.path) is not used for now: \(reason).\n")
     }

@@ -1,19 +1,19 @@
 public import CurlewCore
 internal import Foundation
 
-/// A response that a `DiskCacheStore` keeps.
+/// A response in a `DiskCacheStore`.
 public struct DiskCacheItem: Sendable {
-    /// Everything but the body.
+    /// The stored response without its body.
     public let entry: CacheEntry
-    /// How many bytes the body has.
+    /// The size of the body in bytes.
     public let bodySize: Int64
 
-    /// The row's number in the index: what is stored later has a greater one.
+    /// The row's number in the index. Newer rows have greater numbers.
     let number: Int64
 }
 
 extension DiskCacheStore {
-    /// What is stored, the newest first, a part at a time. Looking at it is not using it.
+    /// Lists the stored responses in pages, the newest first. Listing an entry does not count as a use.
     ///
     ///     var last: DiskCacheItem?
     ///     while case let items = try await store.contents(after: last), !items.isEmpty {
@@ -21,12 +21,12 @@ extension DiskCacheStore {
     ///         last = items.last
     ///     }
     ///
-    /// Damaged entries are left out. Bodies are not looked at: an entry whose body is damaged is still shown.
+    /// Damaged entries are omitted. Bodies are not checked: an entry with a damaged body is included.
     ///
     /// - Parameters:
-    ///   - last: The last item of the part before; nil begins with the newest.
-    ///   - limit: How many items a part has at most.
-    /// - Throws: `fileUnreadable` where the index cannot be read.
+    ///   - last: The last item of the previous page. `nil` begins with the newest item.
+    ///   - limit: The maximum number of items in a page.
+    /// - Throws: `fileUnreadable` if the index cannot be read.
     public func contents(
         after last: DiskCacheItem? = nil,
         limit: Int = 256
@@ -47,7 +47,7 @@ extension DiskCacheStore {
 }
 
 extension CacheIndex {
-    /// The entries with smaller numbers, from the greatest down, as far as they agree with their checksums.
+    /// The intact entries with numbers below `number`, in descending order.
     func items(before number: Int64, limit: Int) throws(DatabaseFault) -> [DiskCacheItem] {
         var items: [DiskCacheItem] = []
         guard limit > 0 else { return items }

@@ -2,20 +2,22 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
-/// Keeps responses for a cache in a directory, also for later processes and for several at a time.
+/// A cache store in a directory. Later processes find its responses, and several processes can use it at once.
 ///
 ///     let store = try DiskCacheStore(directory: .cachesDirectory.appending(path: "my-program"))
 ///
-/// The end of a process at any moment, a full disk and damaged files cost entries, and never lead to a wrong or torn answer:
-/// every entry and every piece of a body has a checksum, and what does not agree with it is a miss and is removed. What was
-/// found is counted in `faults`.
+/// A process that ends at any moment, a full disk and damaged files cost entries, but never lead to a wrong or torn
+/// response. Every entry and every piece of a body has a checksum; what does not match is a miss and is removed.
+/// `faults` counts such cases.
 ///
-/// The files are for this user alone (0600), and so are the directories that the store makes (0700). Fields of responses whose
-/// names say that they are secret, such as `Set-Cookie` and `Authorization`, are not written. Bodies are written as they are.
+/// The files are accessible to this user only (0600), and so are the directories that the store creates (0700). Header
+/// fields whose names indicate secrets, such as `Set-Cookie` and `Authorization`, are not written. Bodies are written
+/// as they are.
 ///
 /// The directory must be on a local file system: SQLite's index and locks do not work over most networks.
 public final class DiskCacheStore: CacheStore, UnclaimedStore {
-    /// Up to so many bytes a body lies in the index. More than about this SQLite reads no faster than the file system.
+    /// The size of the largest body that is stored in the index. SQLite reads larger ones no faster than the file
+    /// system.
     static let inlineLimit = 16 << 10
 
     let folder: CacheFolder
@@ -28,18 +30,19 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     private let lookups: [LookupLane]
     private let failedRemovals = Lock(PendingCacheRemovals())
 
-    /// Opens a store, and makes it where there is none. This takes a few milliseconds, whatever is in it.
+    /// Opens a store, or creates it if there is none. Takes a few milliseconds, regardless of its contents.
     ///
     /// - Parameters:
-    ///   - directory: It holds nothing but the store. Where it has other files, no store is made in it.
-    ///   - maximumSize: How many bytes the entries take up at most: index, heads and bodies. What is being stored comes on top.
-    ///   - maximumEntrySize: Responses with more bytes are not stored.
-    ///   - create: Whether a store is made where there is none. Otherwise that is `destinationMissing`.
-    /// - Throws: `destinationExists` where the directory has files that no cache has made, which are left as they are. Where the
-    ///   directory cannot be made or written: `moveFailed` (not permitted, read-only, locked by another process for
-    ///   five seconds; it or a file in it belongs to another user, or other users may write a file in it),
+    ///   - directory: A directory for the store alone. If it contains other files, no store is created in it.
+    ///   - maximumSize: The maximum number of bytes for all entries: index, heads and bodies. Responses that are being
+    ///     stored do not count.
+    ///   - maximumEntrySize: Larger responses are not stored.
+    ///   - create: Whether to create a store if there is none. Otherwise that is `destinationMissing`.
+    /// - Throws: `destinationExists` if the directory contains files that no cache has created; they are not touched.
+    ///   If the directory cannot be created or written: `moveFailed` (not permitted, read-only, locked by another
+    ///   process for five seconds; it or a file in it belongs to another user, or other users may write a file in it),
     ///   `destinationMissing` (a file is in the way) or `diskFull`. A damaged index is no error, and neither is a
-    ///   directory of this user that others may write: it is closed to them.
+    ///   directory of this user that others may write: their permission is removed.
     public convenience init(
         directory: URL,
         maximumSize: Int64 = 512 << 20,
@@ -54,7 +57,8 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         ) { Date() }
     }
 
-    /// With a clock of the caller's. `lockPatience` is how long other processes may keep the directory locked.
+    /// Creates a store with the caller's clock. `lockPatience` is the time to wait for other processes that lock the
+    /// directory.
     package init(
         directory: URL,
         maximumSize: Int64,
@@ -64,7 +68,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         now: @escaping @Sendable () -> Date
     ) throws(CurlewError) {
         let (folder, counts) = (CacheFolder(directory), FaultCounts())
-        // Opening makes what is missing, and makes a damaged index anew.
+        // Opening creates missing files and replaces a damaged index.
         try folder.expectStore(orRoomForOne: create)
         self.folder = folder
         self.counts = counts
@@ -79,7 +83,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
             throw error.error(folder)
         }
         uses = UseList(clock, writing)
-        // An index that took the place of a damaged one does not have its entries: their bodies go.
+        // An index that replaced a damaged one lacks its entries, so their bodies are orphans.
         writing.whenReopened { [folder, weak writing = writing] in
             if let writing { OrphanCollection(folder: folder, lane: writing).start() }
         }
@@ -92,7 +96,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         writing.enqueue { (index) throws(DatabaseFault) in try uses.write(to: index) }
     }
 
-    /// What went wrong since the store was opened.
+    /// Counts of what went wrong since the store was opened.
     public var faults: DiskCacheFaults { counts.current }
 
     // MARK: Looking up
@@ -105,7 +109,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     }
 
     private func stored(_ key: CacheKey) async -> [StoredEntry] {
-        // One key always has the same lane, so that its pages are where it looks.
+        // A key always uses the same lane, whose connection has the key's pages in its cache.
         switch await lookups[abs(key.hashValue % lookups.count)].rows(of: key) {
         case .success(let rows):
             return rows.compactMap { row in
@@ -132,8 +136,8 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         return DiskCacheWriter(self, entry, id, limit: limit, expectedSize: expectedSize)
     }
 
-    /// A body is complete, and lies in `file` where it has one. False where the disk has no room for its entry, or the index
-    /// was replaced meanwhile.
+    /// Inserts the row of a complete body, which is in `file` unless it is small. Returns false if the disk has no room
+    /// for the entry or the index was replaced meanwhile.
     func insert(_ row: IndexRow, file: NewBodyFile?) async -> Bool {
         let (uses, use, now, maximumSize) = (uses, clock.next(), clock.time, maximumSize)
         guard row.cost <= maximumSize, await mayStore(row.entry.key) else { return false }
@@ -141,8 +145,9 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
             try uses.write(to: index)
             let freed = try index.insert(row, use: use, now: now, maximumSize: maximumSize)
             guard let file else { return (freed, true) }
-            // A clearing removes the index first, and then the files whose locks are free. One that has passed over this file
-            // has moved the index by now; one that comes later takes the file.
+            // A clearing removes the index first, and then the body files whose locks are free. If it ran before the
+            // release, it skipped this file, but the index has moved. If it runs after the release, it removes this
+            // file.
             file.release()
             return (freed, !index.database.hasMoved)
         }
@@ -198,7 +203,8 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         if !taken.isEmpty { failedRemovals.withLock { $0.endRetry() } }
     }
 
-    /// What a failed removal names is stored once that is done, which would else remove it.
+    /// Whether an entry may be stored under a key. A failed removal that covers the key has to succeed first: its
+    /// repetition would otherwise remove the new entry.
     private func mayStore(_ key: CacheKey) async -> Bool {
         guard !pendingRemovals.isEmpty else { return true }
         await retryRemovals()
@@ -207,7 +213,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         return false
     }
 
-    /// A row or its body cannot be read. What is not known to be damaged stays.
+    /// Handles a row that cannot be read. It is removed only if it is known to be damaged or its file is missing.
     private func handle(_ fault: BodyFault, of row: FoundRow) {
         switch fault {
         case .damaged, .missing: remove(row)
@@ -215,8 +221,8 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         }
     }
 
-    /// An entry that was replaced or removed since its row was found is no damage. Of several lookups that meet the same damage
-    /// one counts it.
+    /// Removes a damaged row. If the row was replaced or removed since the lookup, nothing is counted; if several
+    /// lookups meet the same damage, one of them counts it.
     private func remove(_ row: FoundRow) {
         let (folder, counts) = (folder, counts)
         writing.enqueue { (index) throws(DatabaseFault) in
@@ -227,7 +233,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         }
     }
 
-    /// Removes what a change has left over, and answers whether there was that change.
+    /// Removes the files that a change has left. Returns whether the change succeeded.
     @discardableResult
     private func removeFiles(_ freed: Result<FreedFiles, DatabaseFault>) -> Bool {
         switch freed {
@@ -242,6 +248,6 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         }
     }
 
-    /// For what is read beside lookups.
+    /// The lane for reading other than lookups.
     var reading: IndexLane { lookups[0].index }
 }

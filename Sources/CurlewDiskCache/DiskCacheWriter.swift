@@ -1,14 +1,15 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Stores one response. Small bodies stay in memory until they are complete; larger ones go to their file piece by piece.
+/// Stores one response. A small body stays in memory until it is complete; a larger one is written to its file in
+/// pieces.
 actor DiskCacheWriter: CacheWriter {
     private let store: DiskCacheStore
     private let entry: CacheEntry
     private let id: EntryID
-    /// How many bytes the body may have.
+    /// The maximum size of the body.
     private let limit: Int64
-    /// How many it will have, as far as that is known.
+    /// The expected size of the body, if known.
     private let expectedSize: Int64?
     private let lane = Lane.nextForBodies()
     private var size: Int64 = 0
@@ -37,7 +38,7 @@ actor DiskCacheWriter: CacheWriter {
         return await write(pieces) ? true : await give(up: true)
     }
 
-    /// The pieces that are complete with this chunk. What lies within one chunk is not copied.
+    /// Returns the pieces that this chunk completes and buffers the rest. Pieces within one chunk are not copied.
     private func cut(_ chunk: Data) -> [Data] {
         var rest = chunk
         var pieces: [Data] = []
@@ -88,7 +89,7 @@ actor DiskCacheWriter: CacheWriter {
         return written.1
     }
 
-    /// False, for the caller to return.
+    /// Drops the entry. Always returns false, for the caller to return.
     private func give(up isFault: Bool) async -> Bool {
         if isFault { store.counts.count(\.failedWrites) }
         await drop()

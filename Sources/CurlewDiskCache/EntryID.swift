@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// An entry's `id` as 16 bytes. Only ids of the form that the cache makes have one, so that each can name a file.
+/// An entry's `id` as 16 bytes. Only ids of the form that the cache generates are accepted, so that each can name a
+/// file.
 struct EntryID: Sendable, Hashable {
     let data: Data
 
@@ -15,13 +16,13 @@ struct EntryID: Sendable, Hashable {
         data = bytes
     }
 
-    /// Of what the index holds.
+    /// Creates an id from the bytes in the index.
     init?(stored: Data) {
         guard stored.count == 16 else { return nil }
         data = stored
     }
 
-    /// The digits, in lower case.
+    /// The id as lower-case hexadecimal digits.
     var text: String {
         data.withUnsafeBytes { bytes in
             String(unsafeUninitializedCapacity: 2 * bytes.count) { digits in
@@ -36,7 +37,7 @@ struct EntryID: Sendable, Hashable {
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
-    // Capitals would make two names of one id.
+    // Capital letters would give one id two file names.
     private static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case 0x30...0x39: digit - 0x30

@@ -1,10 +1,11 @@
 internal import Glibc
 
-/// The lock on an open file, which goes with its descriptor. Each opening of a file is a holder of its own, also within a process.
+/// The `flock` lock of an open file. It belongs to the open descriptor: a second `open` of the file competes for it,
+/// even in the same process.
 enum FileLock {
-    /// Takes the lock, and waits for another holder's end for as long as `patience`.
+    /// Takes the lock, waiting up to `patience` for its holder.
     ///
-    /// `flock` waits without a limit or not at all, so it is asked again and again.
+    /// `flock` either waits without a limit or not at all, so this function polls.
     static func take(_ descriptor: Int32, patience: Duration) throws(SystemFault) {
         var deadline: ContinuousClock.Instant?
         var pause: UInt32 = 500
@@ -19,7 +20,7 @@ enum FileLock {
         }
     }
 
-    /// Gives the lock up, before its descriptor is closed. A process that is being started has a copy of the descriptor until it
-    /// runs its program, and the copy would keep the lock.
+    /// Releases the lock. Call it before closing the descriptor: a child process that is being started has a copy of
+    /// the descriptor until it runs its program, and the copy would keep the lock.
     static func release(_ descriptor: Int32) { flock(descriptor, LOCK_UN) }
 }

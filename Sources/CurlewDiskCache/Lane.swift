@@ -1,19 +1,18 @@
 internal import CurlewLocks
 internal import Dispatch
 
-/// Runs work that blocks (files, SQLite) away from the transport's loop and from Swift's cooperative threads. What one lane
-/// is given runs in order.
+/// A serial queue for work that blocks (files, SQLite), away from the transport's loop and Swift's cooperative threads.
 struct Lane: Sendable {
     private let queue: DispatchQueue
     private let handoff = Handoff()
 
     init(_ name: String) { queue = DispatchQueue(label: "curlew.diskcache." + name) }
 
-    /// Runs `work` after what the lane was given before, without waiting for it.
+    /// Runs `work` after all work that was added before. Returns at once.
     func enqueue(_ work: @escaping @Sendable () -> Void) { handoff(to: queue, work) }
 
-    /// Runs `work` on the lane and waits without holding a thread. Cancellation does not cut it short: half a file operation
-    /// is of no use.
+    /// Runs `work` on the lane and waits for it without blocking a thread. Cancellation has no effect: half a file
+    /// operation is useless.
     func run<R: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable () -> R
@@ -23,11 +22,11 @@ struct Lane: Sendable {
 
     // MARK: Lanes for bodies
 
-    // Few for the process, whatever number of bodies is read and written.
+    // A fixed number of lanes for the process, even if many bodies are read and written.
     private static let bodies = (1...4).map { Lane("bodies.\($0)") }
     private static let turn = Lock(0)
 
-    /// One of the lanes for bodies, each in its turn.
+    /// The next of the lanes for bodies, in rotation.
     static func nextForBodies() -> Lane {
         bodies[
             turn.withLock { turn -> Int in

@@ -1,13 +1,15 @@
 internal import CurlewCore
 internal import Foundation
 
-/// A row that was found, with the file of its body where it has one.
+/// A row that a lookup found, with the file of its body if it has one.
 struct OpenedRow: Sendable {
     let found: FoundRow
     private let file: Result<StoredFile, BodyFault>?
 
-    /// On a lane. Where the row `isAlone` its file is opened: from here on it can be read to its end, whatever happens to the
-    /// entry. Of several rows of a key at most one is going to be read: their files are only looked at.
+    /// Call it on a lane; it blocks.
+    ///
+    /// If the row `isAlone`, its file is opened, so that it can be read to the end even if the entry is removed. If a
+    /// key has several rows, at most one of them will be read, so their files are only checked.
     init(_ found: FoundRow, _ folder: CacheFolder, isAlone: Bool) {
         self.found = found
         file = found.row.flatMap { row in
@@ -18,14 +20,14 @@ struct OpenedRow: Sendable {
         }
     }
 
-    /// What is wrong with it: it does not agree with its checksums, or its file is not there or not to be had.
+    /// The fault that makes the row unusable: a checksum does not match, or the file is missing or cannot be opened.
     var fault: BodyFault? {
         guard found.row != nil else { return .damaged }
         if case .failure(let fault)? = file { return fault }
         return nil
     }
 
-    /// What the cache gets to see; nil for a row with a fault.
+    /// The entry that is passed to the cache, or `nil` if the row has a fault.
     func entry(_ uses: UseList, report: @escaping @Sendable (BodyFault) -> Void) -> StoredEntry? {
         guard let row = found.row else { return nil }
         guard let file else {

@@ -2,14 +2,14 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-/// What the system or SQLite could not do for the whole store.
+/// An error of the system or SQLite that affects the whole store.
 struct SystemFault: Error {
     let code: CurlewError.Code
     let text: String
     let underlying: (any Error)?
-    /// The index is damaged, rather than out of reach.
+    /// Whether the index is damaged, rather than unreachable.
     var isDamage = false
-    /// Another process holds the folder's lock.
+    /// Whether another process holds the folder's lock.
     private(set) var isLockedOut = false
 
     init(errno number: Int32) {
@@ -22,12 +22,12 @@ struct SystemFault: Error {
         }
     }
 
-    /// Another process has held the folder's lock all the time that there was for it.
+    /// Another process held the folder's lock for all of `patience`.
     static func lockedOut(_ patience: Duration) -> SystemFault {
         SystemFault(lockedOut: "another process has held its lock for \(patience)")
     }
 
-    /// Another user may have made or changed what is there.
+    /// Another user may have created or changed the files.
     static func untrusted(_ text: String) -> SystemFault { SystemFault(untrusted: text) }
 
     private init(untrusted text: String) {

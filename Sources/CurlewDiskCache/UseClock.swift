@@ -2,23 +2,23 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Tells the order of uses: the time of day in milliseconds, which here never goes back and never stands still.
+/// A clock that orders uses: the time of day in milliseconds, but strictly increasing.
 ///
-/// When the system's clock is set back, what is stored afterwards would else be the first to go.
+/// After the system's clock is set back, new entries would otherwise be the first to be removed.
 struct UseClock: Sendable {
     private let last: Lock<Int64>
     private let now: @Sendable () -> Date
 
-    /// `last` is the latest use that the index knows. One that is damaged does not count.
+    /// `last` is the latest use in the index. A damaged value is ignored.
     init(last: Int64?, now: @escaping @Sendable () -> Date) {
         self.now = now
         self.last = Lock(last.flatMap { (0...1_000_000_000_000_000).contains($0) ? $0 : nil } ?? 0)
     }
 
-    /// The time of day.
+    /// The time of day, in milliseconds.
     var time: Int64 { CacheIndex.milliseconds(now()) }
 
-    /// The time of a use that happens now.
+    /// The time of a use that happens now. Later than every time before.
     func next() -> Int64 {
         let time = time
         return last.withLock { last -> Int64 in

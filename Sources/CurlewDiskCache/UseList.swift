@@ -1,10 +1,12 @@
 internal import CurlewLocks
 
-/// The uses that the index has not been told of: they are written together, for a use by itself is not worth a transaction.
-/// What a killed process has not written is lost, which changes only the order in which entries go.
+/// The uses of entries that are not yet written to the index. They are written together, because one use is not worth a
+/// transaction.
+///
+/// If the process is killed, unwritten uses are lost. That changes only the order in which entries are removed.
 struct UseList: Sendable {
-    /// More than are used again and again by most programs: those are written only when something is stored. Writing so many
-    /// takes some ten milliseconds.
+    /// The number of pending uses that starts a write, which takes about ten milliseconds. Most programs use fewer
+    /// entries again and again; their uses are written when something is stored.
     private static let most = 1024
 
     private let uses = Lock<[Int64: Int64]>([:])
@@ -16,7 +18,7 @@ struct UseList: Sendable {
         self.lane = lane
     }
 
-    /// The entry of this number is used now.
+    /// Records that the entry with this number is used now.
     func note(_ number: Int64) {
         let use = clock.next()
         let isEnough = uses.withLock { uses -> Bool in
@@ -27,7 +29,7 @@ struct UseList: Sendable {
         lane.enqueue { index throws(DatabaseFault) in try write(to: index) }
     }
 
-    /// Tells the index what has come together.
+    /// Writes the pending uses to the index.
     func write(to index: CacheIndex) throws(DatabaseFault) {
         let taken = uses.withLock { uses -> [Int64: Int64] in
             let taken = uses

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// A body that lies in the server in chunks.
+/// A body that is stored in the server in chunks.
 struct RedisCacheBody: CacheBody {
     let store: RedisCacheStore
     let record: RedisRecord
@@ -15,9 +15,11 @@ struct RedisCacheBody: CacheBody {
     }
 }
 
-/// Reads chunks, several at a time, and checks each. A body of up to 4 MiB, the largest that a store keeps by default, is there
-/// as a whole before its first byte is handed out: chunks may go at any time, when the entry is replaced or the server wants
-/// the room.
+/// Reads a body in groups of chunks and checks each chunk.
+///
+/// The first group is fetched before the first byte is handed out. It holds 4 MiB, the largest body that a store keeps
+/// by default, so such a body cannot break off halfway: chunks can disappear at any time, when the entry is replaced or
+/// the server evicts them.
 actor RedisCacheReader: CacheReader {
     private let store: RedisCacheStore
     private let record: RedisRecord
@@ -30,7 +32,7 @@ actor RedisCacheReader: CacheReader {
         rest = range
     }
 
-    /// Fetches the first chunks; false where they are gone or damaged.
+    /// Fetches the first chunks. Returns false if they are missing or damaged.
     func prepare() async -> Bool {
         guard !rest.isEmpty else { return true }
         return await fetch()

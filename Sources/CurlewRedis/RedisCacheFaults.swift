@@ -1,18 +1,18 @@
-/// How often something went wrong with a Redis cache. To its users each of these was a miss.
+/// Counts of the faults of a Redis cache. Each fault was a miss for the users of the cache.
 public struct RedisCacheFaults: Sendable, Equatable {
-    /// There was no connection, or it ended.
+    /// The connection failed or was closed.
     public var unreachable = 0
-    /// The server did not answer in time.
+    /// The server did not respond in time, or an operation waited too long for a connection.
     public var timedOut = 0
-    /// What came was no answer of a Redis server.
+    /// The bytes received were not replies of a Redis server.
     public var garbage = 0
-    /// The server did not let this client in: a wrong password, too many clients.
+    /// The server refused the client, for example because of a wrong password or too many clients.
     public var rejected = 0
-    /// The server was not asked, because it had not answered a short while before, or the URL cannot be used.
+    /// The server was not asked, because it had failed a short while before.
     public var suspended = 0
-    /// The server refused a command: it has no memory for the entry, or is loading its data.
+    /// The server refused a command, for example because it had no memory for the entry or was loading its data.
     public var refused = 0
-    /// Entries that did not agree with their checksums, or had lost their body, and were removed.
+    /// Entries that were removed because a checksum did not match or a part of the body was missing.
     public var damagedEntries = 0
 
     package init() {}

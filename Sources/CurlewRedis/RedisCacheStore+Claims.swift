@@ -2,16 +2,17 @@ public import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// The claims of this process to one key.
+/// The claims of this process for one key.
 struct RedisClaims: Sendable {
-    /// How many requests were let through, and are not over: also those that did not wait for a claim any longer.
+    /// The number of requests that were permitted and have not ended, including those that gave up waiting for a claim.
     var open = 0
-    /// What may stand in the server for them. Nearly always one.
+    /// The tokens of these requests' claims. Almost always one.
     var tokens: [Data] = []
 }
 
-// A claim is a key with a random token and an end. What stands there when it is over tells the waiters what to do: `stored`,
-// look for the entry; `useless`, send your own requests for a while. Both are too short for tokens.
+// A claim is a key with a random token and a time to live. When it ends, a mark of one byte replaces the token and
+// tells the waiters what to do: after `stored`, look up the entry; after `useless`, send their own requests for a
+// while. Tokens are longer, so that a mark cannot be one.
 extension RedisCacheStore {
     private static let stored = Data("+".utf8)
     private static let useless = Data("-".utf8)
@@ -19,10 +20,10 @@ extension RedisCacheStore {
     public func claimFetch(of key: CacheKey) async -> Bool {
         let name = keys.claim(key)
         let token = RedisRecord.bytes(UInt64.random(in: 0...UInt64.max), count: 8)
-        // One exchange in the usual case: the key is free, or says who has it.
+        // In the common case one exchange is enough: it sets the claim or reads the token of its holder.
         guard var holder = await holder(of: name, claimedWith: token) else { return letThrough(name, token) }
         if holder == Self.useless { return letThrough(name) }
-        // It has come since this process looked.
+        // Another process stored the entry after this process looked it up.
         if holder == Self.stored { return false }
         var pause = Duration.milliseconds(4)
         let start = ContinuousClock.now
@@ -34,21 +35,22 @@ extension RedisCacheStore {
             guard let reply = await replies([RedisCommand("GET", name)])?.first else { break }
             if let now = reply.data {
                 if now == Self.useless { break }
-                // Another token stands for a claim that came after one that was over.
+                // A different token is a newer claim. The claim that this request waited for has ended.
                 if now != holder { return false }
                 continue
             }
-            // The other process has ended without a word. Of those that waited one takes over.
+            // The other process ended without releasing its claim, which has expired. One of the waiters takes over.
             guard let other = await self.holder(of: name, claimedWith: token) else { return letThrough(name, token) }
             if other == Self.useless { break }
-            // Another one took over, and is ready by now.
+            // Another waiter took over and has already stored the entry.
             if other == Self.stored { return false }
-            // Its claim is as long as the first one was: at the first one's deadline it may be under way.
+            // The new claim lasts as long as the first one. At the deadline of the first its request may still be
+            // running.
             holder = other
             deadline = ContinuousClock.now.advanced(by: claimTimes.claim)
         }
-        // A claim that is there for longer than claims last has no end of its own. It is removed, so that later
-        // requests do not wait for it. One that came later is left alone, even if this request does not wait for it.
+        // A claim that outlives its time to live never expires. Remove it, so that later requests do not wait for it.
+        // The removal compares the token: a newer claim stays, even if this request stops waiting for it.
         if ContinuousClock.now >= deadline { await end([holder], of: name, stored: false) }
         return letThrough(name)
     }
@@ -58,7 +60,7 @@ extension RedisCacheStore {
         let tokens = claims.withLock { claims -> [Data] in
             guard var known = claims[name] else { return [] }
             known.open -= 1
-            // Where another request of this process is under way its response may still be stored.
+            // While another request of this process is running, its response may still be stored.
             let ends = stored || known.open == 0
             let ended = ends ? known.tokens : []
             if ends { known.tokens = [] }
@@ -69,7 +71,7 @@ extension RedisCacheStore {
         await end(tokens, of: name, stored: stored)
     }
 
-    /// Puts a mark in the place of a claim, if it still has one of these tokens.
+    /// Replaces a claim by a mark, if it still has one of these tokens.
     private func end(_ tokens: [Data], of name: String, stored: Bool) async {
         let (mark, time) =
             stored ? (Self.stored, claimTimes.stored) : (Self.useless, claimTimes.useless)
@@ -77,8 +79,10 @@ extension RedisCacheStore {
         _ = await replies(tokens.map { RedisCommand(script: RedisScripts.endClaim, keys: [name], [$0] + end) })
     }
 
-    /// What stands in the place of a claim where it is not this one. nil where it is: also where the server has not answered,
-    /// because it may have set the claim all the same. Its end compares tokens.
+    /// Tries to set the claim. Returns the token or mark of its current holder, or `nil` if the claim is set.
+    ///
+    /// Also returns `nil` if the server did not respond, because it may have set the claim. Releasing a claim that was
+    /// not set is harmless: it compares tokens.
     private func holder(of name: String, claimedWith token: Data) async -> Data? {
         let set =
             [Data("SET".utf8), Data(name.utf8), token]
@@ -86,7 +90,7 @@ extension RedisCacheStore {
         guard let replies = await replies([RedisCommand(set), RedisCommand("GET", name)]), replies.count == 2,
             !replies[0].isOK
         else { return nil }
-        // Commands may be sent twice: a first time may have set it.
+        // The commands may have been sent twice. Then the first `SET` succeeded and the second did not.
         return replies[1].data == token ? nil : replies[1].data
     }
 

@@ -11,18 +11,19 @@ extension RedisCacheStore {
 
     public func removeAll() async { _ = await remove(.everything) }
 
-    // MARK: Removals that fail
+    // MARK: Failed removals
 
     enum RemovalResult { case done, notThere, failed }
 
-    /// What the server did not do now is remembered: it would be found again.
+    /// Removes entries. A removal that fails is recorded, because lookups would find the entries again, and is tried
+    /// later.
     func remove(_ removal: CacheRemoval) async -> RemovalResult {
         let result = await attempt(removal)
         if result == .failed, server != nil { failedRemovals.withLock { $0.add(removal) } }
         return result
     }
 
-    /// Without a question to a server that is left alone.
+    /// Repeats the failed removals, unless the breaker keeps the server from being asked.
     func retryRemovals() async {
         guard server?.mayAnswer == true else { return }
         let taken = failedRemovals.withLock { $0.beginRetry() }
@@ -35,14 +36,15 @@ extension RedisCacheStore {
 
     var pendingRemovals: PendingCacheRemovals { failedRemovals.withLock { $0 } }
 
-    /// What a failed removal names is stored once that is done, which would else remove it.
+    /// Whether an entry may be stored under a key. A failed removal that covers the key has to succeed first: its
+    /// repetition would otherwise remove the new entry.
     func mayStore(_ key: CacheKey) async -> Bool {
         guard !pendingRemovals.isEmpty else { return true }
         await retryRemovals()
         return !pendingRemovals.cover(key)
     }
 
-    // MARK: What the server is asked for
+    // MARK: Commands
 
     private func attempt(_ removal: CacheRemoval) async -> RemovalResult {
         switch removal {
@@ -76,7 +78,8 @@ extension RedisCacheStore {
             keys: [keys.origin(origin)],
             [Data(keys.chunks.utf8), Data("50".utf8)]
         )
-        // Some URLs at a time, because the server does nothing else meanwhile. What answers may be no Redis, and have no end.
+        // Each call removes the entries of some URLs only, because a script blocks the server. The loop is bounded for
+        // a peer that is no Redis server and never returns zero.
         for _ in 0..<20_000 {
             guard let count = await replies([command])?.first?.number else { return false }
             if count <= 0 { return true }

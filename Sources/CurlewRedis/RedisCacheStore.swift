@@ -2,39 +2,40 @@ public import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Keeps responses for the caches of a fleet in a Redis server.
+/// A cache store in a Redis server, shared by the processes of a fleet.
 ///
 ///     let store = RedisCacheStore(url: "redis://:password@cache.internal/2")
 ///
-/// A server that is slow, full or gone is a miss, and never an error: each operation has a time limit, and after three that
-/// failed the server is not asked for a while. `faults` counts what went wrong; `ping()` says what it is.
+/// A server that is slow, full or unreachable is a miss, never an error. Each operation has a time limit, and after
+/// three faults in a row the server is not asked for a while. `faults` counts what went wrong; `ping()` reports the
+/// reason.
 ///
-/// An entry's time in the server ends with `CacheLifetime.usableUntil`. Of many processes that want one response one sends the
-/// request, and the others wait for it (`claimFetch`).
+/// An entry expires in the server at `CacheLifetime.usableUntil`. If several processes want one response, one of them
+/// sends the request and the others wait for it (`claimFetch(of:)`).
 ///
-/// Fields of responses whose names say that they are secret are not written. Bodies are written as they are, and every client of
-/// the server can read them. Connections are not encrypted: `rediss` is `unsupported`.
+/// Header fields whose names indicate secrets are not written. Bodies are written as they are, and every client
+/// of the server can read them. Connections are not encrypted: `rediss` is `unsupported`.
 public final class RedisCacheStore: CacheStore {
     let pool: RedisPool?
     let server: RedisServer?
     let keys: RedisKeys
-    /// The claims that this process has, by the names of their keys.
+    /// The claims that this process holds, by the names of their keys.
     let claims = Lock<[String: RedisClaims]>([:])
     let failedRemovals = Lock(PendingCacheRemovals())
     private let problem: RedisFault?
     private let maximumEntrySize: Int64
     let claimTimes: RedisClaimTimes
 
-    /// Creates a store. It connects when it is first used.
+    /// Creates a store. It connects at its first use.
     ///
-    /// - Parameters:
-    ///   - url: `redis://user:password@host:port/database`; all but the host may be left out. With a URL that cannot be used
-    ///     the store finds nothing, and `ping()` says why.
-    ///   - prefix: What the names of all its keys begin with.
-    ///   - maximumEntrySize: Responses with more bytes are not stored.
-    ///   - connectTimeout: How long a new connection may take.
-    ///   - operationTimeout: How long the server may take for an answer.
-    ///   - connections: How many connections there are at most.
+    ///   - url: `redis://user:password@host:port/database`; only the host is required. With a URL that cannot be used
+    ///     the store finds nothing, and `ping()` reports why.
+    ///     store finds nothing, and `ping()` reports why.
+    ///   - prefix: The prefix of the names of all keys of the store.
+    ///   - maximumEntrySize: Larger responses are not stored.
+    ///   - connectTimeout: The time limit for a new connection.
+    ///   - operationTimeout: The time limit for the response to one operation.
+    ///   - connections: The maximum number of connections.
     public convenience init(
         url: String,
         prefix: String = "curlew:",
@@ -81,18 +82,18 @@ public final class RedisCacheStore: CacheStore {
         }
     }
 
-    /// Several whole entries may be asked for together.
+    /// The most bytes of one exchange. A lookup may return several whole entries.
     static func maximumAnswer(maximumEntrySize: Int64) -> Int {
         let room = 64 << 20
         return room + min(max(0, Int(clamping: maximumEntrySize)), .max - room)
     }
 
-    /// What went wrong since the store was made.
+    /// Counts of what went wrong since the store was created.
     public var faults: RedisCacheFaults { server?.counts.withLock { $0 } ?? RedisCacheFaults() }
 
-    /// Asks the server whether it is there.
-    ///
-    /// - Throws: `invalidURL` or `unsupported` for the URL, `connectFailed`, `connectTimedOut`, `authenticationFailed` or
+    /// Checks that the server responds.
+    /// - Throws: `invalidURL` or `unsupported` for the URL, `connectFailed`, `connectTimedOut`, `authenticationFailed`
+    ///   or `protocolViolation`.
     ///   `protocolViolation`.
     public func ping() async throws(CurlewError) {
         switch await ask([RedisCommand("PING")]) {
@@ -108,7 +109,7 @@ public final class RedisCacheStore: CacheStore {
         return await pool.ask(commands)
     }
 
-    /// The replies; nil where the server did not answer, or refused a command.
+    /// Returns the replies, or `nil` if the server did not respond or refused a command.
     func replies(_ commands: [RedisCommand]) async -> [RedisReply]? {
         guard case .success(let replies) = await ask(commands) else { return nil }
         guard !replies.contains(where: \.isError) else {
@@ -143,7 +144,7 @@ public final class RedisCacheStore: CacheStore {
                 continue
             }
             guard record.entry.key == key else { continue }
-            // The hash lives as long as another variant; the chunks of this one do not.
+            // The hash lives as long as its longest-lived variant. The chunks of this variant have expired.
             guard !isOver(record.entry) else {
                 useless.append(removal(of: value, field, name))
                 continue
@@ -156,12 +157,15 @@ public final class RedisCacheStore: CacheStore {
         return found
     }
 
-    /// The variants of a key with their records; nil where there are none that may be used.
+    /// Returns the variants of a key with their records, or `nil` if none may be used.
     private func fields(of key: CacheKey, _ name: String) async -> [RedisReply]? {
         let (url, origin) = (keys.url(key.url), keys.origin(key.origin))
-        // A server that wants room may drop the sets by which removals find the hash. What they have not found is a miss. To
-        // ask is also a use of the sets, so that the server counts them among what was used last. They are asked first: a set
-        // that another process makes anew behind the lookup says nothing of what was found before.
+        // A server that needs memory may evict the sets through which removals find the hash. A hash that removals
+        // cannot find is a miss. Reading the sets also counts as a use of them, so that the server evicts them later.
+        //
+        // The sets are read before the hash. In the opposite order another process could store an entry, and create the
+        // set again, after this lookup has read an old hash; the new set would then vouch for a hash that removals have
+        // missed.
         let commands = [
             RedisCommand("SISMEMBER", origin, url), RedisCommand("SISMEMBER", url, name),
             RedisCommand("HGETALL", name).expecting(RedisRecord.inlineLimit),
@@ -172,7 +176,8 @@ public final class RedisCacheStore: CacheStore {
         return replies.last?.elements
     }
 
-    /// Chunks of a body; nil where one is gone or damaged. Then the entry is removed, if it is not replaced or removed already.
+    /// Returns chunks of a body, or `nil` if one is missing or damaged. Then the entry is removed, unless it has been
+    /// replaced or removed already.
     func chunks(_ numbers: Range<Int>, of record: RedisRecord) async -> [Data]? {
         let commands = numbers.map {
             RedisCommand("GET", keys.chunk(record.entry.id, $0)).expecting(RedisRecord.chunkSize)
@@ -184,7 +189,7 @@ public final class RedisCacheStore: CacheStore {
             return RedisRecord.check(chunk, number: number) == record.check(ofChunk: number) ? chunk : nil
         }
         guard chunks.count == numbers.count else {
-            // The chunks may have ended with the entry's time since it was found.
+            // Chunks of an entry that expired since the lookup are missing as expected; that is no damage.
             if await remove(CacheRemoval(record.entry)) == .done, !isOver(record.entry) { count(\.damagedEntries) }
             return nil
         }
@@ -203,7 +208,7 @@ public final class RedisCacheStore: CacheStore {
 
     // MARK: Storing
 
-    /// How long an entry is kept from now on, in milliseconds; nil where it is of no use any more.
+    /// The time to live of an entry in milliseconds, or `nil` if the entry is already useless.
     func timeToLive(_ lifetime: CacheLifetime) -> Int64? {
         let rest = lifetime.usableUntil.timeIntervalSinceNow * 1000
         let least = lifetime.canBeValidated ? Self.timeToValidate * 1000 : 0
@@ -211,10 +216,10 @@ public final class RedisCacheStore: CacheStore {
         return time >= 1 ? Int64(min(time, 31_536_000_000)) : nil
     }
 
-    /// A response that has to be validated each time would have no time at all.
+    /// The time to live of an entry that must be validated for each use. It would otherwise have none.
     private static let timeToValidate: TimeInterval = 300
 
-    /// Whether the time is over that an entry was stored with.
+    /// Whether the time to live that an entry was stored with has passed.
     private func isOver(_ entry: CacheEntry) -> Bool {
         guard entry.lifetime.usableUntil.timeIntervalSinceNow <= 0 else { return false }
         let came = entry.response.responseTime
@@ -231,14 +236,14 @@ public final class RedisCacheStore: CacheStore {
         return RedisCacheWriter(self, entry, limit: limit)
     }
 
-    /// A chunk of a body whose entry is not there yet. It ends by itself should the entry never come.
+    /// Stores a chunk before its entry exists. The chunk expires after ten minutes if the entry is never committed.
     func put(_ chunk: Data, number: Int, of entry: CacheEntry) async -> Bool {
         let arguments = ["SET", keys.chunk(entry.id, number)].map { Data($0.utf8) }
         let end = ["PX", "600000"].map { Data($0.utf8) }
         return await replies([RedisCommand(arguments + [chunk] + end)])?.first?.isOK ?? false
     }
 
-    /// nil where that is not known, because the server has not answered.
+    /// Commits a record. Returns `nil` if the server did not respond, so that the result is unknown.
     func commit(_ record: RedisRecord) async -> Bool? {
         guard let time = timeToLive(record.entry.lifetime), await mayStore(record.entry.key) else { return false }
         let command = RedisCommand(
@@ -277,7 +282,7 @@ public final class RedisCacheStore: CacheStore {
 
     // MARK: Records
 
-    /// The record with the id of an entry, and its bytes; nil where there is another one or none.
+    /// The record with the entry's id, and its bytes. `nil` if the record is missing or has another id.
     private func stored(_ entry: CacheEntry) async -> (RedisRecord, Data)? {
         guard let reply = await record(entry.key, entry.variant), let bytes = reply.data,
             let record = RedisRecord(bytes), record.entry.id == entry.id
@@ -285,7 +290,7 @@ public final class RedisCacheStore: CacheStore {
         return (record, bytes)
     }
 
-    /// What stands in the place of an entry; nil where the server did not answer.
+    /// The record stored for a key and variant, as a reply. `nil` if the server did not respond.
     func record(_ key: CacheKey, _ variant: String) async -> RedisReply? {
         let command = RedisCommand([
             Data("HGET".utf8), Data(keys.entries(key).utf8), RedisKeys.field(variant),
@@ -299,8 +304,10 @@ public final class RedisCacheStore: CacheStore {
         return [keys.entries(entry.key)] + sets + keys.chunks(entry.id, count: record.chunkCount)
     }
 
-    /// All names of the store, some at a time; false where it did not come to their end. What answers may be no Redis, and
-    /// have no end: it is asked so often that tens of millions of names have room.
+    /// Passes the names of all keys of the store to `body`, in batches. Returns false if the scan did not finish.
+    ///
+    /// The number of calls is bounded, because a peer that is no Redis server might never end the scan. The bound
+    /// leaves room for tens of millions of names.
     @discardableResult
     func forEachBatch(_ body: ([Data]) async -> Bool) async -> Bool {
         var cursor = Data("0".utf8)

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Stores one response: chunk by chunk as it comes, and last the record that makes it an entry.
+/// Stores one response: first the chunks of the body as they arrive, then the record that makes them an entry.
 actor RedisCacheWriter: CacheWriter {
     private let store: RedisCacheStore
     private let entry: CacheEntry
@@ -18,7 +18,7 @@ actor RedisCacheWriter: CacheWriter {
         self.limit = limit
     }
 
-    // A writer that is released leaves its chunks to their end in the server.
+    // A writer that is released without a commit removes nothing: its chunks expire in the server.
 
     func write(_ chunk: Data) async -> Bool {
         guard !isOver else { return false }
@@ -44,7 +44,7 @@ actor RedisCacheWriter: CacheWriter {
         isOver = true
         let isThere = await store.commit(RedisRecord(entry: entry, size: size, rest: isInline ? buffer : checks))
         buffer = Data()
-        // They may belong to an entry by now. Those that do not end by themselves.
+        // If the server did not respond (`nil`), the chunks may belong to an entry and are kept. Unused chunks expire.
         if isThere == false { await store.removeChunks(of: entry, count: chunkCount) }
         return isThere ?? false
     }

@@ -1,11 +1,13 @@
-/// How long a claim stays in the server, and what its end puts in its place.
+/// The times to live of a claim, and of the mark that replaces it when it ends.
 package struct RedisClaimTimes: Sendable {
-    /// A process that has ended without a word keeps the others waiting for so long. A request waits for at most twice
-    /// as long, whatever number of processes takes over.
+    /// The time to live of a claim. A process that ends without releasing its claim makes the others wait this long.
+    /// One request waits at most twice as long, even if several processes take over one after another.
     package var claim = Duration.seconds(10)
-    /// That there is an entry: for processes that looked before there was.
+    /// The time to live of the mark for a stored entry. It is for processes whose lookup ran before the entry was
+    /// stored.
     package var stored = Duration.seconds(1)
-    /// That the response cannot be shared: waiters and those that ask meanwhile send their own requests.
+    /// The time to live of the mark for a response that cannot be shared. Meanwhile waiters and new requests send their
+    /// own requests.
     package var useless = Duration.seconds(3)
 
     package init() {}

@@ -1,7 +1,7 @@
 internal import CurlewCore
 
 extension RedisFault {
-    /// For users who ask.
+    /// The error that `ping()` throws.
     var error: CurlewError {
         switch self {
         case .unreachable(let text): CurlewError(.connectFailed, phase: .connect, reason: "The Redis server: \(text)")

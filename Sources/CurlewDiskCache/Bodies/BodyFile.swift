@@ -1,32 +1,32 @@
 internal import Foundation
 internal import Glibc
 
-/// Why a body cannot be read.
+/// The reason that a body cannot be read.
 enum BodyFault: Error {
-    /// It is not the one that was written: its entry is to be removed.
+    /// The file does not contain the body that was stored. The entry should be removed.
     case damaged
-    /// There is no such file. It is lost, or it went with its entry after that was found: the index has the answer.
+    /// The file does not exist. Either it was lost, or its entry was removed after the lookup; the index tells which.
     case missing
-    /// The system does not open or read it now (too many open files, no memory, not permitted, an input error). Nothing is
-    /// wrong with the entry, as far as is known.
+    /// The system cannot open or read the file at the moment (too many open files, no memory, no permission, an input
+    /// error). The entry may be intact.
     case unavailable
 
-    /// Of a system call that was given the file's name.
+    /// Classifies the error of a system call that was given the file's name.
     init(errno number: Int32) {
         switch number {
         case ENOENT: self = .missing
-        // A symbolic link, which no store has made.
+        // The file is a symbolic link. No store creates one.
         case ELOOP: self = .damaged
         default: self = .unavailable
         }
     }
 }
 
-/// An open file with a stored body. It can be read to its end although its entry is removed meanwhile.
+/// An open file with a stored body. It can be read to the end even if its entry is removed meanwhile.
 final class BodyFile: Sendable {
     private let descriptor: Int32
 
-    /// Opens the file of an entry, which has this size. On a lane.
+    /// Opens the file of an entry with a body of this size. Call it on a lane; it blocks.
     init(_ path: String, size: Int64) throws(BodyFault) {
         var opened: Int32
         repeat { opened = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) } while opened < 0 && errno == EINTR
@@ -37,14 +37,14 @@ final class BodyFile: Sendable {
         guard Self.isBody(status, size: size) else { throw .damaged }
     }
 
-    /// Finds out whether there is the file of an entry, without opening it. On a lane.
+    /// Checks that the file of an entry exists, without opening it. Call it on a lane; it blocks.
     static func expect(_ path: String, size: Int64) throws(BodyFault) {
         var status = stat()
         guard lstat(path, &status) == 0 else { throw BodyFault(errno: errno) }
         guard isBody(status, size: size) else { throw .damaged }
     }
 
-    /// Whether it is the file that this user's store has written.
+    /// Whether the file can be one that this user's store has written.
     private static func isBody(_ status: stat, size: Int64) -> Bool {
         status.st_mode & S_IFMT == S_IFREG && Int64(status.st_size) == size && status.st_uid == geteuid()
             && !status.mayBeWrittenByOthers
@@ -55,7 +55,7 @@ final class BodyFile: Sendable {
         Lane.nextForBodies().enqueue { [descriptor] in close(descriptor) }
     }
 
-    /// Reads exactly so many bytes; `damaged` where the file does not have them. On a lane.
+    /// Reads exactly `count` bytes. Throws `damaged` if the file ends earlier. Call it on a lane; it blocks.
     func read(_ count: Int, at offset: Int64) throws(BodyFault) -> Data {
         guard let buffer = malloc(count) else { throw .unavailable }
         var done = 0

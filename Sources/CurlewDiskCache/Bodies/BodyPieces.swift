@@ -1,9 +1,10 @@
 internal import CurlewCore
 internal import Foundation
 
-/// A body in a file is checked piece by piece, so that any part of it can be read without the rest.
+/// The division of a stored body into pieces. Each piece has a checksum, so that a range of the body can be verified
+/// without reading the rest.
 enum BodyPieces {
-    /// How long every piece but the last one is.
+    /// The size of every piece but the last.
     static let size = 256 << 10
 
     static func check(_ bytes: UnsafeRawBufferPointer, of piece: Int64) -> UInt64 {
@@ -14,10 +15,10 @@ enum BodyPieces {
         bytes.withUnsafeBytes { check($0, of: piece) }
     }
 
-    /// How many pieces a body has.
+    /// The number of pieces of a body.
     static func count(_ size: Int64) -> Int64 { (size + Int64(Self.size) - 1) / Int64(Self.size) }
 
-    /// The checksums as the index holds them: eight bytes each, little-endian.
+    /// The checksums as the index stores them: eight bytes each, little-endian.
     static func encoded(_ checks: [UInt64]) -> Data {
         var data = Data(capacity: checks.count * 8)
         for check in checks { withUnsafeBytes(of: check.littleEndian) { data.append(contentsOf: $0) } }

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// A small body, which came with its entry from the index.
+/// A small body that was read from the index with its entry.
 struct InlineBody: CacheBody {
     let bytes: Data
     let number: Int64
@@ -15,22 +15,22 @@ struct InlineBody: CacheBody {
     }
 }
 
-/// A body in a file of its own.
+/// A body in a separate file.
 struct FileBody: CacheBody {
     let file: StoredFile
     let size: Int64
-    /// Of its pieces.
+    /// The checksums of the body's pieces, encoded by `BodyPieces`.
     let checks: Data
     let number: Int64
     let uses: UseList
-    /// Called where the file turns out to be damaged, or cannot be read.
+    /// Called if the file is damaged or cannot be read.
     let report: @Sendable (BodyFault) -> Void
 
     func reader(of range: Range<Int64>) async -> (any CacheReader)? {
         guard range.lowerBound >= 0, range.upperBound <= size else { return nil }
         uses.note(number)
         let reader = FileBodyReader(self, range)
-        // What is damaged at its beginning is a miss. What is damaged later on ends a response that has begun.
+        // Damage at the beginning of the range is a miss. Damage further on ends a response that has already begun.
         guard await reader.prepare() else { return nil }
         return reader
     }

@@ -1,9 +1,9 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Reads a file's pieces, and checks each before it hands out a part of it.
+/// Reads a file in groups of pieces and checks each piece before it returns a part of it.
 actor FileBodyReader: CacheReader {
-    // Several pieces for one change of threads.
+    // The number of pieces read in one visit to the lane.
     private static let piecesAtOnce: Int64 = 4
 
     private let body: FileBody
@@ -16,7 +16,7 @@ actor FileBodyReader: CacheReader {
         rest = range
     }
 
-    /// Reads the first bytes; false where they are damaged or cannot be read.
+    /// Reads the first bytes. Returns false if they are damaged or cannot be read.
     func prepare() async -> Bool {
         guard !rest.isEmpty else { return true }
         prepared = await read()

@@ -5,46 +5,51 @@ internal import Glibc
 
 /// The file of a body that is being stored.
 ///
-/// It has its final name from the beginning, which no other body has: nothing finds it without its row in the index. A lock on
-/// it says that its process lives, until there is that row; a file without lock and row is an orphan.
+/// The file has its final, unique name from the beginning: lookups find it only through its row in the index. Until the
+/// row exists, a lock on the file shows that its writer is alive. A file with neither lock nor row is an orphan.
 ///
-/// All methods run on one lane; the disk is told to write by another.
+/// All methods run on one lane, except `release()`. Syncs of parts run on another lane.
 final class NewBodyFile: Sendable {
     private struct State: Sendable {
         var checks: [UInt64] = []
         var size: Int64 = 0
         var unsynced = 0
         var isSyncing = false
-        /// It was closed while it was being synced, which closes it afterwards.
+        /// The file was closed during a sync. The sync closes the descriptor when it ends.
         var isClosed = false
     }
 
     private let path: String
     private let descriptor: Int32
-    /// What the file system was asked for.
+    /// The number of bytes that were reserved in the file system.
     private let reserved: Int64
     private let state = Lock(State())
-    /// Whether a sync has failed. Held by each of them: the system tells a fault once, to whichever asks first.
+    /// Whether a sync has failed. Every sync holds the lock, because the kernel reports a write error only to the first
+    /// `fdatasync` after it.
     private let syncFault = Lock(false)
 
-    /// A disk writes while more comes: little is left to wait for in the end.
+    /// The number of unsynced bytes that starts a sync. The disk then writes while more bytes arrive, so that the final
+    /// sync is short.
     private static let syncSize = 8 << 20
     private static let syncLane = Lane("syncs")
-    /// How many files are made for a body at most. A collector removes one of them at most: it looks once at each name.
+    /// The most files created for one body. A collector can remove at most one of them, because it visits each name
+    /// once.
     private static let attempts = 8
 
     /// The checksums of the pieces so far.
     var checks: [UInt64] { state.withLock { $0.checks } }
 
-    /// nil where there can be no such file, or no room for a body of the expected size. `patience` is for a collector: it holds
-    /// the lock for a question to the index, and one whose process was stopped is not waited for.
+    /// `nil` if the file cannot be created, or the disk has no room for a body of the expected size.
+    ///
+    /// `patience` limits the wait for a collector, which holds the lock while it queries the index. Its process may be
+    /// stopped meanwhile.
     init?(_ path: String, expectedSize: Int64?, patience: Duration = .seconds(1)) {
         self.path = path
-        // What a file system does not know beforehand it has to account for page by page.
+        // Reserves the expected size. The file system would otherwise account for the file page by page.
         reserved = expectedSize.map { $0 > Int64(BodyPieces.size) ? $0 : 0 } ?? 0
         guard let made = Self.make(path, patience) else { return nil }
         descriptor = made
-        // Anything else than a full disk is for the writing to find out.
+        // Errors other than a full disk are left for the writes to find.
         guard reserved > 0, posix_fallocate(descriptor, 0, off_t(reserved)) == ENOSPC else { return }
         unlink(path)
         FileLock.release(descriptor)
@@ -52,8 +57,11 @@ final class NewBodyFile: Sendable {
         return nil
     }
 
-    /// Makes the file and takes its lock. Between the two a collector of orphans may take the lock: it removes the file, and
-    /// another one is made.
+    /// Creates the file and locks it.
+    ///
+    /// A collector of orphans may find the file before it is locked. It then locks the file itself and removes it,
+    /// because the file has no row. This function then gets the lock of a file without a name (`st_nlink` is 0) and
+    /// creates another one.
     private static func make(_ path: String, _ patience: Duration) -> Int32? {
         for _ in 0..<attempts {
             let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -67,7 +75,7 @@ final class NewBodyFile: Sendable {
         return nil
     }
 
-    /// Writes a piece. All but the last one have the same size.
+    /// Writes a piece. All pieces but the last have the same size.
     func append(_ piece: Data) -> Bool {
         let number = state.withLock { Int64($0.checks.count) }
         let check = BodyPieces.check(piece, of: number)
@@ -105,7 +113,7 @@ final class NewBodyFile: Sendable {
         if closes { Glibc.close(descriptor) }
     }
 
-    /// Whether all that was written so far is on the disk.
+    /// Syncs the bytes written so far. Returns false if this sync or an earlier one has failed.
     private func flush() -> Bool {
         syncFault.withLock { hasFailed in
             if fdatasync(descriptor) != 0 { hasFailed = true }
@@ -113,18 +121,20 @@ final class NewBodyFile: Sendable {
         }
     }
 
-    /// Brings the bytes to the disk. Checksums would find what is missing after a power cut, but perhaps only in the middle of
-    /// a response.
+    /// Cuts off unused reserved space and syncs the file. The checksums would also detect bytes lost in a power cut,
+    /// but perhaps only in the middle of a response.
     func sync() -> Bool {
         let size = state.withLock { $0.size }
         if size < reserved, ftruncate(descriptor, off_t(size)) != 0 { return false }
         return flush()
     }
 
-    /// Gives up the lock: the row is there, and the file is another's to remove from here on. On any lane.
+    /// Releases the lock, once the row exists. From then on other lanes and processes may remove the file. Safe on any
+    /// lane.
     func release() { FileLock.release(descriptor) }
 
-    /// Closes the file. One that is kept was released; one that is not is removed before its lock is given up.
+    /// Closes the file. A file that is kept was released before. One that is not kept is removed before its lock is
+    /// released, so that no collector finds it unlocked.
     func close(isKept: Bool) {
         if !isKept {
             unlink(path)

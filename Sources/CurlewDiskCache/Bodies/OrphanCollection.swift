@@ -1,6 +1,6 @@
-/// Removes the files of bodies that have no entry: what killed processes have left, and what a damaged index knew.
+/// Removes body files without an entry: those that killed processes left, and those of a damaged index.
 ///
-/// It goes through the folder in the background, a few names at a time, between which the lane has room for other work.
+/// Runs in the background. The names are checked in small groups, so that the lane can run other work in between.
 struct OrphanCollection: Sendable {
     private static let namesAtOnce = 64
 
@@ -18,15 +18,17 @@ struct OrphanCollection: Sendable {
         lane.enqueue { index throws(DatabaseFault) in
             for id in ids.prefix(Self.namesAtOnce) { try collect(id, index) }
         } completion: { isDone in
-            // A lane that cannot reach its index, or has to open another one, has no answer for the other names either.
+            // After a failure the lane cannot reach its index, or has to open another one. The remaining names would
+            // fail too.
             if isDone { collect(ids.dropFirst(Self.namesAtOnce)) }
         }
     }
 
     func collect(_ id: EntryID, _ index: CacheIndex) throws(DatabaseFault) {
         guard try !index.contains(id) else { return }
-        // The writer of a body holds its lock until the entry is there. Where it has ended between the two questions, the
-        // answer to the first one is old. Where the index has moved the entry may stand in the new one.
+        // A writer holds the lock of its body until the row exists. Between the first query and our lock it may have
+        // inserted the row and released the lock, so the index is asked again. If the index has moved, the row may be
+        // in the new one.
         guard let body = UnusedBody(folder.body(id)), try !index.contains(id), !index.database.hasMoved else { return }
         body.remove()
     }

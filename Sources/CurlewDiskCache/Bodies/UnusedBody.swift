@@ -1,11 +1,12 @@
 internal import Glibc
 
-/// The file of a body that no process is writing: its lock was free, and is held from here on.
+/// The file of a body that no process is writing. This value holds the file's lock.
 struct UnusedBody: ~Copyable {
     private let path: String
     private let descriptor: Int32
 
-    /// Nil where there is no such file, its writer lives, or another collector has removed it: its path may be another's then.
+    /// `nil` if the file does not exist, its writer is alive, or another collector has removed it; in the last case the
+    /// path may name a new file of another writer.
     init?(_ path: String) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }

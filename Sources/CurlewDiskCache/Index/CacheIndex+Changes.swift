@@ -1,10 +1,10 @@
 internal import CurlewCore
 internal import Foundation
 
-// Each is one transaction. Files are removed by the caller, afterwards: a process that ends in between leaves a file without
-// an entry, never an entry without its file.
+// Every change is one transaction. The caller removes the files afterwards: if the process ends in between, a file
+// without an entry is left, never an entry without its file.
 extension CacheIndex {
-    /// Puts a row in the place of that of the same key and variant, and makes room for it first.
+    /// Inserts a row, replacing the row of its key and variant. Makes room for it first.
     func insert(_ row: IndexRow, use: Int64, now: Int64, maximumSize: Int64) throws(DatabaseFault) -> FreedFiles {
         let lifetime = row.entry.lifetime
         let usable = Self.milliseconds(lifetime.usableUntil)
@@ -34,7 +34,7 @@ extension CacheIndex {
         }
     }
 
-    /// Gives the row of an entry a new head and lifetime. Nothing happens where it is not there any more.
+    /// Replaces the head and lifetime of an entry's row. Does nothing if the row has been removed.
     func update(_ entry: CacheEntry, id: EntryID, use: Int64) throws(DatabaseFault) {
         let encoded = entry.encoded
         let lifetime = entry.lifetime
@@ -56,7 +56,7 @@ extension CacheIndex {
         }
     }
 
-    /// Remembers when entries were used, by their numbers.
+    /// Records the time of the last use of entries, by their numbers.
     func touch(_ uses: [Int64: Int64]) throws(DatabaseFault) {
         guard !uses.isEmpty else { return }
         try database.transaction { () throws(DatabaseFault) in
@@ -77,7 +77,7 @@ extension CacheIndex {
         }
     }
 
-    /// Removes all that stands at the place of a URL.
+    /// Removes all rows with the checksum of a URL.
     func remove(url: String) throws(DatabaseFault) -> FreedFiles {
         try database.transaction { () throws(DatabaseFault) in
             var freed = FreedFiles()
@@ -86,7 +86,7 @@ extension CacheIndex {
         }
     }
 
-    /// Removes all that stands at the places of an origin's URLs.
+    /// Removes all rows with the checksum of an origin.
     func remove(origin: String) throws(DatabaseFault) -> FreedFiles {
         try database.transaction { () throws(DatabaseFault) in
             var freed = FreedFiles()
@@ -95,7 +95,7 @@ extension CacheIndex {
         }
     }
 
-    /// Adds up the total anew, should it have been damaged.
+    /// Computes the total again, in case it was damaged.
     func recount() throws(DatabaseFault) {
         try database.transaction { () throws(DatabaseFault) in
             try database.run("INSERT OR REPLACE INTO total SELECT 1, ifnull(sum(cost), 0) FROM entries")
@@ -104,7 +104,7 @@ extension CacheIndex {
 
     // MARK: Room
 
-    /// Leaves room for one more variant of a key: those that were not used for longest go.
+    /// Removes the least recently used variants of a key until there is room for one more.
     private func limitVariants(of place: IndexPlace, freed: inout FreedFiles) throws(DatabaseFault) {
         try delete(
             """
@@ -116,7 +116,7 @@ extension CacheIndex {
         )
     }
 
-    /// Removes what is of no use any more, then what was not used for longest, until `cost` bytes have room.
+    /// Removes useless entries, then the least recently used ones, until `cost` bytes have room.
     private func makeRoom(for cost: Int64, now: Int64, maximumSize: Int64, freed: inout FreedFiles)
         throws(DatabaseFault)
     {
@@ -127,7 +127,8 @@ extension CacheIndex {
         try database.run("PRAGMA incremental_vacuum(64)")
     }
 
-    /// Removes rows in the order that the condition gives until `excess` bytes are free; answers what is missing.
+    /// Removes rows in the order of `condition` until `excess` bytes are free. Returns the number of bytes still
+    /// missing.
     private func evict(
         _ condition: String,
         _ values: [Database.Value],
@@ -160,12 +161,13 @@ extension CacheIndex {
 
     // MARK: Time
 
-    /// The rank by which entries go: the last use; for one that is of no use after its end, not later than that.
+    /// The rank that decides which entries are removed first: the time of the last use. An entry that cannot be
+    /// validated is useless after its lifetime, so its rank is at most the end of that.
     private static func rank(_ use: Int64, _ lifetime: CacheLifetime) -> Int64 {
         lifetime.canBeValidated ? use : min(use, milliseconds(lifetime.usableUntil))
     }
 
-    /// Dates that no clock shows are brought to the ends of what can be told apart.
+    /// The date in milliseconds. Extreme dates are clamped, so that the value fits an `Int64`.
     static func milliseconds(_ date: Date) -> Int64 {
         let value = date.timeIntervalSince1970 * 1000
         return value.isNaN ? 0 : Int64(min(max(value, -1e15), 1e15))

@@ -3,18 +3,18 @@ internal import Foundation
 
 /// A connection to the index of a store. Used on one lane only.
 ///
-/// SQLite maps no file of an index that a store has made: another program may truncate any file at any time, and access
-/// to a mapped file without its pages ends the process with SIGBUS. A WAL has an index of its own that is always mapped
-/// (`-shm`), so transactions have a rollback journal. An index in WAL mode is put back, or made anew.
-/// Readers wait while a writer copies its pages into the file.
+/// SQLite must not map files of an index that a store has created: another program may truncate a file at any time, and
+/// access to a mapped page that is gone ends the process with SIGBUS. WAL mode always maps a file (`-shm`), so
+/// transactions use a rollback journal. An index in WAL mode is switched back or replaced. The price is that readers
+/// wait while a writer copies its pages into the file.
 ///
-/// A transaction is not synced. The end of a process at any moment leaves the index whole. A power cut may damage it: SQLite or
-/// the checksums of the rows find that.
+/// Transactions are not synced. The index survives the end of a process at any moment. A power cut may damage it;
+/// SQLite or the checksums of the rows detect that.
 final class CacheIndex {
     let database: Database
 
-    /// Opens the index, and makes it where there is none. Called with the folder locked. `patience` is how
-    /// long other processes may change it meanwhile.
+    /// Opens the index, or creates it if there is none. Call it with the folder locked. `patience` is the time that a
+    /// statement waits for changes of other processes.
     init(_ folder: CacheFolder, patience: Duration) throws(SystemFault) {
         try folder.makeIndexFile()
         do throws(DatabaseFault) {
@@ -23,20 +23,21 @@ final class CacheIndex {
             switch try database.integer("PRAGMA user_version") {
             case IndexSchema.version: try setJournalMode()
             case 0:
-                // Before there is a table: freed pages can be given back then.
+                // `auto_vacuum` must be set before the first table exists. It lets the file shrink.
                 try database.execute("PRAGMA auto_vacuum = INCREMENTAL;")
                 try setJournalMode()
                 try database.transaction { () throws(DatabaseFault) in try database.execute(IndexSchema.statements) }
             default: throw DatabaseFault.foreign
             }
-            // The tables are there, and begin as tables do.
+            // Checks that the tables exist and are of the expected form.
             guard try database.integer("SELECT bytes FROM total") != nil else { throw DatabaseFault.foreign }
         } catch {
             throw SystemFault(error)
         }
     }
 
-    /// The mode belongs to the connection, except for WAL, which belongs to the file: another program has set it.
+    /// Sets the journal mode of the connection. WAL is a property of the file instead: if another program has set it
+    /// and it cannot be reset, the index is `foreign`.
     private func setJournalMode() throws(DatabaseFault) {
         var mode = Data()
         try database.run("PRAGMA journal_mode = TRUNCATE") { row in
@@ -48,12 +49,12 @@ final class CacheIndex {
 
     // MARK: Looking up
 
-    /// Runs lookups, as one transaction where there are several.
+    /// Runs lookups, in one transaction if there are several.
     func reading<R>(isTransaction: Bool, _ lookups: () throws(DatabaseFault) -> R) throws(DatabaseFault) -> R {
         isTransaction ? try database.transaction("BEGIN", lookups) : try lookups()
     }
 
-    /// The rows of a key, checked.
+    /// The rows of a key, checked against their checksums.
     func rows(of key: CacheKey) throws(DatabaseFault) -> [FoundRow] {
         var found: [FoundRow] = []
         try database.run(
@@ -64,7 +65,7 @@ final class CacheIndex {
         ) { row in
             let id = row.blob(1)
             let whole = Self.checked(row, id: id)
-            // Another key with the same checksums is no damage.
+            // A row of another key with the same checksum is intact, but no result.
             if whole == nil || whole?.entry.key == key {
                 found.append(FoundRow(number: row.integer(0), id: id, row: whole))
             }
@@ -84,14 +85,14 @@ final class CacheIndex {
         return IndexRow(id: id, entry: entry, encoded: encoded, size: size, isFile: isFile, bytes: bytes)
     }
 
-    /// What all entries take up.
+    /// The number of bytes that all entries occupy.
     func total() throws(DatabaseFault) -> Int64 { try database.integer("SELECT bytes FROM total") ?? 0 }
 
     func contains(_ id: EntryID) throws(DatabaseFault) -> Bool {
         try database.integer("SELECT 1 FROM entries WHERE id = ?", [.blob(id.data)]) != nil
     }
 
-    /// The time of the use that was last.
+    /// The latest rank. `UseClock` continues from it.
     func lastUse() throws(DatabaseFault) -> Int64? {
         try database.integer("SELECT rank FROM entries ORDER BY rank DESC LIMIT 1")
     }

@@ -9,10 +9,10 @@ final class Database {
     }
 
     private let handle: OpaquePointer
-    // The statements are few and their texts fixed.
+    // The prepared statements by their texts. The texts are few and fixed.
     private var statements: [String: OpaquePointer] = [:]
 
-    /// Opens a file that exists. `patience` is how long a statement waits for other processes.
+    /// Opens an existing file. `patience` is the time that a statement waits for other processes.
     init(path: String, patience: Duration) throws(DatabaseFault) {
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
@@ -30,20 +30,20 @@ final class Database {
         sqlite3_close_v2(handle)
     }
 
-    /// Whether the file is not the one of its name any more: another process has put a new one in its place.
+    /// Whether the path names another file, or none, because another process has replaced or removed the index.
     var hasMoved: Bool {
         var moved: Int32 = 0
         guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK else { return false }
         return moved != 0
     }
 
-    /// Runs statements that are not kept.
+    /// Runs statements without caching them.
     func execute(_ text: String) throws(DatabaseFault) {
         let code = sqlite3_exec(handle, text, nil, nil, nil)
         guard code == SQLITE_OK else { throw fault(code) }
     }
 
-    /// Runs a statement, and calls `read` for each of its rows until it answers false.
+    /// Runs a statement and passes its rows to `read` until that returns false.
     func run(
         _ text: String,
         _ values: [Value] = [],
@@ -65,7 +65,7 @@ final class Database {
         }
     }
 
-    /// The number in the first column of the first row.
+    /// The number in the first column of the first row, or `nil` if there is no row.
     func integer(_ text: String, _ values: [Value] = []) throws(DatabaseFault) -> Int64? {
         var found: Int64?
         try run(text, values) {
@@ -75,9 +75,10 @@ final class Database {
         return found
     }
 
-    /// Runs `body` as one transaction, which is there as a whole or not at all.
+    /// Runs `body` as one atomic transaction.
     ///
-    /// At once for writing, unless it only reads: a transaction that begins by reading cannot wait for another writer.
+    /// The default takes the write lock at once: a transaction that begins with a read fails instead of waiting when it
+    /// then needs to write while another writer is active. Pass "BEGIN" if `body` only reads.
     func transaction<R>(
         _ begin: String = "BEGIN IMMEDIATE",
         _ body: () throws(DatabaseFault) -> R
@@ -88,7 +89,7 @@ final class Database {
             try run("COMMIT")
             return result
         } catch {
-            // Some faults have ended the transaction already.
+            // Some errors have already ended the transaction.
             if sqlite3_get_autocommit(handle) == 0 { try? run("ROLLBACK") }
             throw error
         }
@@ -109,7 +110,7 @@ final class Database {
             case .integer(let number): sqlite3_bind_int64(statement, index, number)
             case .blob(let data):
                 data.withUnsafeBytes { bytes in
-                    // An address of nil would be NULL, and SQLite takes a copy of the rest.
+                    // A `nil` address would bind NULL instead of an empty blob. SQLite copies the bytes.
                     bytes.baseAddress.map {
                         sqlite3_bind_blob64(statement, index, $0, UInt64(bytes.count), Self.copied)
                     }
@@ -119,12 +120,12 @@ final class Database {
         guard code == SQLITE_OK else { throw fault(code) }
     }
 
-    // SQLITE_TRANSIENT is a macro with a cast, which Swift does not import.
+    // SQLITE_TRANSIENT is a macro with a cast, which Swift cannot import.
     private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
     private func fault(_ code: Int32) -> DatabaseFault { DatabaseFault(code: code) }
 
-    /// A row of a result, valid while it is being read.
+    /// A row of a result. Valid only during the call of `read`.
     struct Row {
         fileprivate let statement: OpaquePointer
 

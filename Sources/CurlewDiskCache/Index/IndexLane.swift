@@ -1,9 +1,9 @@
 internal import CurlewLocks
 
-/// A lane with a connection to the index of its own.
+/// A lane with a separate connection to the index.
 ///
-/// The connection is opened when it is first needed, and again where the index is not the one of its name any more. A damaged
-/// index is replaced by an empty one, by whichever lane or process meets the damage first.
+/// The connection is opened when it is first needed, and again if the path names another index. The first lane or
+/// process that detects damage replaces the index by an empty one.
 final class IndexLane: Sendable {
     private let lane: Lane
     private let connection: IndexConnection
@@ -13,7 +13,7 @@ final class IndexLane: Sendable {
         connection = IndexConnection(folder, faults, lockPatience: lockPatience)
     }
 
-    /// Opens the connection and works on it in the calling thread, before the lane has any work.
+    /// Opens the connection and runs `work` on the calling thread. Call it before the lane has any work.
     func open<R>(_ work: (CacheIndex) throws(DatabaseFault) -> R) throws(SystemFault) -> R {
         try connection.open()
         do throws(DatabaseFault) {
@@ -23,10 +23,11 @@ final class IndexLane: Sendable {
         }
     }
 
-    /// Calls `work` on the lane each time that the connection was opened anew. Before the lane has any work.
+    /// Sets a function that is called on the lane each time the connection was opened again. Call it before the lane
+    /// has any work.
     func whenReopened(_ work: @escaping @Sendable () -> Void) { connection.reopened = work }
 
-    /// Runs work on the index, a second time where the index turns out to be damaged and is replaced.
+    /// Runs work on the index. If the index is damaged or was replaced, runs the work again on the new one.
     func run<R: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable (CacheIndex) throws(DatabaseFault) -> R
@@ -34,8 +35,10 @@ final class IndexLane: Sendable {
         await lane.run { [connection] in connection.run(work) }
     }
 
-    /// Runs work that no caller waits for. It makes nothing anew, least of all a directory that was removed since: it is left out
-    /// where the index is not the one of its name any more. `completion` learns whether it was done.
+    /// Runs work that no caller waits for. `completion` is told whether it succeeded.
+    ///
+    /// The work is skipped if the path names another index or none: background work must not recreate a directory that
+    /// was removed.
     func enqueue(
         _ work: @escaping @Sendable (CacheIndex) throws(DatabaseFault) -> Void,
         completion: @escaping @Sendable (Bool) -> Void = { _ in }
@@ -43,31 +46,31 @@ final class IndexLane: Sendable {
         lane.enqueue { [connection] in completion((try? connection.runIfOpen(work).get()) != nil) }
     }
 
-    /// A turn of the lane for work that uses the index by `runInTurn`.
+    /// Runs `work` on the lane. It can use the index with `runInTurn(_:)`.
     func enqueueTurn(_ work: @escaping @Sendable () -> Void) { lane.enqueue(work) }
 
-    /// Runs work on the index, within a turn of this lane.
+    /// Runs work on the index on the calling thread, which must be in a turn of this lane.
     func runInTurn<R>(_ work: (CacheIndex) throws(DatabaseFault) -> R) -> Result<R, DatabaseFault> {
         connection.run(work)
     }
 
-    /// Begins anew with an empty index, and without the bodies of the old one.
+    /// Replaces the index by an empty one and removes the bodies. Returns false if that failed.
     func clear(isolation: isolated (any Actor)? = #isolation) async -> Bool {
         await lane.run { [connection] in connection.clear() }
     }
 }
 
-// SAFETY: used on one lane only, and by `open` before that has any work.
+// SAFETY: used on one lane only, and by `open` before the lane has any work.
 private final class IndexConnection: @unchecked Sendable {
     private let folder: CacheFolder
     private let faults: FaultCounts
-    /// How long the folder's lock is waited for.
+    /// The time to wait for the folder's lock.
     private let lockPatience: Duration
-    /// The lock was waited for in vain: until it is free the lane asks without waiting, or all that it has to do would
-    /// wait one after the other.
+    /// Whether the last wait for the lock timed out. Until the lock is free the lane tries it without waiting:
+    /// otherwise all waiting work would time out, one after another.
     private var isLockedOut = false
     private var index: CacheIndex?
-    /// Learns of an opening for work, other than the first one and that after a clearing.
+    /// Called after the connection was opened for work, except for the first opening and the opening after a clearing.
     var reopened: @Sendable () -> Void = {}
 
     init(_ folder: CacheFolder, _ faults: FaultCounts, lockPatience: Duration) {
@@ -122,7 +125,7 @@ private final class IndexConnection: @unchecked Sendable {
         do throws(DatabaseFault) {
             return try work(index)
         } catch {
-            // SQLite begins no change of an index that has moved.
+            // SQLite begins no change of an index that has moved, so running the work again does not change it twice.
             guard error.isDamage || index.database.hasMoved else { throw error }
             try replace(because: error)
             return try work(current())
@@ -130,9 +133,9 @@ private final class IndexConnection: @unchecked Sendable {
     }
 
     func clear() -> Bool {
-        // The directory may have been removed: then there is nothing to clear, and room for a lock.
+        // Creates the directory if it was removed: the lock file needs it.
         guard (try? folder.make()) != nil else { return false }
-        // Both while the folder is locked: bodies of an index that another process begins now are out of reach.
+        // Both happen while the folder is locked: no other process can create an index, and bodies for it, in between.
         let removed: Void? = try? locked { () throws(SystemFault) in
             removeIndex()
             for id in folder.bodyIDs() { UnusedBody(folder.body(id))?.remove() }
@@ -141,20 +144,24 @@ private final class IndexConnection: @unchecked Sendable {
         return removed != nil && (try? open()) != nil
     }
 
-    /// Removes the index, with the folder locked, between two changes of other connections.
+    /// Removes the index. Call it with the folder locked; also locks the database, so that no other connection is in
+    /// the middle of a change.
     ///
-    /// SQLite asks whether its file has moved, and then opens the journal by name. If the index were replaced between the
-    /// two, that journal would be one of the new index, and pages of the old one would be rolled back into it. A connection
-    /// that waits for the lock on changes here finds afterwards that its file has moved. An index that is too damaged to
-    /// be locked cannot be changed either. One whose writer was stopped is removed after the patience of a statement.
+    /// SQLite checks whether its file has moved, and then opens the journal by name. If the index were replaced between
+    /// these steps, the connection would open the journal of the new index and write pages of the old one to it, and a
+    /// rollback would copy them into the new index. A connection that waits for the lock taken here finds afterwards
+    /// that its file has moved.
+    ///
+    /// If the index is too damaged to be locked, it cannot be changed either. If a writer was stopped in the middle of
+    /// a change, the index is removed after the patience of a statement.
     private func removeIndex() {
         var database = index?.database
-        // A plain connection, because a damaged index, or one of another version, cannot be opened as a store's.
+        // `CacheIndex` cannot open an index that is damaged or has another version. `Database` can.
         if database?.hasMoved != false {
             database = try? Database(path: folder.index, patience: min(.seconds(2), lockPatience))
         }
         try? database?.execute("PRAGMA mmap_size = 0; BEGIN IMMEDIATE;")
-        // The connection holds the lock until the files are gone.
+        // The connection holds the database lock until the files are removed.
         withExtendedLifetime(database) { folder.removeIndex() }
         index = nil
     }
@@ -175,7 +182,7 @@ private final class IndexConnection: @unchecked Sendable {
     private func replace(because fault: DatabaseFault) throws(DatabaseFault) {
         guard let damaged = index else { throw fault }
         let replaced: Void? = try? locked { () throws(SystemFault) in
-            // Another lane or process may have done it.
+            // Another lane or process may already have replaced the index.
             guard !damaged.database.hasMoved else { return }
             faults.countRebuilt(folder, fault.description)
             removeIndex()

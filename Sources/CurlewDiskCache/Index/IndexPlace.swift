@@ -1,7 +1,7 @@
 internal import CurlewCore
 
-/// Where an entry stands in the index: checksums of its key's parts and its variant. Two keys may have the same ones, so what
-/// is found there is compared with the key that is looked for.
+/// The position of an entry in the index: checksums of the parts of its key and of its variant. Different keys can have
+/// equal checksums, so lookups compare the full key as well.
 struct IndexPlace: Sendable, Hashable {
     let origin: Int64
     let url: Int64

@@ -1,18 +1,18 @@
 internal import CurlewCore
 internal import Foundation
 
-/// An entry as the index holds it.
+/// An entry as the index stores it.
 struct IndexRow: Sendable {
     let id: EntryID
     let entry: CacheEntry
     let encoded: Data
-    /// How large the body is, and whether it lies in a file of its own.
+    /// The size of the body, and whether it is stored in a separate file.
     let size: Int64
     let isFile: Bool
     /// The body itself, or the checksums of the pieces of its file.
     let bytes: Data
 
-    /// `encoded` is what `entry` was decoded from, where it was.
+    /// `encoded` is the data that `entry` was decoded from, if any.
     init(id: EntryID, entry: CacheEntry, encoded: Data? = nil, size: Int64, isFile: Bool, bytes: Data) {
         self.id = id
         self.entry = entry
@@ -24,11 +24,12 @@ struct IndexRow: Sendable {
 
     var place: IndexPlace { IndexPlace(entry.key, variant: entry.variant) }
 
-    // The checksum of the entry covers that of the body, which covers its size: rows that were mixed up do not agree.
+    // The checksum of the entry covers that of the body, which covers its size. This detects parts of different rows.
     var bodyCheck: Int64 { Self.bodyCheck(bytes, size: size, isFile: isFile) }
     var entryCheck: Int64 { Self.entryCheck(encoded, bodyCheck: bodyCheck) }
 
-    /// What it takes up, nearly: SQLite gives large values pages of their own, file systems give files blocks.
+    /// The approximate number of bytes on the disk. SQLite uses whole pages for large values, and file systems use
+    /// whole blocks for files.
     var cost: Int64 {
         let row = encoded.count + bytes.count + 300
         let pages = row < 4000 ? row : (row + 4095) & ~4095
@@ -45,17 +46,17 @@ struct IndexRow: Sendable {
     }
 }
 
-/// What a lookup has found: a whole entry, or a row to be removed.
+/// A row that a lookup found. It holds an entry, or is damaged and should be removed.
 struct FoundRow: Sendable {
     let number: Int64
     let id: Data
-    /// Nil where the row does not agree with its checksums.
+    /// `nil` if the row does not match its checksums.
     let row: IndexRow?
 }
 
-/// What a change of the index has left without an entry: files, to be removed once the change is there.
+/// The files that a change of the index has left without an entry. Remove them after the change is committed.
 struct FreedFiles: Sendable {
     var ids: [EntryID] = []
-    /// How many rows went, with a file or without one.
+    /// The number of rows removed, with or without a file.
     var rows = 0
 }

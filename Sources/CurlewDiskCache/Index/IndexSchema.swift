@@ -1,8 +1,8 @@
-/// The tables of the index. Another form of them has another number, and an index of another number is made anew.
+/// The tables of the index. Every change of them needs a new version; an index of another version is replaced.
 ///
-///     entries   one row an entry; `entry` is `CacheEntry.encoded`, its key and variant stand there as checksums
-///     bodies    by the same number: the body itself, or the checksums of its pieces where it lies in a file
-///     total     one row: what all entries take up, kept right by triggers in the transaction that changes it
+///     entries   one row for each entry; `entry` is `CacheEntry.encoded`, its key and variant are checksums
+///     bodies    by the same number: the body itself, or the checksums of its pieces if it is in a file
+///     total     one row: the cost of all entries, updated by triggers in the transaction that changes it
 enum IndexSchema {
     static let version: Int64 = 3
 

@@ -1,8 +1,8 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// Looks up keys on a lane of its own: all that wait at the same time in one turn, and in one transaction. What a lookup costs
-/// most is the change of threads and the locks on the index.
+/// Looks up keys on a separate lane. Lookups that wait together run in one turn and one transaction, because changing
+/// threads and locking the index cost more than the lookup.
 final class LookupLane: Sendable {
     private typealias Found = Result<[OpenedRow], DatabaseFault>
 
@@ -20,7 +20,7 @@ final class LookupLane: Sendable {
         self.folder = folder
     }
 
-    /// The rows of a key, as they are after the call at the earliest.
+    /// The rows of a key, read after this call began.
     func rows(
         of key: CacheKey,
         isolation: isolated (any Actor)? = #isolation
@@ -34,7 +34,7 @@ final class LookupLane: Sendable {
         }
     }
 
-    /// On the lane.
+    /// Answers all waiting lookups. Runs on the lane.
     private func answerAll() {
         let lookups = waiting.withLock { waiting in exchange(&waiting, with: []) }
         let folder = folder

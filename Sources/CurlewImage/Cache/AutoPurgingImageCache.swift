@@ -1,21 +1,20 @@
 internal import CurlewLocks
 
-/// Images in memory, the least recently used ones purged when they cost too much together.
+/// A cache of images in memory that removes the least recently used ones when it is full.
 ///
-/// The limit holds at every moment: an addition that would exceed it first purges until all
-/// of it, the new image included, is within `preferredMemoryUsageAfterPurge`. An image above the limit is not kept. All of it is purged
-/// when the system runs short of memory (Linux's pressure stall information). A lock, not an actor: a hit
-/// costs less than a hop.
+/// The limit holds at every moment: an addition that would exceed it first removes images until all of them, including
+/// the new one, fit `preferredMemoryUsageAfterPurge`. An image larger than the limit is not stored. All images are
+/// removed when the system runs short of memory (Linux's pressure stall information).
 public final class AutoPurgingImageCache: ImageRequestCache {
-    /// The number of bytes above which images are dropped.
+    /// The maximum number of bytes of all images.
     public let memoryCapacity: Int
-    /// Then they are dropped until no more than so many bytes are left.
+    /// The number of bytes that a purge leaves at most.
     public let preferredMemoryUsageAfterPurge: Int
 
     private let images = Lock(LRU<String, Image>())
     private let pressure: MemoryPressure?
 
-    /// Bytes of pixels. The second is capped by the first.
+    /// Creates a cache with these capacities, in bytes of pixels. The second is at most the first.
     public convenience init(
         memoryCapacity: Int = 100 * 1024 * 1024,
         preferredMemoryUsageAfterPurge: Int = 60 * 1024 * 1024
@@ -38,10 +37,10 @@ public final class AutoPurgingImageCache: ImageRequestCache {
 
     /// The bytes of all cached images.
     public var memoryUsage: Int { images.withLock { $0.totalCost } }
-    /// How many images there are.
+    /// The number of cached images.
     public var count: Int { images.withLock { $0.count } }
 
-    /// Stores an image, and replaces the one that had its name.
+    /// Stores an image, replacing the one with this identifier.
     public func add(_ image: Image, withIdentifier identifier: String) {
         let cost = image.byteCount
         images.withLock { images in
@@ -55,18 +54,19 @@ public final class AutoPurgingImageCache: ImageRequestCache {
         }
     }
 
-    /// Returns an image and counts as a use of it.
+    /// Returns an image. This counts as a use of it.
     public func image(withIdentifier identifier: String) -> Image? {
         images.withLock { $0.value(for: identifier) }
     }
 
-    /// Removes an image; says whether there was one.
+    /// Removes an image. Returns whether there was one.
     @discardableResult
     public func removeImage(withIdentifier identifier: String) -> Bool {
         images.withLock { $0.remove(identifier) != nil }
     }
 
-    /// Removes an image with all its filtered versions.
+    /// Removes all images whose identifiers begin with `prefix`: an image and its filtered versions. Returns whether
+    /// there were any.
     @discardableResult
     public func removeImages(withIdentifierPrefix prefix: String) -> Bool {
         images.withLock { images in
@@ -76,7 +76,7 @@ public final class AutoPurgingImageCache: ImageRequestCache {
         }
     }
 
-    /// Removes everything; says whether there was anything.
+    /// Removes all images. Returns whether there were any.
     @discardableResult
     public func removeAllImages() -> Bool {
         images.withLock { images in

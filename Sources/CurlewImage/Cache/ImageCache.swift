@@ -1,34 +1,34 @@
 internal import Foundation
 public import FoundationNetworking
 
-/// Keeps decoded images by a name.
+/// A cache of decoded images by name.
 public protocol ImageCache: Sendable {
-    /// Stores an image, and replaces the one that had its name.
+    /// Stores an image, replacing the one with this name.
     func add(_ image: Image, withIdentifier identifier: String)
-    /// Removes an image; says whether there was one.
+    /// Removes an image. Returns whether there was one.
     @discardableResult func removeImage(withIdentifier identifier: String) -> Bool
-    /// Removes everything; says whether there was anything.
+    /// Removes all images. Returns whether there were any.
     @discardableResult func removeAllImages() -> Bool
-    /// Returns the image with that name.
+    /// Returns the image with this name.
     func image(withIdentifier identifier: String) -> Image?
 }
 
-/// An image cache whose names come from requests.
+/// An image cache that derives the names of images from requests.
 public protocol ImageRequestCache: ImageCache {
-    /// Whether an image that a request brought should be kept.
+    /// Whether to store the image that a request loaded.
     func shouldCache(_ image: Image, for request: URLRequest, withIdentifier identifier: String?) -> Bool
-    /// The name of a request's image, changed by the filter of that identifier.
+    /// The name of a request's image, after a filter with this identifier.
     func imageCacheKey(for request: URLRequest, withIdentifier identifier: String?) -> String
 }
 
 extension ImageRequestCache {
-    /// True: everything is kept.
+    /// Stores every image.
     public func shouldCache(_ image: Image, for request: URLRequest, withIdentifier identifier: String?) -> Bool {
         true
     }
 
-    /// The URL, followed by a space and the identifier where there is one. No URL has a space, so that no other picture
-    /// has the name.
+    /// The URL, followed by a space and the identifier if there is one. A URL contains no space, so another image
+    /// cannot have the same name.
     public func imageCacheKey(for request: URLRequest, withIdentifier identifier: String?) -> String {
         let url = request.url?.absoluteString ?? ""
         return identifier.map { "\(url) \($0)" } ?? url
@@ -45,7 +45,7 @@ extension ImageRequestCache {
         image(withIdentifier: imageCacheKey(for: request, withIdentifier: identifier))
     }
 
-    /// Removes the image of a request; says whether there was one.
+    /// Removes the image of a request. Returns whether there was one.
     @discardableResult
     public func removeImage(for request: URLRequest, withIdentifier identifier: String? = nil) -> Bool {
         removeImage(withIdentifier: imageCacheKey(for: request, withIdentifier: identifier))

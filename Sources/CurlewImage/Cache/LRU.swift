@@ -1,4 +1,4 @@
-/// A dictionary that knows the order of use and the cost of its values. Every operation takes constant time.
+/// A dictionary that tracks the order of use and the total cost of its values. Every operation takes constant time.
 struct LRU<Key: Hashable, Value> {
     private struct Node {
         var key: Key
@@ -18,7 +18,7 @@ struct LRU<Key: Hashable, Value> {
     var count: Int { slotOfKey.count }
     var keys: some Collection<Key> { slotOfKey.keys }
 
-    /// The value, which becomes the most recently used one.
+    /// Returns the value and makes it the most recently used one.
     mutating func value(for key: Key) -> Value? {
         guard let slot = slotOfKey[key] else { return nil }
         if newest != slot {

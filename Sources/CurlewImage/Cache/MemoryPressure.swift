@@ -2,10 +2,10 @@ internal import CurlewLocks
 internal import Foundation
 internal import Glibc
 
-/// Tells when tasks of this system stall for want of memory: a trigger in `/proc/pressure/memory`
+/// Reports when tasks of this system stall because of too little memory, with a trigger in `/proc/pressure/memory`
 /// (Documentation/accounting/psi.rst). The kernel wakes the thread; nothing polls.
 final class MemoryPressure: Sendable {
-    /// 150 ms of stall within a second: what Linux's own low-memory services act on.
+    /// 150 ms of stall within one second, the example in the kernel's documentation.
     private static let trigger = "some 150000 1000000"
 
     private let path: String
@@ -15,7 +15,8 @@ final class MemoryPressure: Sendable {
 
     deinit { stop() }
 
-    /// False where the kernel has no pressure information or does not let this process use it.
+    /// Starts the thread that calls `onPressure`. Returns false if the kernel has no pressure information or does not
+    /// let this process use it.
     @discardableResult
     func start(_ onPressure: @escaping @Sendable () -> Void) -> Bool {
         let file = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)

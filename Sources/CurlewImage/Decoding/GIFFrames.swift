@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The sizes of a GIF's pictures, which its head does not tell: gdk-pixbuf makes room for a picture of any size within a
-/// screen of one pixel.
+/// Reads the sizes of all pictures in a GIF. The header contains only the size of the screen, and gdk-pixbuf allocates
+/// memory for a picture of any size even if the screen is one pixel.
 enum GIFFrames {
-    /// The sizes of the screen and of all pictures, as far as the file can be read. A picture's size counts from the corner of
-    /// the screen.
+    /// The sizes of the screen and of all pictures, as far as the file can be read. The size of a picture includes its
+    /// offset from the corner of the screen.
     static func sizes(in data: Data) -> [ImageSize] {
         var reader = Reader(bytes: data)
         reader.skip(6)
@@ -20,10 +20,10 @@ enum GIFFrames {
                 }
                 sizes.append(
                     ImageSize(width: place.width + picture.width, height: place.height + picture.height))
-                // The colours and the length of the first code.
+                // Skips the colours and the minimum code size.
                 reader.skip(colours(flags) + 1)
             case 0x3B: return sizes
-            // gdk-pixbuf looks for the next picture behind bytes that are none of these.
+            // gdk-pixbuf skips unknown bytes and looks for a picture after them.
             default: continue
             }
             while let length = reader.byte(), length > 0 { reader.skip(Int(length)) }
@@ -31,7 +31,7 @@ enum GIFFrames {
         return sizes
     }
 
-    /// The size of a table of colours in bytes.
+    /// The size of a colour table in bytes.
     private static func colours(_ flags: UInt8) -> Int { flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1) }
 
     private struct Reader {
@@ -48,7 +48,7 @@ enum GIFFrames {
             return bytes[bytes.startIndex + offset]
         }
 
-        /// Two numbers of two bytes.
+        /// Two 16-bit numbers, little-endian.
         mutating func size() -> ImageSize? {
             guard let a = byte(), let b = byte(), let c = byte(), let d = byte() else { return nil }
             return ImageSize(width: Int(a) | Int(b) << 8, height: Int(c) | Int(d) << 8)

@@ -1,15 +1,15 @@
 internal import CGdkPixbuf
 public import Foundation
 
-/// Turns bytes into pixels, within limits that are checked before the pixels are allocated.
+/// Decodes images, within limits that are checked before pixels are allocated.
 ///
-/// Decoding is synchronous and takes milliseconds for a photograph: call it where that does not hurt.
+/// Decoding is synchronous and takes milliseconds for a photograph. Do not call it on a thread that must not block.
 public struct ImageDecoder: Sendable {
-    /// The largest image that is decoded. A file of a few hundred bytes can claim gigabytes of pixels.
+    /// The limits for the size of an image. A file of a few hundred bytes can claim gigabytes of pixels.
     public struct Limits: Sendable, Hashable {
-        /// Longest side.
+        /// The maximum width and height.
         public var maximumDimension: Int
-        /// Most pixels altogether. The pictures of an animation may have four times as many.
+        /// The maximum number of pixels. All pictures of an animated GIF together may have four times as many.
         public var maximumPixels: Int
 
         /// Creates limits.
@@ -23,8 +23,10 @@ public struct ImageDecoder: Sendable {
                 && size.width * size.height <= maximumPixels
         }
 
-        /// The first picture of a file that is too large, or with which all of them are. Every picture is decoded, though one
-        /// is kept: four times the pixels of one picture leave room for animations, and bound the work that a small file makes.
+        /// The first picture that is too large by itself or in total. `nil` if all are acceptable.
+        ///
+        /// The library decodes every picture, although only one is used. Four times the pixels of one picture are
+        /// enough for animations and bound the work that a small file can cause.
         func refused(_ pictures: [ImageSize]) -> ImageSize? {
             var total = 0
             return pictures.first { size in
@@ -35,13 +37,13 @@ public struct ImageDecoder: Sendable {
         }
     }
 
-    /// What is refused before a pixel of it is decoded.
+    /// The limits. Larger images are refused before their pixels are decoded.
     public var limits: Limits
 
     /// Creates a decoder.
     public init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Decodes an image of any format that is installed.
+    /// Decodes an image of any format for which the system has a loader.
     public func decode(_ data: Data) throws(ImageError) -> Image {
         guard !data.isEmpty else { throw .empty }
         guard let format = ImageFormat(recognising: data) else { throw .unknownFormat }
@@ -52,15 +54,15 @@ public struct ImageDecoder: Sendable {
     }
 }
 
-/// Why bytes did not become an image.
+/// The reason that bytes could not be decoded to an image.
 public enum ImageError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// There are no bytes.
+    /// The data is empty.
     case empty
-    /// The first bytes are of no format that is known.
+    /// The first bytes are those of no supported format.
     case unknownFormat
-    /// This system's image library lacks the format (WebP: install webp-pixbuf-loader).
+    /// The system's image library lacks a loader for the format (WebP: install webp-pixbuf-loader).
     case unsupported(ImageFormat)
-    /// The image is above the limits.
+    /// The image exceeds the limits.
     case tooLarge(ImageSize)
     /// The bytes are damaged or end too early.
     case corrupt(ImageFormat, reason: String)

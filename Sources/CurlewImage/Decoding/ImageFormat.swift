@@ -1,19 +1,20 @@
-/// The formats that are decoded, told apart by their first bytes: a server's content type is often wrong.
+/// The supported image formats. They are recognised by their first bytes, because the content type of a response is
+/// often wrong.
 public enum ImageFormat: String, Sendable, Hashable, CaseIterable {
     /// PNG.
     case png
     /// JPEG.
     case jpeg
-    /// GIF; of an animation the first image.
+    /// GIF. Only the first image of an animation is decoded.
     case gif
-    /// WebP, where the system has a loader for it.
+    /// WebP, if the system has a loader for it.
     case webp
     /// TIFF.
     case tiff
     /// BMP.
     case bmp
 
-    /// nil for anything else, SVG and other formats that can name further resources included.
+    /// `nil` for all other formats, including SVG and others that can refer to further resources.
     public init?(recognising bytes: some Sequence<UInt8>) {
         let head = Array(bytes.prefix(12))
         func starts(_ magic: [UInt8], at offset: Int = 0) -> Bool { head.dropFirst(offset).starts(with: magic) }
@@ -34,10 +35,10 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// `image/png` and the like.
+    /// The media type, for example `image/png`.
     public var mediaType: String { "image/\(rawValue)" }
 
-    /// What servers label these formats with, and what a request accepts.
+    /// The content types that servers use for these formats.
     public static let acceptableContentTypes: Set<String> = [
         "image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp", "image/tiff", "image/bmp", "image/x-bmp",
         "image/x-ms-bmp", "image/x-xbitmap", "image/x-win-bitmap", "application/octet-stream",

@@ -2,13 +2,13 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// Turns a response's body into an image.
+/// A response serializer that decodes the body to an image.
 ///
 ///     let serializer = ImageResponseSerializer().accepting(contentTypes: ImageResponseSerializer.contentTypes)
 ///     session.request(url).response(responseSerializer: serializer) { response in … }
 ///
-/// The format is recognised by the bytes, whatever the response calls them. Decoding runs where serializers run, on one
-/// of Swift's few threads: where many images are loaded use an `ImageDownloader`, which decodes elsewhere.
+/// The format is recognised by the bytes, not by the content type of the response. Decoding runs on one of Swift's few
+/// cooperative threads. To load many images use an `ImageDownloader`, which decodes on its own queue.
 public struct ImageResponseSerializer: ResponseSerializer {
     /// The media types of images.
     public static let contentTypes: Set<String> = [
@@ -16,9 +16,9 @@ public struct ImageResponseSerializer: ResponseSerializer {
         "image/bmp", "image/x-bmp", "image/x-xbitmap", "image/x-ms-bmp", "image/x-win-bitmap",
     ]
 
-    /// Decodes the body.
+    /// The decoder of the body.
     public var decoder: ImageDecoder
-    /// Applied to the image.
+    /// The filter that is applied to the image.
     public var filter: (any ImageFilter)?
 
     /// Creates a serializer that decodes the body and applies the filter.
@@ -27,7 +27,7 @@ public struct ImageResponseSerializer: ResponseSerializer {
         self.filter = filter
     }
 
-    /// An empty body is an error, as there is no empty image.
+    /// Decodes the body. An empty body is an error.
     public func serialize(
         request: URLRequest?,
         response: HTTPURLResponse?,

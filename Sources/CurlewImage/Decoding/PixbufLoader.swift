@@ -1,8 +1,8 @@
 internal import CGdkPixbuf
 internal import Foundation
 
-/// Owns one GdkPixbufLoader. The loader is told its format, so that content sniffing of the library
-/// cannot pick a reader that Curlew does not want.
+/// Owns one GdkPixbufLoader. The loader is created for a format, so that the library cannot choose another loader from
+/// the contents.
 final class PixbufLoader {
     private let loader: OpaquePointer
     private let format: ImageFormat
@@ -42,7 +42,7 @@ final class PixbufLoader {
         guard let pixbuf = curlew_pixbuf_loader_get_pixbuf(loader) else {
             throw .corrupt(format, reason: "it ends before its first picture")
         }
-        // Photographs carry their orientation beside the pixels: give what a person would see.
+        // Photographs store their orientation as metadata. Return the image as it should be displayed.
         guard let upright = curlew_pixbuf_upright(pixbuf) else {
             throw .corrupt(format, reason: "its orientation cannot be applied")
         }
@@ -84,7 +84,7 @@ final class PixbufLoader {
     }
 }
 
-/// Learns an image's size before its pixels are allocated, and makes an absurd one harmless.
+/// Checks an image's size before its pixels are allocated, and prevents the allocation if it exceeds the limits.
 private final class SizeGate {
     private let limits: ImageDecoder.Limits
     private(set) var refused: ImageSize?

@@ -1,41 +1,41 @@
-/// A change of pixels that depends on nothing else. `identifier` names it in cache keys.
+/// A change of an image that depends on its pixels only.
 public protocol ImageFilter: Sendable {
-    /// Names the filter and its values in cache keys.
+    /// The name of the filter and its values, for cache keys. Filters with equal identifiers must give equal results.
     var identifier: String { get }
     /// Returns the changed image.
     func filter(_ image: Image) -> Image
 }
 
-/// Several filters, one after the other.
+/// A filter that applies several filters one after the other.
 public struct CompositeFilter: ImageFilter {
     /// The filters, in the order in which they are applied.
     public let filters: [any ImageFilter]
 
-    /// Creates one filter of several.
+    /// Creates a filter from several.
     public init(_ filters: any ImageFilter...) { self.filters = filters }
 
-    /// Names the filter and its values in cache keys.
+    /// The name of the filter and its values, for cache keys.
     public var identifier: String { filters.map(\.identifier).joined(separator: "+") }
 
     /// Returns the changed image.
     public func filter(_ image: Image) -> Image { filters.reduce(image) { $1.filter($0) } }
 }
 
-/// How an image is brought to a size of another shape.
+/// The way in which an image is fitted to a size with another aspect ratio.
 public enum ScaleMode: String, Sendable, Hashable {
-    /// Exactly that size, distorted where the shapes differ.
+    /// Exactly that size, distorted if the aspect ratios differ.
     case stretch
     /// As large as possible inside the size.
     case fit
-    /// As small as possible around the size; what sticks out is cut off on both sides.
+    /// As small as possible around the size. The excess is cropped on both sides.
     case fill
 }
 
-/// Scales with an area average on the way down and bilinear on the way up.
+/// Scales an image, bilinearly when enlarging and with a weighted average of the pixels when reducing.
 public struct ScaledToSizeFilter: ImageFilter {
-    /// The size of the result.
+    /// The size to which the image is fitted. With `.fit` the result may be smaller.
     public let size: ImageSize
-    /// How the image is fitted into it.
+    /// The way in which the image is fitted to the size.
     public let mode: ScaleMode
 
     /// Creates a filter.
@@ -44,7 +44,7 @@ public struct ScaledToSizeFilter: ImageFilter {
         self.mode = mode
     }
 
-    /// Names the filter and its values in cache keys.
+    /// The name of the filter and its values, for cache keys.
     public var identifier: String { "scale-\(mode.rawValue)-\(size.width)x\(size.height)" }
 
     /// Returns the changed image.
@@ -64,7 +64,7 @@ public struct ScaledToSizeFilter: ImageFilter {
     }
 }
 
-/// Keeps a rectangle.
+/// Crops an image to a rectangle.
 public struct CroppedFilter: ImageFilter {
     private enum Area: Sendable, Hashable {
         case centre(ImageSize)
@@ -73,13 +73,13 @@ public struct CroppedFilter: ImageFilter {
 
     private let area: Area
 
-    /// The middle of the image, at most as large as it is.
+    /// Creates a filter that crops to the middle of the image. The result is at most as large as the image.
     public init(centre size: ImageSize) { area = .centre(size) }
 
-    /// Cuts a rectangle out.
+    /// Creates a filter that crops to a rectangle. The rectangle is clamped to the image.
     public init(x: Int, y: Int, size: ImageSize) { area = .rectangle(x: x, y: y, size) }
 
-    /// Names the filter and its values in cache keys.
+    /// The name of the filter and its values, for cache keys.
     public var identifier: String {
         switch area {
         case .centre(let size): "crop-centre-\(size.width)x\(size.height)"
@@ -112,15 +112,15 @@ public struct CroppedFilter: ImageFilter {
     }
 }
 
-/// Makes the corners transparent, with a smooth edge.
+/// Makes the corners of an image transparent, with a smooth edge.
 public struct RoundedCornersFilter: ImageFilter {
-    /// The corners' radius in pixels.
+    /// The radius of the corners in pixels.
     public let radius: Double
 
     /// Creates a filter; a negative radius is 0.
     public init(radius: Double) { self.radius = max(0, radius) }
 
-    /// Names the filter and its values in cache keys.
+    /// The name of the filter and its values, for cache keys.
     public var identifier: String { "round-\(radius)" }
 
     /// Returns the changed image.
@@ -141,7 +141,7 @@ public struct RoundedCornersFilter: ImageFilter {
         }
     }
 
-    /// How much of a pixel lies inside the rounded rectangle, judged at its middle.
+    /// The part of a pixel inside the rounded rectangle, from 0 to 1, estimated from its distance to the corner's arc.
     private static func coverage(x: Int, y: Int, width: Int, height: Int, radius: Double) -> Double {
         let (middleX, middleY) = (Double(x) + 0.5, Double(y) + 0.5)
         let dx = max(radius - middleX, middleX - (Double(width) - radius), 0)
@@ -151,12 +151,12 @@ public struct RoundedCornersFilter: ImageFilter {
     }
 }
 
-/// The largest circle in the middle of the image.
+/// Crops an image to the largest circle in its middle.
 public struct CircleFilter: ImageFilter {
     /// Creates a filter.
     public init() {}
 
-    /// Names the filter and its values in cache keys.
+    /// The name of the filter and its values, for cache keys.
     public var identifier: String { "circle" }
 
     /// Returns the changed image.

@@ -1,4 +1,5 @@
-/// Separable resampling, rows first unless that takes much memory. Colours are weighted by alpha, so that transparent pixels do not bleed.
+/// Resamples images in two passes, rows first unless that needs much memory. Colours are weighted by alpha, so that the
+/// colour of transparent pixels does not bleed.
 enum Resampling {
     static func scale(_ image: Image, to size: ImageSize) -> Image {
         guard size != image.size else { return image }
@@ -9,8 +10,8 @@ enum Resampling {
         )
     }
 
-    /// The middle of the scaled picture. What lies outside of it is not made: of a picture that is far wider than high it
-    /// would be many times what was wanted.
+    /// Scales an image and crops it to the middle. The rest is not computed: for an image that is far wider than high
+    /// it would be many times the size of the result.
     static func scale(_ image: Image, to size: ImageSize, middle: ImageSize) -> Image {
         scale(
             image,
@@ -50,9 +51,11 @@ enum Resampling {
         }
     }
 
-    /// Whether the picture between the passes, when rows come first, would be large, and larger than both the given and the wanted one:
-    /// of a high line of pixels that becomes a wide one it would be their product. The other order's is then smaller than the larger of
-    /// the two.
+    /// Whether the image between the passes would be too large if rows came first: above a million pixels, and larger
+    /// than both the source and the result.
+    ///
+    /// If a narrow, high image becomes a wide one, the intermediate image has the height of the first and the width of
+    /// the second. With columns first it is then smaller than the larger of the two.
     private static func isColumnsFirst(from size: ImageSize, to wanted: ImageSize) -> Bool {
         wanted.width * size.height > max(size.width * size.height, wanted.width * wanted.height, 1 << 20)
     }
@@ -64,7 +67,7 @@ enum Resampling {
         return sums
     }
 
-    /// Line by line, the samples of a line in their order.
+    /// Computes the samples line by line, and in order within each line.
     private static func pass(
         _ weights: Weights,
         lines: Int,
@@ -82,7 +85,7 @@ enum Resampling {
         }
     }
 
-    /// Premultiplied channels.
+    /// The weighted sums of the channels, premultiplied by alpha.
     struct Sums {
         private var channels = SIMD4<Float>()
 
@@ -108,7 +111,8 @@ enum Resampling {
         }
     }
 
-    /// Which source samples make up each target sample: a triangle at least one source sample wide on each side.
+    /// The source samples of each target sample and their weights: a triangle that extends at least one source sample
+    /// to each side.
     struct Weights {
         struct Span {
             var start: Int

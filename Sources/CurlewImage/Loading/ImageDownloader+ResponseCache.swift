@@ -3,9 +3,11 @@ internal import CurlewDiskCache
 internal import Foundation
 
 extension ImageDownloader {
-    /// Where downloaders keep responses that are given no other cache: at most 256 MiB in the directory
-    /// `$XDG_CACHE_HOME/<program>/curlew-images` (`~/.cache/…` without that variable), which the processes of a program share.
-    /// It is opened when it is first used; nil where it cannot be: images are loaded all the same.
+    /// The cache of downloaders that are given no other: at most 256 MiB in the directory
+    /// `$XDG_CACHE_HOME/<program>/curlew-images` (`~/.cache/…` without that variable), which the processes of a program
+    /// share.
+    ///
+    /// It is opened at its first use. `nil` if it cannot be opened; images are then loaded without it.
     public static let defaultResponseCache: ResponseCache? = {
         let process = ProcessInfo.processInfo
         return responseCache(in: cacheDirectory(environment: process.environment, program: process.processName))
@@ -18,11 +20,11 @@ extension ImageDownloader {
         return store.map { ResponseCache(store: $0) }
     }
 
-    /// nil where the environment names neither a place for caches nor a home.
+    /// `nil` if the environment contains neither a cache directory nor a home directory.
     static func cacheDirectory(environment: [String: String], program: String) -> URL? {
         let base: String
         if let caches = environment["XDG_CACHE_HOME"], caches.hasPrefix("/") {
-            // The XDG base directories have to be absolute, and are ignored otherwise.
+            // The XDG specification requires absolute paths. Others are ignored.
             base = caches
         } else if let home = environment["HOME"], home.hasPrefix("/") {
             base = home + "/.cache"

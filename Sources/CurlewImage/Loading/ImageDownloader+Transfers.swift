@@ -3,7 +3,7 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-// One transfer for many receivers.
+// The transfers of a downloader. One transfer can have many receivers.
 extension ImageDownloader {
     func receive(
         _ request: URLRequest,
@@ -17,12 +17,13 @@ extension ImageDownloader {
         return ImageDownloadReceipt(ticket: ticket)
     }
 
-    /// A receiver leaves; nil where it has been served. What was loaded for it alone is cancelled.
+    /// Removes a receiver, and cancels the transfer if it was the last one. Returns `nil` if the receiver has been
+    /// served.
     func leave(_ ticket: Loads.Ticket) -> (Receiver, [Loads.Action])? {
         let left = state.withLock { state -> (Receiver, [Loads.Action], [DataRequest])? in
             guard let (receiver, actions) = state.loads.remove(ticket) else { return nil }
             var ended: [DataRequest] = []
-            // In one step: a moment later the key may be another transfer's.
+            // Both change in one step. As soon as the lock is released, another transfer may use the key.
             for case .cancel(let key) in actions {
                 if let request = state.running.removeValue(forKey: key) { ended.append(request) }
             }
@@ -33,7 +34,8 @@ extension ImageDownloader {
         return (receiver, actions)
     }
 
-    /// One after the other: what has been loaded meanwhile makes room for the next at once.
+    /// Performs the actions one after the other. Starting a load may serve its receivers from the cache; the loads that
+    /// this makes room for are started as well.
     func start(_ actions: [Loads.Action]) {
         var actions = actions[...]
         while let action = actions.popFirst() {
@@ -45,7 +47,7 @@ extension ImageDownloader {
     }
 
     private func start(_ key: LoadKey, _ generation: Int) -> [Loads.Action] {
-        // What was not in the cache when it was asked for may be there now.
+        // Since the receivers asked, another transfer may have put their images into the cache.
         var actions: [Loads.Action] = []
         for (ticket, receiver) in state.withLock({ $0.loads.receivers(of: key, generation: generation) }) {
             guard let image = cached(receiver.request, receiver.cacheKey, receiver.filter),
@@ -70,7 +72,7 @@ extension ImageDownloader {
         return actions
     }
 
-    /// On the decoding queue.
+    /// Decodes a response and serves the receivers. Runs on the decoding queue.
     private func loaded(_ key: LoadKey, _ generation: Int, _ response: AFDataResponse<Data?>) {
         let result: Result<Image, CurlewError>
         do {
@@ -86,7 +88,8 @@ extension ImageDownloader {
             result = .failure((error as? CurlewError) ?? Self.cancelled)
         }
         var versions = Versions(result)
-        // Into the cache before the transfer ends: a load that begins in between finds the one or the other.
+        // The image is cached before the transfer ends. A load that begins in between finds either the image or the
+        // transfer.
         for (_, receiver) in state.withLock({ $0.loads.receivers(of: key, generation: generation) }) {
             keep(versions.version(for: receiver), for: receiver)
         }
@@ -102,7 +105,7 @@ extension ImageDownloader {
         }
     }
 
-    /// An image in the versions that its receivers want: each filter runs once.
+    /// An image in the versions that its receivers want. Each filter runs once.
     private struct Versions {
         private let result: Result<Image, CurlewError>
         private var filtered: [String: Image] = [:]
@@ -135,7 +138,7 @@ extension ImageDownloader {
         imageCache.add(image, withIdentifier: name)
     }
 
-    /// nil where the picture is not to be found by its request.
+    /// The name of an image in the cache. `nil` if the request's URL does not determine the image.
     private func name(
         of request: URLRequest,
         _ cacheKey: String?,
@@ -148,7 +151,7 @@ extension ImageDownloader {
     }
 }
 
-/// What two requests must have in common to be one transfer.
+/// The properties that two requests must share to be one transfer.
 struct LoadKey: Hashable, Sendable {
     let request: URLRequest
     private let url: URL?
@@ -168,14 +171,14 @@ struct LoadKey: Hashable, Sendable {
 
     static func == (lhs: LoadKey, rhs: LoadKey) -> Bool {
         lhs.url == rhs.url && lhs.method == rhs.method && lhs.policy == rhs.policy && lhs.fields == rhs.fields
-            // A stream is read once: only itself is the same.
+            // A stream can be read only once, so it is equal only to itself.
             && lhs.body == rhs.body && lhs.request.httpBodyStream === rhs.request.httpBodyStream
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(url) }
 }
 
-/// One load that waits for an image.
+/// A caller that waits for an image.
 struct Receiver: Sendable {
     let request: URLRequest
     let cacheKey: String?
@@ -184,8 +187,8 @@ struct Receiver: Sendable {
 }
 
 extension URLRequest {
-    /// Whether every request for this URL brings the same picture. One with a credential may bring the picture of one user,
-    /// and one that is no GET the picture of its body.
+    /// Whether every request for this URL loads the same image. With credentials it may load the image of one user, and
+    /// with a method other than GET an image that depends on the body.
     fileprivate var isToldByItsURL: Bool {
         (httpMethod ?? "GET") == "GET" && !(allHTTPHeaderFields ?? [:]).keys.contains { SecretNames.containsField($0) }
     }

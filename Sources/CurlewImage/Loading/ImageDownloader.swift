@@ -4,36 +4,36 @@ public import Dispatch
 internal import Foundation
 public import FoundationNetworking
 
-/// Loads images, each once however many callers ask for it, and caches them.
+/// Loads and caches images. Callers that ask for an image at the same time share one transfer.
 ///
 ///     let downloader = ImageDownloader()
 ///     let avatar = try await downloader.image(for: url, filter: CircleFilter())
 ///     let receipt = downloader.download(url) { response in view.show(response.value) }
 ///
-/// Requests with the same URL, method, header fields, body and cache policy that wait or run at the same time are one transfer; each
-/// receiver gets the image with its own filter, and can cancel by its receipt. The transfer ends when the last one has cancelled. Images are
-/// decoded and filtered on a queue of the downloader's, not on Swift's few threads.
+/// Requests with equal URL, method, header fields, body and cache policy share a transfer while it waits or runs. Each
+/// receiver gets the image with its own filter and can cancel with its receipt. The transfer is cancelled when its last
+/// receiver has cancelled. Images are decoded and filtered on a queue of the downloader, not on Swift's few threads.
 ///
-/// Images are kept twice: decoded in `imageCache`, for this process, and as they came in `responseCache`, on disk, for later
-/// ones. There they are fresh for as long as their servers say, and are validated afterwards. `responseCache: nil` keeps
-/// nothing on disk.
+/// Images are cached twice: decoded in `imageCache`, for this process, and as received in `responseCache`, on disk, for
+/// later processes. On disk they are fresh for as long as their servers say, and are validated afterwards.
+/// `responseCache: nil` stores nothing on disk.
 ///
-/// In `imageCache` an image has the name of its URL. A request with a credential in its fields (`Authorization`, `Cookie`, …), or
-/// with another method than GET, neither takes images from there nor leaves its own: they may be one user's, or one body's. With a
-/// `cacheKey`, which is the image's name then, it does both.
+/// In `imageCache` an image is stored under its URL. A request with a credential in its fields (`Authorization`,
+/// `Cookie`, …) or with a method other than GET does not use this cache: its image may be for one user, or depend on
+/// the body. With a `cacheKey`, which then names the image, it does.
 public final class ImageDownloader: Sendable {
-    /// The downloader that is used where none is given.
+    /// The downloader that is used if no other is given.
     public static let `default` = ImageDownloader()
 
     /// The session that loads the images.
     public let session: Session
-    /// The cache of decoded images; nil keeps none.
+    /// The cache of decoded images. `nil` caches none.
     public let imageCache: (any ImageRequestCache)?
-    /// Most transfers at a time.
+    /// The maximum number of transfers at a time.
     public let maximumActiveDownloads: Int
-    /// Turns bytes into images.
+    /// The decoder of the images.
     public let decoder: ImageDecoder
-    /// Content types that are no error.
+    /// The content types that are accepted.
     public let acceptableContentTypes: Set<String>
 
     let state: Lock<State>
@@ -47,8 +47,8 @@ public final class ImageDownloader: Sendable {
         var running: [LoadKey: DataRequest] = [:]
     }
 
-    /// Without a session of your own the downloader makes one with `ImageDownloader.defaultConfiguration` and
-    /// `responseCache`; a session of your own has the cache of its configuration.
+    /// Creates a downloader. Without a session it creates one with `ImageDownloader.defaultConfiguration` and
+    /// `responseCache`. A session that you pass uses the cache of its configuration, and `responseCache` is ignored.
     public init(
         session: Session? = nil,
         downloadPrioritization: DownloadPrioritization = .fifo,
@@ -69,7 +69,8 @@ public final class ImageDownloader: Sendable {
 
     static let maximumPictureSize = 32 * 1024 * 1024
 
-    /// Sixty seconds for the first byte and between bytes, and no body above 32 MiB.
+    /// The configuration of a downloader's session: a timeout of sixty seconds for the first byte and between bytes,
+    /// and bodies of at most 32 MiB.
     public static var defaultConfiguration: SessionConfiguration {
         SessionConfiguration { $0.maximumBodySize = maximumPictureSize }
     }
@@ -80,16 +81,17 @@ public final class ImageDownloader: Sendable {
         return Session(configuration: configuration)
     }
 
-    /// How many transfers run.
+    /// The number of running transfers.
     public var activeDownloadCount: Int { state.withLock { $0.loads.activeCount } }
-    /// How many transfers wait for one of the others to end.
+    /// The number of transfers that wait for a running one to end.
     public var waitingDownloadCount: Int { state.withLock { $0.loads.waitingCount } }
 
     // MARK: Closures
 
-    /// Calls `completion` with the image. If it is in the cache there is no receipt.
+    /// Loads an image and calls `completion`. Returns `nil` if the image is in `imageCache` or there is no URL.
     ///
-    /// `completion` is called once, on `queue` or the session's completion queue, and never before this has returned.
+    /// `completion` is called once, on `queue` or the session's completion queue, and never before this method has
+    /// returned.
     @discardableResult
     public func download(
         _ convertible: any URLConvertible,
@@ -108,7 +110,8 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// Calls `completion` with the image: as above, for a request with fields of its own.
+    /// Loads the image of a request, for example one with additional header fields, and calls `completion`. Behaves
+    /// like `download(_:cacheKey:filter:queue:completion:)` for a URL.
     @discardableResult
     public func download(
         _ request: URLRequest,
@@ -126,8 +129,8 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// The receiver of this receipt gets `.cancelled`, unless it has been served. Others of the same transfer get the
-    /// image; without others the transfer ends.
+    /// Cancels the receiver of a receipt. It gets `.cancelled`, unless it has been served. Other receivers of the
+    /// transfer get the image; without others the transfer is cancelled.
     public func cancel(_ receipt: ImageDownloadReceipt) {
         guard let (receiver, actions) = leave(receipt.ticket) else { return }
         start(actions)
@@ -138,7 +141,7 @@ public final class ImageDownloader: Sendable {
         CurlewError(.cancelled, phase: .lifecycle, reason: "Request explicitly cancelled.")
     }
 
-    /// What a convertible threw; Curlew's own throw `.invalidURL`.
+    /// The error that a convertible threw. Curlew's own convertibles throw `.invalidURL`.
     private static func failure(_ error: any Error) -> CurlewError {
         (error as? CurlewError)
             ?? CurlewError(.invalidURL, phase: .creation, reason: "there is no URL", underlying: error)
@@ -154,7 +157,7 @@ public final class ImageDownloader: Sendable {
 
     // MARK: Structured
 
-    /// The image. Cancelling the task leaves the transfer to its other receivers.
+    /// Returns an image. If the task is cancelled, the transfer continues for its other receivers.
     public func image(
         for convertible: any URLConvertible,
         cacheKey: String? = nil,
@@ -167,14 +170,14 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// The image, for a request with fields of its own.
+    /// Returns the image of a request, for example one with additional header fields.
     public func image(
         for request: URLRequest,
         cacheKey: String? = nil,
         filter: (any ImageFilter)? = nil
     ) async throws(CurlewError) -> Image {
         if let image = cached(request, cacheKey, filter) { return image }
-        // A transfer that nothing waits for would be begun, and might be over before it is cancelled.
+        // Do not start a transfer for a task that is already cancelled.
         if Task.isCancelled { throw Self.cancelled }
         let place = Lock(Place())
         let result: Result<Image, CurlewError> = await withTaskCancellationHandler {
@@ -202,19 +205,19 @@ public final class ImageDownloader: Sendable {
     }
 }
 
-/// An image, or why there is none.
+/// The image, or the error that prevented loading it.
 public struct ImageResponse: Sendable {
-    /// The request that was sent or would have been sent.
+    /// The request for the image. `nil` if there was no URL.
     public let request: URLRequest?
-    /// Whether nothing was transferred.
+    /// Whether the image was in `imageCache` when it was requested.
     public let isFromCache: Bool
     /// The image, or the error.
     public let result: Result<Image, CurlewError>
 
-    /// The image; nil after an error.
+    /// The image, or `nil` after an error.
     public var value: Image? { try? result.get() }
 
-    /// The error; nil after success.
+    /// The error, or `nil` after success.
     public var error: CurlewError? {
         switch result {
         case .success: nil
@@ -223,7 +226,7 @@ public struct ImageResponse: Sendable {
     }
 }
 
-/// One receiver of a transfer: `ImageDownloader.cancel(_:)` takes it.
+/// Identifies one receiver of a transfer, for `ImageDownloader.cancel(_:)`.
 public struct ImageDownloadReceipt: Sendable, Hashable {
     let ticket: ImageDownloader.Loads.Ticket
 }

@@ -4,16 +4,16 @@ internal import Dispatch
 public import Foundation
 internal import FoundationNetworking
 
-/// Loads images into a downloader's cache before they are wanted.
+/// Loads images into a downloader's cache before they are needed.
 ///
 ///     let prefetcher = ImagePrefetcher()
 ///     prefetcher.start(rowsAhead.map(\.avatarURL))
 ///     prefetcher.stop([rowThatWillNotCome.avatarURL])
 ///
-/// A request for one of these images joins its transfer. Prefetching waits its turn among the downloader's other transfers.
-/// To keep them apart, use a second downloader with the same cache.
+/// A request for one of these images joins its transfer. Prefetching competes with the downloader's other transfers. To
+/// separate them, use a second downloader with the same cache.
 public final class ImagePrefetcher: Sendable {
-    /// Loads and keeps the images.
+    /// The downloader that loads and caches the images.
     public let downloader: ImageDownloader
     private let filter: (any ImageFilter)?
     private let state = Lock(State())
@@ -24,13 +24,13 @@ public final class ImagePrefetcher: Sendable {
     }
 
     private struct Load {
-        /// Tells a load from an earlier one of the same URL, whose end may be told later.
+        /// Distinguishes the load from an earlier one of the same URL, whose completion may still be called.
         let number: Int
-        /// nil until the downloader has given it.
+        /// `nil` until the downloader has returned it.
         var receipt: ImageDownloadReceipt?
     }
 
-    /// Creates a prefetcher; every image goes through the filter.
+    /// Creates a prefetcher that applies the filter to every image.
     public init(downloader: ImageDownloader = .default, filter: (any ImageFilter)? = nil) {
         self.downloader = downloader
         self.filter = filter
@@ -38,10 +38,10 @@ public final class ImagePrefetcher: Sendable {
 
     deinit { stop() }
 
-    /// How many images are being loaded.
+    /// The number of images that are being loaded.
     public var activeCount: Int { state.withLock { $0.loads.count } }
 
-    /// Loads the images that are neither cached nor being loaded. Failures are ignored.
+    /// Loads the images that are neither cached nor being loaded. Errors are ignored.
     public func start(_ urls: [URL]) {
         for url in urls {
             let number = state.withLock { state -> Int? in
@@ -54,7 +54,8 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// Without the lock: the downloader asks the cache and the filter, which are the program's.
+    /// Loads an image. Call it without the lock: the downloader calls the cache and the filter, which are code of the
+    /// program.
     private func load(_ url: URL, _ number: Int) {
         let receipt = downloader.download(url, filter: filter, queue: Self.queue) { [weak self] _ in
             self?.ended(url, number)
@@ -74,7 +75,7 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// Stops prefetching these images; nil stops all. Other requests for them are not affected.
+    /// Stops prefetching these images, or all of them if `urls` is `nil`. Other requests for them continue.
     public func stop(_ urls: [URL]? = nil) {
         let stopped = state.withLock { state in
             let all = urls ?? Array(state.loads.keys)
@@ -83,7 +84,7 @@ public final class ImagePrefetcher: Sendable {
         for receipt in stopped { downloader.cancel(receipt) }
     }
 
-    /// Loads images and returns when all have come or failed: how many could not be loaded.
+    /// Loads images and waits for all of them. Returns how many could not be loaded.
     @discardableResult
     public func prefetch(_ urls: [URL]) async -> Int {
         await withTaskGroup(of: Bool.self) { group in

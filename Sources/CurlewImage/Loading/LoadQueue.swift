@@ -1,24 +1,24 @@
-/// Which of two loads that wait comes first.
+/// The order in which waiting loads are started.
 public enum DownloadPrioritization: Sendable, Hashable {
-    /// The one that was asked for first.
+    /// The load that was requested first.
     case fifo
-    /// The one that was asked for last: what a user looks at now.
+    /// The load that was requested last, for example because the user is looking at it.
     case lifo
 }
 
-/// Which loads run and who gets their images, decided without a network.
+/// Decides which loads run and who receives their images. It performs no loads itself.
 ///
-/// A load is known by a key. Receivers that ask for a key that is waiting or running join it; a load ends early when
-/// its last receiver leaves.
+/// A load is identified by a key. Receivers that ask for a key that is waiting or running join its load. A load ends
+/// early when its last receiver is removed.
 struct LoadQueue<Key: Hashable & Sendable, Receiver> {
     enum Action {
-        /// Begin this load, if it is still this one when that happens.
+        /// Start this load, unless it has ended or been replaced by the time the action is performed.
         case start(Key, generation: Int)
         /// End this load.
         case cancel(Key)
     }
 
-    /// A receiver's place: the load, and its number there.
+    /// Identifies a receiver by its load and its number.
     struct Ticket: Hashable, Sendable {
         let key: Key
         let number: Int
@@ -27,14 +27,15 @@ struct LoadQueue<Key: Hashable & Sendable, Receiver> {
     private struct Load {
         var receivers: [(number: Int, receiver: Receiver)]
         var isRunning = false
-        /// Tells a load from an earlier one of the same key.
+        /// Distinguishes the load from an earlier one with the same key.
         let generation: Int
     }
 
     let limit: Int
     let prioritization: DownloadPrioritization
     private var loads: [Key: Load] = [:]
-    /// Loads that wait, the next last for LIFO and first for FIFO. Those that were cancelled stay until they are met.
+    /// The waiting loads. The next one is the last for LIFO and the first for FIFO. Cancelled ones stay until `next()`
+    /// reaches them.
     private var waiting: [(key: Key, generation: Int)] = []
     private var firstWaiting = 0
     private var lastNumber = 0
@@ -45,7 +46,7 @@ struct LoadQueue<Key: Hashable & Sendable, Receiver> {
         self.prioritization = prioritization
     }
 
-    /// How many loads have yet to begin.
+    /// The number of loads that have not begun.
     var waitingCount: Int { loads.count - activeCount }
 
     mutating func add(_ receiver: Receiver, for key: Key) -> (ticket: Ticket, actions: [Action]) {
@@ -60,7 +61,7 @@ struct LoadQueue<Key: Hashable & Sendable, Receiver> {
         return (ticket, fill())
     }
 
-    /// The receiver leaves; nil where it has been served. The last one takes the load along.
+    /// Removes a receiver. Returns `nil` if it has been served. Removing the last receiver ends the load.
     mutating func remove(_ ticket: Ticket) -> (receiver: Receiver, actions: [Action])? {
         guard var load = loads[ticket.key],
             let index = load.receivers.firstIndex(where: { $0.number == ticket.number })
@@ -76,7 +77,7 @@ struct LoadQueue<Key: Hashable & Sendable, Receiver> {
         return (receiver, [.cancel(ticket.key)] + fill())
     }
 
-    /// The load has ended: these receivers get what it brought.
+    /// Ends a load and returns its receivers.
     mutating func finish(_ key: Key, generation: Int) -> (receivers: [Receiver], actions: [Action]) {
         guard let load = loads[key], load.isRunning, load.generation == generation else { return ([], []) }
         loads[key] = nil
@@ -84,13 +85,13 @@ struct LoadQueue<Key: Hashable & Sendable, Receiver> {
         return (load.receivers.map(\.receiver), fill())
     }
 
-    /// Who waits for this load, if it runs.
+    /// The receivers of this load, or none if it is not running.
     func receivers(of key: Key, generation: Int) -> [(ticket: Ticket, receiver: Receiver)] {
         guard let load = loads[key], load.isRunning, load.generation == generation else { return [] }
         return load.receivers.map { (Ticket(key: key, number: $0.number), $0.receiver) }
     }
 
-    /// Whether this load runs: another of its key may, or none.
+    /// Whether this load is running. Another load with the same key does not count.
     func isRunning(_ key: Key, generation: Int) -> Bool {
         loads[key].map { $0.isRunning && $0.generation == generation } ?? false
     }
@@ -113,7 +114,7 @@ struct LoadQueue<Key: Hashable & Sendable, Receiver> {
             case .fifo:
                 candidate = waiting[firstWaiting]
                 firstWaiting += 1
-                // The gap at the front costs a copy now and then, not with every load.
+                // Removes the used entries at the front occasionally, because each removal copies the rest.
                 if firstWaiting > 64, firstWaiting * 2 > waiting.count {
                     waiting.removeFirst(firstWaiting)
                     firstWaiting = 0

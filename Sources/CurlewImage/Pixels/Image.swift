@@ -1,20 +1,19 @@
-/// A decoded image: rows of RGBA pixels, eight bits a channel, colours not multiplied by alpha.
-///
-/// A value whose copies share their pixels.
+/// A decoded image. It consists of rows of RGBA pixels with eight bits for each channel; colours are not premultiplied
+/// by alpha. Copies share their pixels.
 public struct Image: Sendable, Equatable {
-    /// Its width and height.
+    /// The width and height.
     public let size: ImageSize
-    /// `size.width * size.height * 4` bytes: red, green, blue, alpha, row by row from the top.
+    /// The pixels, row by row from the top: `size.width * size.height * 4` bytes in the order red, green, blue, alpha.
     public let pixels: [UInt8]
 
-    /// nil unless `pixels` has exactly four bytes for each pixel of a size that is not empty.
+    /// Creates an image. `nil` if the size is empty or `pixels` has not exactly four bytes for each pixel.
     public init?(size: ImageSize, pixels: [UInt8]) {
         guard size.width > 0, size.height > 0, size.byteCount == pixels.count else { return nil }
         self.size = size
         self.pixels = pixels
     }
 
-    /// For results whose size is right by construction.
+    /// Creates an image of a size that is known to be valid.
     init(width: Int, height: Int, filling body: (UnsafeMutableBufferPointer<Pixel>) -> Void) {
         size = ImageSize(width: max(1, width), height: max(1, height))
         let count = size.width * size.height
@@ -25,10 +24,10 @@ public struct Image: Sendable, Equatable {
         }
     }
 
-    /// What it occupies in memory.
+    /// The number of bytes in memory.
     public var byteCount: Int { pixels.count }
 
-    /// The pixel in column `x` of row `y`, or nil outside the image.
+    /// The pixel in column `x` of row `y`, or `nil` outside the image.
     public subscript(x: Int, y: Int) -> Pixel? {
         guard (0..<size.width).contains(x), (0..<size.height).contains(y) else { return nil }
         let at = (y * size.width + x) * 4
@@ -40,7 +39,7 @@ public struct Image: Sendable, Equatable {
     }
 }
 
-/// One pixel. Its layout is that of four bytes in a row.
+/// One pixel, with a layout of four consecutive bytes.
 public struct Pixel: Sendable, Hashable {
     /// Red, 0 to 255.
     public var red: UInt8
@@ -48,7 +47,7 @@ public struct Pixel: Sendable, Hashable {
     public var green: UInt8
     /// Blue, 0 to 255.
     public var blue: UInt8
-    /// How opaque it is, 0 to 255.
+    /// The opacity, 0 to 255.
     public var alpha: UInt8
 
     /// Creates a pixel.
@@ -59,15 +58,15 @@ public struct Pixel: Sendable, Hashable {
         self.alpha = alpha
     }
 
-    /// Black and wholly transparent.
+    /// A transparent pixel.
     public static let clear = Pixel(red: 0, green: 0, blue: 0, alpha: 0)
 }
 
-/// Width and height in pixels.
+/// A width and height in pixels.
 public struct ImageSize: Sendable, Hashable, CustomStringConvertible {
-    /// Pixels from left to right.
+    /// The number of pixels from left to right.
     public var width: Int
-    /// Pixels from top to bottom.
+    /// The number of pixels from top to bottom.
     public var height: Int
 
     /// Creates a size.
@@ -76,7 +75,7 @@ public struct ImageSize: Sendable, Hashable, CustomStringConvertible {
         self.height = height
     }
 
-    /// Of RGBA pixels; nil where it does not fit an Int.
+    /// The number of bytes of RGBA pixels, or `nil` if it exceeds an `Int`.
     var byteCount: Int? {
         let (area, overflow) = width.multipliedReportingOverflow(by: height)
         let (bytes, overflows) = area.multipliedReportingOverflow(by: 4)

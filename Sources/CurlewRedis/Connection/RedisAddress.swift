@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Where a server is, and how to be let in: `redis://user:password@host:port/database`.
+/// The address of a server and the credentials for it: `redis://user:password@host:port/database`.
 struct RedisAddress: Sendable, Equatable {
     var host: String
     var port: Int32 = 6379
@@ -8,7 +8,7 @@ struct RedisAddress: Sendable, Equatable {
     var password: String?
     var database: Int?
 
-    /// Throws what is wrong with the URL, without repeating it: it may hold a password.
+    /// Parses a URL. The error does not repeat the URL, which may hold a password.
     init(_ text: String) throws(RedisFault) {
         guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased() else {
             throw .unusable("the URL of the Redis server is no URL")
@@ -16,7 +16,7 @@ struct RedisAddress: Sendable, Equatable {
         guard scheme != "rediss" else { throw .unusable("TLS (rediss) is not supported") }
         guard scheme == "redis" else { throw .unusable("the URL of the Redis server does not begin with redis://") }
         guard let host = parts.host, !host.isEmpty else { throw .unusable("the URL of the Redis server names no host") }
-        // An address of IPv6 stands in brackets.
+        // The host of an IPv6 URL is in brackets.
         self.host = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
         if let port = parts.port {
             guard (1...65535).contains(port) else { throw .unusable("the URL of the Redis server has no usable port") }
@@ -33,7 +33,7 @@ struct RedisAddress: Sendable, Equatable {
         }
     }
 
-    /// What a new connection sends first.
+    /// The commands that a new connection sends first.
     var greeting: [RedisCommand] {
         var commands: [RedisCommand] = []
         if let password { commands.append(RedisCommand(["AUTH"] + (user.map { [$0] } ?? []) + [password])) }
@@ -45,10 +45,10 @@ struct RedisAddress: Sendable, Equatable {
 /// One command: its name and arguments.
 struct RedisCommand: Sendable {
     let arguments: [Data]
-    /// How long its answer is likely to be, where it is long.
+    /// The expected size of the reply, if it is large.
     private(set) var answerBytes = 0
 
-    /// What it sends and gets, nearly.
+    /// The approximate number of bytes sent and received.
     var bytes: Int { arguments.reduce(answerBytes) { $0 + $1.count } }
 
     init(_ arguments: [Data]) { self.arguments = arguments }

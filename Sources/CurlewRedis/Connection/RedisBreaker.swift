@@ -1,7 +1,7 @@
-/// Decides whether a server that has not answered is asked again. Time is passed in.
+/// Decides whether to ask a server that has not answered. The caller passes the time.
 ///
-/// After three faults in a row it is left alone for a while, twice as long each time; then one question goes out, and its
-/// answer decides.
+/// After three faults in a row the server is not asked for a pause, which doubles each time. After the pause one
+/// question is sent as a trial, and its result decides.
 struct RedisBreaker: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -17,7 +17,7 @@ struct RedisBreaker: Sendable {
 
     private var state = State.closed(faults: 0)
 
-    /// Whether a question may be sent now.
+    /// Whether a question may be sent at this time. If this is the end of a pause, the question is the trial.
     mutating func allows(at now: Instant) -> Bool {
         switch state {
         case .closed: return true
@@ -25,7 +25,7 @@ struct RedisBreaker: Sendable {
             guard now >= until else { return false }
             state = .trying(since: now, pause: pause)
             return true
-        // A trial whose end was never told does not block for ever.
+        // The result of the trial never arrived. It must not block for ever.
         case .trying(let since, let pause):
             guard now >= since.advanced(by: Self.longest) else { return false }
             state = .trying(since: now, pause: pause)
@@ -33,7 +33,7 @@ struct RedisBreaker: Sendable {
         }
     }
 
-    /// Whether a question might be sent now.
+    /// Whether `allows(at:)` would permit a question. Starts no trial.
     func mayAllow(at now: Instant) -> Bool {
         var copy = self
         return copy.allows(at: now)
@@ -41,10 +41,10 @@ struct RedisBreaker: Sendable {
 
     mutating func succeeded() { state = .closed(faults: 0) }
 
-    /// A question ended that was never sent.
+    /// Records that a question ended before it was sent.
     mutating func wasNotAsked(at now: Instant) {
         switch state {
-        // It may have been the one that was let through: the next one is.
+        // The question may have been the trial. The next question takes its place.
         case .trying(_, let pause): state = .open(until: now, pause: pause)
         case .closed, .open: break
         }
@@ -59,7 +59,7 @@ struct RedisBreaker: Sendable {
         case .trying(_, let pause):
             let pause = min(pause * 2, Self.longest)
             state = .open(until: now.advanced(by: pause), pause: pause)
-        // One of the questions that were under way when it opened.
+        // The question was already under way when the breaker opened.
         case .open: break
         }
     }

@@ -2,13 +2,15 @@ internal import CHiredis
 internal import Foundation
 internal import Glibc
 
-/// A connection to a server: hiredis connects, formats and parses; sending and waiting are done here, with a deadline and
-/// without SIGPIPE. On one lane only.
+/// A connection to a server. Used on one lane only.
+///
+/// hiredis formats commands and parses replies. Connecting, sending and waiting are done here, with a deadline and
+/// without SIGPIPE.
 final class RedisConnection {
     typealias Instant = ContinuousClock.Instant
 
     private let context: UnsafeMutablePointer<redisContext>
-    /// More than that in one exchange is not what was asked for.
+    /// The most bytes that one exchange may receive. More cannot be the replies to its commands.
     private let maximumAnswer: Int
     private var input = [UInt8](repeating: 0, count: 64 << 10)
 
@@ -32,7 +34,8 @@ final class RedisConnection {
 
     deinit { redisFree(context) }
 
-    /// A socket that begins to connect. hiredis would make one that programs which are started meanwhile inherit.
+    /// Opens a socket and begins to connect it. A socket of hiredis would lack `SOCK_CLOEXEC`, and programs that are
+    /// started meanwhile would inherit it.
     private static func connecting(to address: String, _ port: Int32) throws(RedisFault) -> Int32 {
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
@@ -57,7 +60,8 @@ final class RedisConnection {
 
     private var descriptor: Int32 { Int32(context.pointee.fd) }
 
-    /// Sends commands together, and answers their replies in the same order. After an error the connection is of no use.
+    /// Sends the commands together and returns their replies in order. After an error the connection cannot be used
+    /// again.
     func exchange(_ commands: [RedisCommand], deadline: Instant) throws(RedisFault) -> [RedisReply] {
         var output = Data()
         for command in commands { output.append(Self.encoded(command)) }
@@ -69,7 +73,7 @@ final class RedisConnection {
             guard received <= maximumAnswer else { throw .garbage("too long an answer") }
             while let reply = try nextReply() { replies.append(reply) }
         }
-        // More replies than commands: whatever answers here, it is no Redis that has understood them.
+        // A Redis server that has understood the commands does not send more replies than commands.
         guard replies.count == commands.count else { throw .garbage("more answers than questions") }
         return replies
     }
@@ -85,7 +89,7 @@ final class RedisConnection {
         output = sent == output.count ? Data() : output.dropFirst(sent)
     }
 
-    /// Takes what has come, and answers how much that was.
+    /// Feeds received bytes to the parser and returns their number.
     private func receive() throws(RedisFault) -> Int {
         let count = recv(descriptor, &input, input.count, Int32(MSG_DONTWAIT))
         guard count != 0 else { throw .unreachable("the server has closed the connection") }
@@ -121,7 +125,7 @@ final class RedisConnection {
     }
 
     private static func encoded(_ command: RedisCommand) -> Data {
-        // Views into one text of all arguments: hiredis copies them.
+        // One buffer holds all arguments, and the addresses point into it. hiredis copies the bytes.
         var (all, starts): (Data, [Int]) = (Data(), [])
         for argument in command.arguments {
             starts.append(all.count)

@@ -1,15 +1,15 @@
-/// Why a server did not answer.
+/// The reason that a question got no replies from the server.
 enum RedisFault: Error, Equatable {
-    /// There is no connection, or it has ended.
+    /// The connection failed or was closed.
     case unreachable(String)
-    /// The answer did not come in time.
+    /// The replies did not arrive in time.
     case timedOut
-    /// What came is no answer.
+    /// The bytes received are not Redis replies.
     case garbage(String)
-    /// The server does not let this client in: a wrong password, too many clients.
+    /// The server refused the client, for example because of a wrong password or too many clients.
     case rejected(String)
-    /// The server was not asked: it has not answered a short while ago.
+    /// The server was not asked, because it failed a short while ago.
     case suspended
-    /// The store was made with a URL that it cannot use.
+    /// The store was created with a URL that it cannot use.
     case unusable(String)
 }

@@ -1,18 +1,18 @@
 internal import CurlewLocks
 internal import Dispatch
 
-/// A thread's worth of work: one connection, and the questions that wait for it. Those that come while it is busy are sent
-/// together (pipelining).
-// SAFETY: `connection` is used on the queue only, the rest is behind its lock.
+/// A serial queue with one connection, and the questions that wait for it. Questions that arrive while it is busy are
+/// sent together (pipelining).
+// SAFETY: `connection` is used on the queue only; the rest of the mutable state is protected by its lock.
 final class RedisLane: @unchecked Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Commands that belong together, with where their replies go.
+    /// Commands that are sent together, and the handler of their replies.
     struct Question: Sendable {
         let commands: [RedisCommand]
         let deadline: Instant
         let completion: @Sendable (Result<[RedisReply], RedisFault>) -> Void
-        /// What goes over the connection, nearly.
+        /// The approximate number of bytes that the commands send and receive.
         let bytes: Int
 
         init(
@@ -32,8 +32,8 @@ final class RedisLane: @unchecked Sendable {
         var isBusy = false
     }
 
-    // All that is sent together has the time limit of one question, and fails together. Bytes: what one reader of a large body
-    // asks for.
+    // The bounds of one exchange. Questions that are sent together share the time limit of one question and fail
+    // together. `mostBytes` is what the reader of a large body asks for at once.
     static let mostCommands = 256
     static let mostBytes = RedisRecord.chunksAtOnce * RedisRecord.chunkSize
 
@@ -48,7 +48,7 @@ final class RedisLane: @unchecked Sendable {
         queue = DispatchQueue(label: "curlew.redis.\(number)")
     }
 
-    /// How many questions wait.
+    /// The number of questions that wait or are under way. All questions of one exchange count as one.
     var load: Int { waiting.withLock { $0.questions.count + ($0.isBusy ? 1 : 0) } }
 
     func ask(_ question: Question) {
@@ -76,7 +76,7 @@ final class RedisLane: @unchecked Sendable {
         }
     }
 
-    /// What can be sent together; nil where nothing waits.
+    /// Removes the questions to send together from the queue. Returns `nil` if none waits.
     private func next() -> [Question]? {
         waiting.withLock { waiting -> [Question]? in
             let count = Self.countTogether(waiting.questions)
@@ -90,7 +90,8 @@ final class RedisLane: @unchecked Sendable {
         }
     }
 
-    /// How many of the first questions may be sent together: one of any size, or several within the bounds.
+    /// The number of questions at the front that may be sent together: one question of any size, or several within the
+    /// bounds.
     static func countTogether(_ questions: [Question]) -> Int {
         var (count, commands, bytes) = (0, 0, 0)
         for question in questions {
@@ -117,13 +118,14 @@ final class RedisLane: @unchecked Sendable {
         }
     }
 
-    /// The server has its time from now on, whatever the questions have waited.
+    /// Sends the commands. The operation timeout begins here; the time that the questions waited does not count.
     private func exchange(_ commands: [RedisCommand]) throws(RedisFault) -> [RedisReply] {
         if let connection {
             do throws(RedisFault) {
                 return try connection.exchange(commands, deadline: .now.advanced(by: server.operationTimeout))
             } catch .unreachable {
-                // A server that was started again, or has closed what was idle, is there: the commands may be sent twice.
+                // The server restarted or closed an idle connection, so it may be reachable. The commands are sent
+                // again and may therefore run twice.
                 self.connection = nil
             }
         }

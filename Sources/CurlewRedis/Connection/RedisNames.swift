@@ -3,12 +3,12 @@ internal import Dispatch
 internal import Foundation
 internal import Glibc
 
-/// Looks up the addresses of a host on a queue of its own, because the system's lookup has no time limit. One lookup serves all who
-/// ask meanwhile.
+/// Resolves a host to its addresses on a separate queue, because `getaddrinfo` has no time limit. One lookup serves all
+/// callers that ask while it runs.
 final class RedisNames: Sendable {
     private struct State {
         var known: [String] = []
-        /// Left when the lookup ends that is under way.
+        /// The lookup under way. The group is left when the lookup ends.
         var lookup: DispatchGroup?
     }
 
@@ -23,7 +23,8 @@ final class RedisNames: Sendable {
         self.lookUp = lookUp
     }
 
-    /// The addresses that are known, after waiting for so long for the first ones. On a lane.
+    /// Returns the known addresses. If there are none yet, waits up to `limit` for the lookup. Call it on a lane; it
+    /// blocks.
     func addresses(within limit: Duration) -> [String] {
         let (known, lookup, begins) = state.withLock { state -> ([String], DispatchGroup, Bool) in
             if let lookup = state.lookup { return (state.known, lookup, false) }
@@ -45,7 +46,7 @@ final class RedisNames: Sendable {
         return state.withLock { $0.known }
     }
 
-    /// The addresses are of no use: the name is looked up again.
+    /// Drops the addresses after no connection to them succeeded. The next call resolves the host again.
     func forget() { state.withLock { $0.known = [] } }
 
     @Sendable static func lookUp(_ host: String) -> [String] {

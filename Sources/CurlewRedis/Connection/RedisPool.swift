@@ -1,6 +1,6 @@
 internal import CurlewLocks
 
-/// The connections of a store. A question goes to the one with the least to do.
+/// The connections of a store. A question is sent on the connection with the least load.
 final class RedisPool: Sendable {
     private let server: RedisServer
     private let lanes: [RedisLane]
@@ -10,7 +10,7 @@ final class RedisPool: Sendable {
         lanes = (0..<max(1, connections)).map { RedisLane(server, number: $0) }
     }
 
-    /// Sends commands together and waits for their replies, without holding a thread.
+    /// Sends commands together and waits for their replies without blocking a thread.
     func ask(
         isolation: isolated (any Actor)? = #isolation,
         _ commands: [RedisCommand]

@@ -1,7 +1,7 @@
 internal import CHiredis
 internal import Foundation
 
-/// An answer of the server.
+/// A reply of the server.
 enum RedisReply: Sendable, Equatable {
     case null
     case status(String)
@@ -19,7 +19,7 @@ enum RedisReply: Sendable, Equatable {
         case REDIS_REPLY_INTEGER: self = .integer(value.integer)
         case REDIS_REPLY_ARRAY:
             self = .array((0..<Int(value.elements)).map { value.element[$0].map { RedisReply($0) } ?? .null })
-        // A constant of C, and nothing else that this version of the protocol has.
+        // The constants are C integers, so the switch needs a default. The null reply is the only other type of RESP2.
         default: self = .null
         }
     }

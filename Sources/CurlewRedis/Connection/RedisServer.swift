@@ -1,6 +1,6 @@
 internal import CurlewLocks
 
-/// What the lanes know together of their server: where it is, and whether it answers.
+/// The state that all lanes share: the server's address, its availability, and the counts of faults.
 final class RedisServer: Sendable {
     let address: RedisAddress
     let connectTimeout: Duration
@@ -18,10 +18,10 @@ final class RedisServer: Sendable {
         names = RedisNames(address.host)
     }
 
-    /// Whether it is worth to ask.
+    /// Whether a question may be sent. The answer may make the caller's question the trial of the breaker.
     var isAvailable: Bool { breaker.withLock { $0.allows(at: .now) } }
 
-    /// The same, without being the one question that is let through.
+    /// Whether a question might be sent. Does not start the trial of the breaker.
     var mayAnswer: Bool { breaker.withLock { $0.mayAllow(at: .now) } }
 
     func answered() { breaker.withLock { $0.succeeded() } }
@@ -31,13 +31,13 @@ final class RedisServer: Sendable {
         counts.withLock { $0.count(fault) }
     }
 
-    /// A question has waited for too long among others of this process, which says nothing of the server.
+    /// Records that a question waited for a connection until its deadline. This says nothing about the server.
     func wasNotAsked() {
         breaker.withLock { $0.wasNotAsked(at: .now) }
         counts.withLock { $0.count(.timedOut) }
     }
 
-    /// A new connection that the server has let in. On a lane.
+    /// Opens a connection and authenticates it. Call it on a lane; it blocks.
     func connect() throws(RedisFault) -> RedisConnection {
         let deadline = ContinuousClock.now.advanced(by: connectTimeout)
         var last = RedisFault.unreachable("the name of the server was not found in time")

@@ -1,13 +1,13 @@
 internal import CurlewCore
 internal import Foundation
 
-/// The names of what a store keeps in a server.
+/// Builds the names of the keys that a store uses in the server.
 ///
 ///     <prefix>k:<key>        a hash: variant → record, of all variants of one key
 ///     <prefix>u:<url>        a set: the names of these hashes, of all partitions of one URL
 ///     <prefix>o:<origin>     a set: the names of these sets, of all URLs of one origin
 ///     <prefix>b:<id>:<n>     a chunk of a body
-///     <prefix>l:<key>        who is sending the request of a key
+///     <prefix>l:<key>        the claim of the process that sends the request of a key
 struct RedisKeys: Sendable {
     let prefix: String
 
@@ -15,7 +15,7 @@ struct RedisKeys: Sendable {
     func url(_ url: String) -> String { prefix + "u:" + Self.digest(url) }
     func origin(_ origin: String) -> String { prefix + "o:" + Self.digest(origin) }
     func claim(_ key: CacheKey) -> String { prefix + "l:" + Self.digest(key.text) }
-    /// What the names of all chunks begin with.
+    /// The prefix of the names of all chunks.
     var chunks: String { prefix + "b:" }
     func chunk(_ id: String, _ number: Int) -> String { "\(chunks)\(id):\(number)" }
     func chunks(_ id: String, count: Int) -> [String] { (0..<count).map { chunk(id, $0) } }
@@ -23,7 +23,7 @@ struct RedisKeys: Sendable {
     /// The field of a variant in the hash of its key.
     static func field(_ variant: String) -> Data { Data(digest(variant).utf8) }
 
-    /// What begins with the prefix, for the server's own matching.
+    /// The pattern that matches every key of the store, for `SCAN`.
     var everything: String {
         prefix.reduce(into: "") { pattern, character in
             if "*?[]\\^".contains(character) { pattern.append("\\") }
@@ -31,7 +31,7 @@ struct RedisKeys: Sendable {
         } + "*"
     }
 
-    // Two checksums, so that keys hardly ever share a name. An entry's own key is compared all the same.
+    // Two checksums make it unlikely that two keys share a name. A lookup compares the entry's own key as well.
     private static func digest(_ text: String) -> String {
         let parts = [StoreChecksum.of(text), StoreChecksum.of(text, seed: 0x63_75_72_6C_65_77)]
         return parts.map { part in

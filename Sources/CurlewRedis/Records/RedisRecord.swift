@@ -1,22 +1,22 @@
 internal import CurlewCore
 internal import Foundation
 
-/// An entry as the server keeps it, with its body where that is small.
+/// The stored form of an entry, with its body if that is small.
 ///
 ///     version    one byte, 1
 ///     checksum   8 bytes, over all that follows
 ///     size       8 bytes, of the body
 ///     length     4 bytes, of the encoded entry
 ///     entry      CacheEntry.encoded
-///     rest       the body itself, or the checksums of its chunks (8 bytes each) where it is longer than `inlineLimit`
+///     rest       the body itself, or the checksums of its chunks (8 bytes each) if it is longer than `inlineLimit`
 ///
 /// Numbers are little-endian.
 struct RedisRecord: Sendable {
-    /// Up to so many bytes a body comes with its entry.
+    /// The size of the largest body that is stored in its record.
     static let inlineLimit = 16 << 10
-    /// How long every chunk but the last one is.
+    /// The size of every chunk but the last.
     static let chunkSize = 512 << 10
-    /// How many of them are read together.
+    /// The number of chunks that are read together.
     static let chunksAtOnce = 8
     private static let headSize = 21
     private static let largestSize: Int64 = 1 << 50
@@ -54,7 +54,7 @@ struct RedisRecord: Sendable {
         return Data([1]) + Self.bytes(StoreChecksum.of(rest), count: 8) + rest
     }
 
-    /// Nil where the bytes are not a whole record.
+    /// `nil` if the bytes are not a complete record.
     init?(_ data: Data) {
         let data = Data(data)
         guard data.count >= Self.headSize, data[0] == 1, Self.number(data[1..<9]) == StoreChecksum.of(data[9...]) else {
@@ -62,7 +62,8 @@ struct RedisRecord: Sendable {
         }
         size = Int64(bitPattern: Self.number(data[9..<17]))
         let end = Self.headSize + Int(Self.number(data[17..<21]))
-        // What stands there may be anything: sizes above are no bodies, and would not be countable in chunks.
+        // The bytes may be anything. A size above the limit belongs to no body, and its chunks could not be counted in
+        // an `Int`.
         guard (0...Self.largestSize).contains(size), end <= data.count,
             let entry = CacheEntry(encoded: Data(data[Self.headSize..<end]))
         else {

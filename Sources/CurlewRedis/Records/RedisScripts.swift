@@ -1,10 +1,14 @@
 internal import CurlewCore
 
-/// What the server does as one step. A hash, the set of its URL and that of its origin live as long as the entry in them
-/// that lives longest, unless the server wants their room.
+/// The scripts that the server runs, each as one atomic step.
+///
+/// A hash, the set of its URL and the set of its origin live as long as the longest-lived entry in them, unless the
+/// server evicts them.
 enum RedisScripts {
-    /// `mark` puts a name into a set. Names of what has ended stay there: each new name looks after two others, so that never
-    /// more than about half of a set is such names.
+    /// `live` extends a key's time to live. `mark` adds a name to a set.
+    ///
+    /// Names of keys that have expired stay in the set. Each new name checks two random members and removes the expired
+    /// ones, so that at most about half of a set is such names.
     private static let live = """
         local function live(key, ms)
             if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, ms) end
@@ -20,9 +24,11 @@ enum RedisScripts {
 
         """
 
-    /// The chunks of a record that is an entry no more (`RedisRecord` has its form), unless they are those of `id`. A body of
-    /// up to eight chunks is read in one exchange, before its first byte is handed out, and its chunks go at once. A reader
-    /// of a longer one has another minute.
+    /// `forget` releases the chunks of a record that is no longer an entry (see `RedisRecord` for its layout), unless
+    /// they belong to the entry `kept`.
+    ///
+    /// A body of up to eight chunks is read in one exchange before its first byte is handed out, so its chunks are
+    /// deleted at once. The chunks of a longer body are kept for another minute, for readers that have begun.
     private static let forget = """
         local function id(record) return string.sub(record, 24, 55) end
         local function forget(record, chunks, kept)
@@ -55,8 +61,10 @@ enum RedisScripts {
 
         """
 
-    /// Leaves a hash so many variants: those whose responses came last, by the date in their records (the third number from
-    /// the end, with a byte of flags before the last two). To remember each use would make a write of each hit.
+    /// `limit` reduces a hash to `Variants.maximumPerKey` variants and keeps the latest responses.
+    ///
+    /// The date is read from the record: it is the third number from the end, and a byte of flags precedes the last
+    /// two. A record of the last use would turn every hit into a write.
     private static let limit = """
         local function came(record)
             if #record < 55 then return 0 end
@@ -92,12 +100,14 @@ enum RedisScripts {
 
         """
 
-    /// KEYS: hash, set of its URL, set of its origin, chunks. ARGV: field, record, milliseconds, what chunks' names begin with.
-    /// 0 where a chunk is not there any more.
+    /// Stores a record. Returns 0 if one of its chunks has expired.
     ///
-    /// A server that wants room may have dropped a set whose hashes are still there. Removals since then have not found them:
-    /// they go before the set names them again. Nothing is written before the record where nothing is to go: the server asks
-    /// whether there is memory at a script's first write alone.
+    /// KEYS: hash, set of its URL, set of its origin, chunks. ARGV: field, record, milliseconds, prefix of the chunks'
+    /// names.
+    ///
+    /// The server may have evicted a set while its hashes are still there. Removals since then have not found those
+    /// hashes, so they are deleted before the set names them again. `HSET` is the first write of an inline record that
+    /// replaces nothing: the server checks its memory limit only at the first write of a script.
     static let commit =
         live + forget + limit + """
             for i = 4, #KEYS do
@@ -114,8 +124,10 @@ enum RedisScripts {
             return 1
             """
 
-    /// KEYS: hash, set of its URL, set of its origin, chunks. ARGV: field, record, milliseconds, the record that is to be
-    /// replaced. Nothing happens where a removal would not have found it, or a chunk is not there any more.
+    /// Replaces a record. Returns 0 and changes nothing if a removal could not have found the old record. Returns 0 as
+    /// well if a chunk has expired.
+    ///
+    /// KEYS: hash, set of its URL, set of its origin, chunks. ARGV: field, record, milliseconds, the record to replace.
     static let update =
         live + """
             if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[4] then return 0 end
@@ -131,7 +143,9 @@ enum RedisScripts {
             return 1
             """
 
-    /// KEYS: hash. ARGV: field, the record that is to be removed, what chunks' names begin with.
+    /// Removes a record, unless another one has replaced it.
+    ///
+    /// KEYS: hash. ARGV: field, the record to remove, prefix of the chunks' names.
     static let remove =
         forget + """
             if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
@@ -140,15 +154,19 @@ enum RedisScripts {
             return 1
             """
 
-    /// KEYS: set of a URL, hash of the URL without a partition, whose name is known without the set. ARGV: what chunks' names
-    /// begin with.
+    /// Removes all entries of a URL.
+    ///
+    /// KEYS: set of the URL, hash of the URL without a partition (its name is known even if the set is evicted). ARGV:
+    /// prefix of the chunks' names.
     static let removeURL =
         forget + """
             forgetKey(KEYS[2], ARGV[1])
             return forgetURL(KEYS[1], ARGV[1])
             """
 
-    /// KEYS: set of an origin. ARGV: what chunks' names begin with, how many URLs at most. How many there were.
+    /// Removes the entries of some URLs of an origin. Returns how many URLs it took from the set.
+    ///
+    /// KEYS: set of the origin. ARGV: prefix of the chunks' names, the most URLs for one call.
     static let removeOrigin =
         forget + """
             local sets = redis.call('SPOP', KEYS[1], ARGV[2])
@@ -156,7 +174,9 @@ enum RedisScripts {
             return #sets
             """
 
-    /// KEYS: claim. ARGV: the claim's token, what stands there afterwards, milliseconds.
+    /// Replaces a claim by a mark, if it still has the token.
+    ///
+    /// KEYS: claim. ARGV: the claim's token, the mark, milliseconds.
     static let endClaim = """
         if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
         redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
