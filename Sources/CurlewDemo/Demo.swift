@@ -1,7 +1,7 @@
 internal import CurlewTesting
 internal import Foundation
 
-/// Shows Curlew at work against a server in the same process. Exits with 0 only if everything really worked.
+/// Demonstrates Curlew against a server in the same process. Exits with 0 only if every step succeeds.
 @main
 struct Demo {
     static let steps: [any DemoStep.Type] = [
@@ -35,14 +35,14 @@ struct Demo {
     }
 }
 
-/// One thing to show. The lines between `// show` and `// end` of its file are printed before it runs.
+/// One demonstration. The lines between `// show` and `// end` of its file are printed before it runs.
 protocol DemoStep: SendableMetatype {
     static var title: String { get }
     static var file: String { get }
     static func run(on stage: Stage) async throws
 }
 
-/// Something that should have been so and was not.
+/// An expectation of the demo that was not met.
 struct DemoFailure: Error, CustomStringConvertible {
     let description: String
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The lines of a source file that a step shows: those that the compiler compiled.
+/// Extracts the lines that a step shows from its source file, so the shown code is the compiled code.
 enum Snippet {
     static func lines(of file: String) throws -> [String] {
         let text = try String(contentsOfFile: file, encoding: .utf8)

@@ -2,11 +2,11 @@ internal import Curlew
 internal import CurlewTesting
 internal import Foundation
 
-/// Where the steps play: the server, a folder, and the output.
+/// The environment of the steps: the server, a folder, and the output.
 struct Stage: Sendable {
     let server: TestServer
     let folder: URL
-    /// The bytes that are sent up and fetched again.
+    /// The bytes that are uploaded and downloaded again.
     let cargo = TestServer.patternBytes(count: 4 << 20)
 
     private let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -28,7 +28,7 @@ struct Stage: Sendable {
 
     func worked(_ text: String) { write("   \(styled("32", "✓")) \(text)\n") }
 
-    /// A bar that stays on its line; elsewhere than on a terminal one line for each quarter.
+    /// Updates a progress bar in place; if the output is not a terminal, prints one line for each quarter.
     func bar(_ fraction: Double, last: inout Int) {
         let percent = Int(fraction * 100)
         if isTerminal {
@@ -58,6 +58,6 @@ struct Stage: Sendable {
         isTerminal ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
 
-    /// A reader that has left, as `head` does, ends no step.
+    /// Ignores errors: the demo continues if the output's reader, such as `head`, has exited.
     private func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
 }

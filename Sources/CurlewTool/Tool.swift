@@ -7,7 +7,7 @@ internal import Foundation
 struct Tool {
     static func main() {
         StandardDescriptors.occupy()
-        // A closed pipe is an error of a write, not a signal.
+        // A closed pipe becomes an error of `write`. The signal would end the process.
         signal(SIGPIPE, SIG_IGN)
         let context = ToolContext.current()
         do throws(UsageError) {
@@ -15,7 +15,7 @@ struct Tool {
                 program: CommandLine.arguments.first ?? "", environment: context.environment)
             let words = Array(CommandLine.arguments.dropFirst())
             let command = try CommandBuilder.command(for: words) { () throws(UsageError) in try defaults.load() }
-            // Texts need no tasks: without the threads that these bring they are there sooner.
+            // Texts are written without starting the threads of Swift concurrency.
             if let text = try text(for: command, context: context) {
                 end(with: status(context) { try context.output.write(text) })
             }
@@ -29,7 +29,7 @@ struct Tool {
         }
     }
 
-    /// What is told without a request; nil for everything else.
+    /// Returns the text of a command that prints only a text. `nil` for requests and the cache.
     private static func text(for command: Command, context: ToolContext) throws(UsageError) -> String? {
         switch command {
         case .request, .cache: nil
@@ -53,7 +53,7 @@ struct Tool {
         }
     }
 
-    /// Does it, and says what went wrong.
+    /// Does the work, and reports its failure.
     private static func status(_ context: ToolContext, _ work: () throws -> Void) -> ExitStatus {
         do {
             try work()
@@ -70,7 +70,7 @@ struct Tool {
             signal(SIGPIPE, SIG_DFL)
             raise(SIGPIPE)
         }
-        // Not exit(): nothing is left to do, and other threads may still be about.
+        // `_exit` instead of `exit`: no exit handler is needed, and other threads may still be running.
         fflush(nil)
         _exit(status.rawValue)
     }

@@ -36,7 +36,7 @@ enum ResumeStep: DemoStep {
         stage.worked("asked for \(asked), and SHA-256 is \(digest.prefix(16))…")
     }
 
-    /// The size of the bytes as the server counts it.
+    /// Returns the SHA-256 of the bytes, computed by the server.
     private static func digest(of data: Data, by server: TestServer) async throws -> String {
         struct Receipt: Decodable { var sha256: String }
         return try await Session().upload(data, to: server.url("/upload")).decode(Receipt.self).sha256

@@ -9,7 +9,7 @@ enum UploadStep: DemoStep {
     static func run(on stage: Stage) async throws {
         let photo = stage.folder.appending(path: "curlew.raw")
         try stage.cargo.write(to: photo)
-        // The server reads 4 MB a second, so that there is something to see.
+        // The server reads 4 MB a second, so that the progress is visible.
         stage.server.script("/photos", TestServer.Response.status(201).changed { $0.readRate = 4_000_000 })
         let server = stage.server.url("")
         var quarter = 0

@@ -1,7 +1,8 @@
-/// What options of curl are called here, for those who type them from habit. `{}` stands for the value that followed.
+/// curl's options and their equivalents in curlew, for hints to users who type curl's from habit. In `here`, `{}` is
+/// replaced with the value that followed the option.
 struct CurlHabits: Sendable {
     let flags: [String]
-    /// Whether curl's option has a value.
+    /// Whether curl's option takes a value.
     let hasValue: Bool
     let here: String
 
@@ -57,19 +58,21 @@ struct CurlHabits: Sendable {
         CurlHabits("-w", "--write-out", value: true, here: "--meta (-m), --timing or --har FILE"),
     ]
 
-    /// Letters with another meaning here, whose value shows that curl's was meant.
+    /// Hints for letters that mean something else in curlew. A value that is not a valid choice suggests that curl's
+    /// option was meant.
     static let otherwise = [
         "-s": "-s is --style here; curl's --silent is --quiet, -q",
         "-A": "-A is --auth-type here; curl's --user-agent is an item: curlew URL User-Agent:VALUE",
     ]
 
-    /// What to write instead of an option that is not known here. `next` is the word behind it.
+    /// Returns a hint with curlew's equivalent of an unknown option, or `nil` if the table has none. `next` is the word
+    /// after the option.
     static func hint(for flag: String, next: String?) -> String? {
         guard let habit = all.first(where: { $0.flags.contains(flag) }) else { return nil }
         return "curl's \(flag) is here: \(habit.text(with: next))"
     }
 
-    /// For texts that are about no value.
+    /// The equivalent with the placeholder `VALUE`, for texts that are not about a particular value.
     var meaning: String { filled("VALUE") }
 
     private func text(with next: String?) -> String {
@@ -87,7 +90,8 @@ struct CurlHabits: Sendable {
 }
 
 extension CurlHabits {
-    /// Data behind `-d`, which saves a file here: `-d name=x URL`, `-d '{"a": 1}' URL`, `-d @file URL`.
+    /// Whether the word after `-d` looks like curl's data: `-d name=x URL`, `-d '{"a": 1}' URL`, `-d @file URL`. In
+    /// curlew `-d` is `--download`.
     static func isData(_ word: String) -> Bool {
         guard let first = word.first else { return true }
         if "{[@\"".contains(first) { return true }

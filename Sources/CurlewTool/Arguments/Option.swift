@@ -1,4 +1,4 @@
-/// Every option there is. A case without an `OptionSpec` fails a test.
+/// Every option of the command. A test checks that each case has exactly one `OptionSpec`.
 enum Option: String, CaseIterable, Sendable {
     case json, form, multipart, boundary, raw, compress, chunked
     case print, headers, body, meta, verbose, all, pretty, style, formatOptions, sorted, unsorted, responseCharset,

@@ -1,23 +1,23 @@
-/// An option as it stood on the command line.
+/// An option as written on the command line or in the configuration.
 struct GivenOption: Equatable, Sendable {
     let option: Option
-    /// nil for a switch.
+    /// `nil` if the option is a switch.
     var value: String?
 }
 
-/// What a command line says, before anything is made of it.
+/// A command line split into options and positionals, before either is interpreted.
 struct ParsedArguments: Equatable, Sendable {
     var options: [GivenOption] = []
     var positionals: [String] = []
 }
 
-/// Turns words into options and positionals by `OptionTable`.
+/// Parses words into options and positionals according to `OptionTable`.
 ///
-/// Long options take `--name value` or `--name=value`; short ones may be bundled (`-vF`) and carry their
-/// value attached (`-pHB`) or as the next word. `--no-name` takes back whatever was said before about
-/// `--name`. After `--` nothing is an option.
+/// Long options take `--name value` or `--name=value`. Short ones may be bundled (`-vF`), with a value attached
+/// (`-pHB`) or as the next word. `--no-name` removes every earlier `--name`, including those of the defaults. Words
+/// after `--` are never options.
 enum OptionParser {
-    /// `defaults` count as if they had been written before the words.
+    /// Parses the words. `defaults` apply as if they had been written before the words.
     static func parse(
         _ words: [String],
         after defaults: ParsedArguments = ParsedArguments()

@@ -1,21 +1,21 @@
-/// Everything the tool knows about one option. Parsing, `--help`, the man page and the completions
-/// all read this, so they cannot disagree.
+/// The description of one option. The parser, `--help`, the man page and the completions are all derived from it, so
+/// they cannot disagree.
 struct OptionSpec: Sendable {
     let option: Option
-    /// Without dashes; the first is the name that texts use.
+    /// Long names without dashes. Texts use the first one.
     let names: [String]
     let short: Character?
-    /// nil for a switch.
+    /// `nil` if the option is a switch.
     let value: ValueSpec?
     let group: OptionGroup
-    /// One or two sentences, plain text.
+    /// One or two sentences of plain text.
     let help: String
-    /// A command line that uses it.
+    /// A command line that uses the option.
     let example: String?
 
     var name: String { names[0] }
 
-    /// `--output`, as messages write it.
+    /// The option as messages write it: `--output`.
     var flag: String { "--" + names[0] }
 
     init(
@@ -37,21 +37,21 @@ struct OptionSpec: Sendable {
     }
 }
 
-/// What an option's value is, for texts and completions.
+/// The kind of value that an option takes, for the parser, texts and completions.
 struct ValueSpec: Sendable {
     enum Kind: Sendable, Equatable {
         case text
-        /// A path: completions offer files.
+        /// A path. Completions offer files.
         case file
-        /// The name of a stored session: completions offer those that there are.
+        /// The name of a stored session. Completions offer the existing ones.
         case session
-        /// One of these words, and nothing else.
+        /// One of these words. The parser refuses any other.
         case choice([String])
-        /// Anything, these words being usual.
+        /// Any text. Completions offer these words.
         case suggestion([String])
     }
 
-    /// The placeholder in texts: `FILE`.
+    /// The placeholder in texts, for example `FILE`.
     let placeholder: String
     let kind: Kind
 

@@ -1,4 +1,4 @@
-/// The table that drives everything: see `OptionSpec`.
+/// All options of the command, in the order of `--help`.
 enum OptionTable {
     static let all: [OptionSpec] = body + output + download + session + cache + network + tls + webSocket + general
 

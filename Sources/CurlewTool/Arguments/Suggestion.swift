@@ -1,6 +1,8 @@
 /// Finds the word that was probably meant.
 enum Suggestion {
-    /// The nearest candidate, if it is near enough to be worth mentioning.
+    /// Returns the nearest candidate. `nil` if none is within a third of the word's length, or within one edit if the
+    /// word is shorter than six letters. A candidate that begins with a word of three or more letters counts as one
+    /// edit.
     static func closest(to word: String, in candidates: [String]) -> String? {
         let word = word.lowercased()
         guard word.count > 1 else { return nil }
@@ -14,7 +16,8 @@ enum Suggestion {
         return best?.word
     }
 
-    /// Insertions, deletions, substitutions and swaps of neighbours that lead from one word to the other.
+    /// Returns the number of insertions, deletions, substitutions and swaps of neighbours that turn one word into the
+    /// other.
     static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var beforePrevious: [Int] = []
         var previous = Array(0...right.count)

@@ -1,7 +1,7 @@
-/// A command line that cannot be carried out as it stands.
+/// A command that cannot be carried out as written.
 struct UsageError: Error, Equatable, Sendable {
     let message: String
-    /// What to write instead.
+    /// Advice on the correct spelling or another option.
     let hint: String?
 
     init(_ message: String, hint: String? = nil) {

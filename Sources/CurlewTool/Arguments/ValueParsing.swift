@@ -1,6 +1,6 @@
-/// Reads the values that options take: times, rates, counts.
+/// Parses option values: times, byte counts and numbers.
 enum ValueParsing {
-    /// `5`, `2.5`, `500ms`, `2m`, `1h`; 0 is "no limit" and gives nil.
+    /// Parses a time: `5`, `2.5`, `500ms`, `2m`, `1h`. Returns `nil` for 0, which most options read as no limit.
     static func duration(_ text: String, for flag: String) throws(UsageError) -> Duration? {
         let units: [(suffix: String, seconds: Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600)]
         let unit = units.first { text.hasSuffix($0.suffix) }
@@ -13,7 +13,7 @@ enum ValueParsing {
         return seconds == 0 ? nil : .milliseconds(max(1, Int64((seconds * 1000).rounded())))
     }
 
-    /// `4096`, `100k`, `1.5M`, `2MiB`: bytes, with powers of 1024 as curl reads them.
+    /// Parses a number of bytes: `4096`, `100k`, `1.5M`, `2MiB`. Units are powers of 1024, as in curl.
     static func bytes(_ text: String, for flag: String) throws(UsageError) -> Int {
         var number = text.lowercased()
         for ending in ["/s", "ib", "b"] where number.hasSuffix(ending) { number.removeLast(ending.count) }
@@ -36,7 +36,7 @@ enum ValueParsing {
         return value
     }
 
-    /// Digits with at most one point: no sign, no exponent, no `inf`.
+    /// Parses digits with at most one point. Refuses signs, exponents and `inf`, which `Double` would accept.
     private static func plainNumber(_ text: String) -> Double? {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- 0x30 < 10 || $0 == UInt8(ascii: ".") }) else { return nil }
         return Double(text)

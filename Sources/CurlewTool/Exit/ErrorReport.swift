@@ -1,7 +1,7 @@
-/// What stands on standard error when a request fails: what, where, and what to try.
+/// The report on standard error when a request fails: the failure, its phase, and hints.
 struct ErrorReport: Equatable, Sendable {
     var what: String
-    /// The phase, and the native error.
+    /// The phase, the native error, and further reasons.
     var detail: String?
     var hints: [String] = []
 
@@ -13,7 +13,7 @@ struct ErrorReport: Equatable, Sendable {
     }
 
     static func usage(_ error: UsageError, palette: Palette) -> String {
-        // A message may name what a server sent.
+        // The message may contain text from a server.
         let lines = TerminalText.escaped(error.message).split(separator: "\n", omittingEmptySubsequences: false).map(
             String.init)
         var out = [palette(.error, "curlew: error:") + " " + lines[0]] + lines.dropFirst().map { "  " + $0 }

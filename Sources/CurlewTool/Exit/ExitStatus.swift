@@ -1,4 +1,5 @@
-/// What the tool tells the shell. The numbers are HTTPie's.
+/// The exit status of the command. The numbers are HTTPie's, except that `brokenPipe` is the shell's number for
+/// SIGPIPE.
 enum ExitStatus: Int32, CaseIterable, Sendable {
     case success = 0
     case failure = 1
@@ -8,7 +9,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case serverError = 5
     case tooManyRedirects = 6
     case interrupted = 130
-    /// The reader of the output went away.
+    /// The reader of the output closed the pipe.
     case brokenPipe = 141
 
     var meaning: String {
@@ -25,7 +26,8 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
         }
     }
 
-    /// What `--check-status` makes of a status.
+    /// Returns the exit status for a response status under `--check-status`. A 3xx is an error only if redirects are
+    /// not followed.
     static func checking(_ status: Int, follows: Bool) -> ExitStatus {
         switch status {
         case 300..<400 where !follows: .redirection

@@ -1,12 +1,12 @@
 internal import Curlew
 internal import CurlewCore
 
-/// The command's sentences for each kind of failure, by the code's name, with hints that name the command's options. What to
-/// try otherwise is the library's `recoverySuggestion`. Codes without a row use the error's own text.
+/// The command's messages for failures, looked up by the error code's name, with hints that name the command's options.
+/// Further hints are the library's `recoverySuggestion`. A code without a row is reported with the error's own text.
 enum FailureText {
     struct Row: Sendable {
         let code: String
-        /// `%h` is the host with its port.
+        /// `%h` is replaced with the host and its port.
         let what: String
         let hints: [String]
 
@@ -17,13 +17,13 @@ enum FailureText {
         }
     }
 
-    /// The row for an error.
+    /// Returns the row for an error, or `nil` if its code has none.
     static func row(for error: CurlewError, in rows: [Row]) -> Row? {
         if error.suggestion == CurlewError.pinSuggestion { return unpinnedKey }
         return rows.first { $0.code == error.code.rawValue }
     }
 
-    /// A certificate may be trusted, and its key not be the one that was named.
+    /// A pin mismatch has the code of an untrusted certificate, although the certificate itself may be trusted.
     private static let unpinnedKey = Row("certificateUntrusted", "the key of %h is not the one of --pin")
 
     static let rows: [Row] = [
@@ -71,7 +71,7 @@ enum FailureText {
         Row("unsupported", "the libcurl on this system cannot do that", "'curlew --version' shows what it can"),
     ]
 
-    /// Of a WebSocket that was open.
+    /// The messages for a WebSocket that fails after it has opened.
     static let ofWebSockets: [Row] = [
         Row("webSocketClosed", "%h closed the WebSocket"),
         Row("receiveFailed", "the connection to %h broke"),

@@ -1,9 +1,9 @@
-/// The meaning of a word after the first URL of `--download`, judged by its form: `b.org/2?x=1` and `host:9901/b` are URLs,
-/// `X-Count:1` and `a=b` are items.
+/// The reading of a word after the first URL of `--download`, judged by its form: `b.org/2?x=1` and `host:9901/b` are
+/// URLs, `X-Count:1` and `a=b` are items.
 enum FurtherURL: Equatable {
     case url
     case item
-    /// `host:9901`, `X-Part:1/2`: both readings make sense.
+    /// Both readings make sense: `host:9901`, `X-Part:1/2`.
     case ambiguous
 
     init(_ word: String) {
@@ -29,7 +29,7 @@ enum FurtherURL: Equatable {
             self = .item
             return
         }
-        // Header fields are mostly written with capitals and hyphens, hosts without.
+        // Header names are usually written with capitals and hyphens, local host names without.
         let isLowercase = !host.contains { $0.isUppercase }
         if hasPath {
             self = isClear || isLowercase ? .url : .ambiguous

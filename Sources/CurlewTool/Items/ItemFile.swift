@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The right side of `name@path;type=text/plain`.
+/// The value of a file item, `path;type=text/plain`: a path and an optional media type.
 struct ItemFile: Equatable, Sendable {
     let path: String
     let mediaType: String?

@@ -1,5 +1,5 @@
-/// The files of items, for all requests of a command. What comes from a pipe can be read once, so it is kept: a second item with
-/// its name, or the next download, gets the same bytes.
+/// Reads the files of items, for all requests of a command. A pipe can be read only once, so its bytes are stored: a
+/// second item with the same path, or the next download, gets the same bytes.
 final class ItemFiles {
     private var streams: [String: [UInt8]] = [:]
 

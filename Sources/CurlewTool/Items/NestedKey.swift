@@ -6,7 +6,7 @@ struct NestedKey: Equatable, Sendable {
         case append
     }
 
-    /// A step with the place it has in the text, for messages.
+    /// A step and its position in the text, for error messages.
     struct Located: Equatable, Sendable {
         let step: Step
         let range: Range<Int>
@@ -15,7 +15,7 @@ struct NestedKey: Equatable, Sendable {
     let text: String
     let steps: [Located]
 
-    /// A backslash takes the meaning of `[`, `]`, `\` and of digits away.
+    /// Parses the key. A backslash before `[`, `]`, `\` or a digit makes that character part of the name.
     init(parsing text: String) throws(NestedKeyError) {
         var scanner = Scanner(text)
         self.text = text
@@ -50,7 +50,8 @@ struct NestedKey: Equatable, Sendable {
             return steps
         }
 
-        /// Up to the next bracket; and whether a backslash was in it.
+        /// Reads up to the next bracket. `isEscaped` is true if a backslash escaped a character: `[\1]` is a key, not
+        /// an index.
         private mutating func word() -> (text: String, isEscaped: Bool) {
             var word = ""
             var isEscaped = false
@@ -90,7 +91,7 @@ struct NestedKey: Equatable, Sendable {
                 throw NestedKeyError(
                     kind: .value, message: "Negative indexes are not supported.", key: text, range: wordRange)
             }
-            // Gaps are filled with null: a slip of the finger must not fill the memory.
+            // Gaps are filled with null, so a mistyped index could exhaust the memory.
             guard number <= 9999 else {
                 throw NestedKeyError(
                     kind: .value, message: "Indexes above 9999 are not supported.", key: text, range: wordRange)
@@ -100,7 +101,7 @@ struct NestedKey: Equatable, Sendable {
     }
 }
 
-/// What is wrong with a nested key, and where.
+/// An error in a nested key, with its position.
 struct NestedKeyError: Error, Equatable, Sendable {
     enum Kind: String, Sendable {
         case syntax = "Syntax error"
@@ -111,10 +112,10 @@ struct NestedKeyError: Error, Equatable, Sendable {
     let kind: Kind
     let message: String
     let key: String
-    /// In characters of `key`.
+    /// The faulty part, in characters of `key`.
     let range: Range<Int>
 
-    /// The message, the key, and marks under the place.
+    /// The message, the key, and carets under the faulty part.
     var description: String {
         let before = Columns.count(key.prefix(range.lowerBound))
         let marked = Columns.count(key.dropFirst(range.lowerBound).prefix(range.count))

@@ -1,4 +1,4 @@
-/// One `ITEM` of the command line: `name`, a separator, and what stands behind it.
+/// One `ITEM` of the command line: a key, a separator and a value.
 struct RequestItem: Equatable, Sendable {
     enum Kind: String, CaseIterable, Sendable {
         case header = ":"
@@ -12,7 +12,7 @@ struct RequestItem: Equatable, Sendable {
         case jsonFile = ":=@"
         case file = "@"
 
-        /// Whether the item is a piece of the body.
+        /// Whether the item is part of the body.
         var isBody: Bool {
             switch self {
             case .text, .textFile, .json, .jsonFile, .file: true
@@ -24,12 +24,12 @@ struct RequestItem: Equatable, Sendable {
     let kind: Kind
     let key: String
     let value: String
-    /// As typed, for messages.
+    /// The item as typed, for messages.
     let original: String
 
-    /// The separator is the first one in the word that has no backslash before it; of two that begin at
-    /// the same place the longer. A backslash takes a separator's meaning away and disappears; before
-    /// anything else it is kept.
+    /// Parses an item. The separator is the first one without a backslash before it; of two that begin at the same
+    /// position, the longer one wins. A backslash before `:`, `;`, `=` or `@` makes that character literal and is
+    /// removed. Before any other character it is kept.
     init(parsing word: String) throws(UsageError) {
         original = word
         let characters = Array(word)

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Makes a full URL of what people type: `example.org`, `:8080/x`, `/x`, `localhost/x y`, `://pasted.example`.
+/// Completes a typed URL: `example.org`, `:8080/x`, `/x`, `localhost/x y`, `://pasted.example`.
 enum TargetURL {
     static func resolve(
         _ text: String,
@@ -26,7 +26,7 @@ enum TargetURL {
         let finalPath = keepsPath ? path : withoutDotSegments(path)
         let result =
             origin + (finalPath.isEmpty ? "/" : finalPath) + (allQuery.isEmpty ? "" : "?" + allQuery) + fragment
-        // The host is left alone: names in other scripts are the library's business.
+        // The host is not encoded: the library converts international names.
         let encoded = origin + percentEncoded(String(result.dropFirst(origin.count)))
         guard let parsed = URL(string: encoded), parsed.host?.isEmpty == false else {
             throw UsageError("'\(text)' is not a URL")
@@ -36,7 +36,7 @@ enum TargetURL {
 
     private static let schemes = ["http", "https", "ws", "wss"]
 
-    /// The scheme that a URL has, or would be given.
+    /// Returns the URL's scheme, or the default one if the URL has none that curlew speaks.
     static func scheme(of text: String, default standard: String) -> String {
         guard let separator = text.range(of: "://") else { return standard }
         let written = text[..<separator.lowerBound].lowercased()
@@ -68,20 +68,20 @@ enum TargetURL {
         return "\(scheme)://localhost" + (port.isEmpty ? "" : ":\(port)") + tail
     }
 
-    /// A port without a host is localhost's.
+    /// Adds `localhost` if the text begins with a port.
     private static func withHost(_ rest: Substring) -> String {
         guard rest.first == ":", rest.dropFirst().first?.isWholeNumber == true else { return String(rest) }
         return "localhost\(rest)"
     }
 
-    /// A scheme with a slash or the colon missing, which would be read as a host.
+    /// Refuses a scheme whose colon or slash is missing, because it would be read as a host.
     private static func checkScheme(_ text: String) throws(UsageError) {
         let lowered = text.lowercased()
         for scheme in ["https", "http", "wss", "ws"] where lowered.hasPrefix(scheme) {
             let tail = text.dropFirst(scheme.count)
             let rest = tail.drop { $0 == ":" || $0 == "/" }
             let mark = tail.prefix(tail.count - rest.count)
-            // `http:8080` is a host of that name.
+            // In `http:8080`, `http` is a host name.
             guard mark == ":/" || mark == "//" || mark == ":", rest.first?.isWholeNumber == false || mark != ":" else {
                 continue
             }
@@ -105,7 +105,7 @@ enum TargetURL {
         return (String(url[..<slash]), String(url[slash...]))
     }
 
-    /// What may not stand in a URL is encoded; what is there already stays.
+    /// Percent-encodes the bytes that are not allowed in a URL. Existing escapes are kept.
     static func percentEncoded(_ text: String) -> String {
         var out = ""
         for byte in text.utf8 {
@@ -120,7 +120,7 @@ enum TargetURL {
         return out
     }
 
-    /// `application/x-www-form-urlencoded`: letters, digits and `-._~` stay, a space is `+`.
+    /// Encodes as `application/x-www-form-urlencoded`: letters, digits and `-._~` are kept, a space becomes `+`.
     static func formEncoded(_ text: String) -> String {
         var out = ""
         for byte in text.utf8 {
@@ -139,7 +139,7 @@ enum TargetURL {
         return hex.utf8.count == 1 ? "%0" + hex : "%" + hex
     }
 
-    /// RFC 3986, 5.2.4.
+    /// Removes dot segments (RFC 3986, 5.2.4).
     private static func withoutDotSegments(_ path: String) -> String {
         guard path.contains("/.") else { return path }
         var kept: [Substring] = []

@@ -1,12 +1,12 @@
-/// Reads one JSON text (RFC 8259) that is in memory: item values, session files.
+/// Parses one JSON text (RFC 8259) from memory: item values, session files, the configuration.
 struct JSONParser {
     struct Failure: Error, Equatable {
         let message: String
-        /// In bytes, from 0.
+        /// The offset in bytes, from 0.
         let offset: Int
     }
 
-    /// Nesting beyond this is refused: it would only serve to exhaust the stack.
+    /// Deeper nesting is refused, because it could exhaust the stack of this recursive parser.
     static let maximumDepth = 512
 
     private let bytes: [UInt8]

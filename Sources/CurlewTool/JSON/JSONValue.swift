@@ -2,13 +2,13 @@
 indirect enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
-    /// The number as it was written.
+    /// The number as written.
     case number(String)
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
 
-    /// What messages call the type.
+    /// The type's name in messages.
     var typeName: String {
         switch self {
         case .null: "null"
@@ -21,12 +21,12 @@ indirect enum JSONValue: Equatable, Sendable {
     }
 }
 
-/// Keys in the order of their first appearance.
+/// A JSON object whose keys keep the order of their first appearance.
 struct JSONObject: Equatable, Sendable {
     private(set) var keys: [String] = []
     private var values: [String: JSONValue] = [:]
 
-    /// Setting a key that exists keeps its place.
+    /// Setting an existing key keeps its position. `nil` removes the key.
     subscript(key: String) -> JSONValue? {
         get { values[key] }
         set {

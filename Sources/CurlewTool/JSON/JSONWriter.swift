@@ -1,4 +1,4 @@
-/// Writes JSON on one line, with a space behind colons and commas, or indented for files that people open.
+/// Writes JSON on one line, with a space after colons and commas, or indented for files that people open.
 enum JSONWriter {
     static func compact(_ value: JSONValue) -> String {
         var text = ""
@@ -50,7 +50,7 @@ enum JSONWriter {
         text += close
     }
 
-    /// The string in quotes. What is not ASCII stays as it is: bodies are UTF-8.
+    /// Returns the string in quotes. Characters beyond ASCII are not escaped, because bodies are UTF-8.
     static func quoted(_ string: String) -> String {
         var text = "\""
         for scalar in string.unicodeScalars {
@@ -67,8 +67,8 @@ enum JSONWriter {
         return text + "\""
     }
 
-    /// The same document without the characters that a terminal would act on: they are control characters of C1 and those that turn the
-    /// direction of text around, and can stand in strings alone.
+    /// Escapes the characters that a terminal would act on: DEL, the control characters of C1, and those that change
+    /// the direction of text or break lines. In JSON they occur only in strings, so the document keeps its meaning.
     static func safeForTerminals(_ json: String) -> String {
         var text = ""
         for scalar in json.unicodeScalars {

@@ -1,8 +1,8 @@
-/// What a terminal shows instead of bytes that it cannot show.
+/// The notice that a terminal shows instead of binary data.
 enum BinaryNotice {
     static let response = boxed("NOTE: binary data not shown in terminal")
 
-    /// Text has no NUL; nearly everything else has one early on.
+    /// Whether the bytes contain a NUL. Text has none; most binary formats have one early.
     static func isBinary(_ bytes: some Sequence<UInt8>) -> Bool { bytes.contains(0) }
 
     private static func boxed(_ text: String) -> String {

@@ -1,6 +1,6 @@
-/// One body on its way to the output: checked for binary data, decoded, formatted, made safe.
+/// Prepares one body for the output: decodes it, hides binary data, escapes control characters, and formats the text.
 struct BodyFormatter: Sendable {
-    /// How the output wants it.
+    /// The requirements of the output.
     struct Target: Equatable, Sendable {
         var isTerminal: Bool
         var pretty: Pretty
@@ -12,7 +12,7 @@ struct BodyFormatter: Sendable {
     private var shaper: (any BodyShaper)?
     private var safety: TerminalText?
     private var isHidden = false
-    /// The last byte written, to end the output with a line feed on a terminal.
+    /// The last byte written. It tells if the last line has ended.
     private(set) var lastByte: UInt8?
 
     init(kind: MediaKind, target: Target) {
@@ -34,7 +34,7 @@ struct BodyFormatter: Sendable {
         if let text = decoder?.decode(bytes) { show(text, into: &out) } else { show(bytes, into: &out) }
     }
 
-    /// Ends the body; on a terminal also its line.
+    /// Ends the body. On a terminal, also ends its last line.
     mutating func finish(into out: inout [UInt8]) {
         let start = out.count
         if !isHidden, let rest = decoder?.finish(), !rest.isEmpty { show(rest, into: &out) }
@@ -44,10 +44,10 @@ struct BodyFormatter: Sendable {
         lastByte = out.count > start ? out.last : lastByte
     }
 
-    /// Writes what was held back, and ends what was begun: a colour would go on behind the body.
+    /// Writes the bytes held back, and ends an open colour, which would otherwise continue after the body.
     private mutating func finishText(into out: inout [UInt8]) {
         if safety != nil {
-            // The order matters: what the safety filter held back belongs before the shaper's last token.
+            // The filter finishes first: the text that it held back precedes the end of the shaper's last token.
             var held: [UInt8] = []
             safety?.finish(into: &held)
             emit(held, into: &out)
@@ -55,7 +55,8 @@ struct BodyFormatter: Sendable {
         shaper?.finish(into: &out)
     }
 
-    /// Decoded bytes: in UTF-16 every other byte is a NUL.
+    /// Shows decoded bytes. Binary data is detected only after decoding, because in UTF-16 every other byte of English
+    /// text is a NUL.
     private mutating func show(_ bytes: some Collection<UInt8>, into out: inout [UInt8]) {
         if target.isTerminal, BinaryNotice.isBinary(bytes) {
             isHidden = true

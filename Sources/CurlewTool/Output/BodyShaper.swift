@@ -1,14 +1,14 @@
 /// Indents and colours the text of a body while it arrives.
 protocol BodyShaper: Sendable {
     mutating func feed(_ bytes: some Sequence<UInt8>, into out: inout [UInt8])
-    /// No more bytes will come.
+    /// Called once, after the last byte.
     mutating func finish(into out: inout [UInt8])
 }
 
 extension PrettyJSON: BodyShaper {}
 extension EventColors: BodyShaper {}
 
-/// What decides how a body is shaped.
+/// The settings that decide how a body is indented and coloured.
 struct Shaping: Sendable, Equatable {
     let pretty: Pretty
     let look: Look
@@ -18,7 +18,7 @@ struct Shaping: Sendable, Equatable {
     private var formatsJSON: Bool { pretty.isFormatted && look.format.formatsJSON }
     private var formatsMarkup: Bool { pretty.isFormatted && look.format.formatsXML }
 
-    /// nil where the bytes stay as they are.
+    /// Returns the shaper for a format. `nil` if the bytes are written unchanged.
     func shaper(for format: MediaKind.Format) -> (any BodyShaper)? {
         guard pretty != .none else { return nil }
         switch format {
@@ -41,7 +41,8 @@ struct Shaping: Sendable, Equatable {
         MarkupWriter(palette: palette, indent: look.format.xmlIndent, isFormatted: formatsMarkup)
     }
 
-    /// A whole JSON object or array, indented and coloured; nil if the text is anything else.
+    /// Returns JSON text indented and coloured. `nil` if the text is not complete JSON. Callers check with `beginsJSON`
+    /// that it is an object or an array.
     func formattedJSON(_ text: some Collection<UInt8>) -> [UInt8]? {
         var json = json
         var out: [UInt8] = []
@@ -50,7 +51,7 @@ struct Shaping: Sendable, Equatable {
         return json.isComplete ? out : nil
     }
 
-    /// Whether JSON may begin so: a text that is one number or word is left alone.
+    /// Whether the byte begins an object or an array. A text that is only a number or a word is not treated as JSON.
     static func beginsJSON(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") }
 
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0D ~= byte }

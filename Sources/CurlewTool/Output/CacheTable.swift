@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What `curlew cache list` prints: a line for each answer, or JSON.
+/// The output of `curlew cache list`: one line per response, or JSON.
 struct CacheTable: Sendable {
     struct Item: Sendable {
         let url: String
@@ -8,9 +8,9 @@ struct CacheTable: Sendable {
         let size: Int64
         let stored: Date
         let freshUntil: Date
-        /// The request fields that the answer depends on.
+        /// The request fields that the response varies on.
         let vary: [String]
-        /// Whether it is kept for the credentials of its request alone.
+        /// Whether the response may be reused only with the credentials of its request.
         let isForCredentials: Bool
     }
 
@@ -33,7 +33,7 @@ struct CacheTable: Sendable {
         defer { isFirst = false }
         guard asJSON else {
             let vary = item.vary + (item.isForCredentials ? ["(credentials)"] : [])
-            // Servers choose the names in Vary, and redirects may be to any URL.
+            // Servers choose the names in Vary, and a redirect may lead to any URL.
             return line(
                 Self.method, String(item.status), Amount.bytes(item.size), Self.text(item.stored),
                 Self.text(item.freshUntil), shown(vary.isEmpty ? "-" : vary.joined(separator: ",")), shown(item.url)
@@ -49,15 +49,15 @@ struct CacheTable: Sendable {
             "vary": .array(item.vary.map(JSONValue.string)),
             "credentials": .bool(item.isForCredentials),
         ])
-        // In pipes too: `--json | less` is a terminal in the end, and the document is the same.
+        // Escaped in pipes too: the output of `--json | less` reaches a terminal, and the document keeps its meaning.
         return (isFirst ? "\n    " : ",\n    ") + JSONWriter.safeForTerminals(JSONWriter.compact(object))
     }
 
-    /// Answers to other methods are not kept.
+    /// The cache stores only responses to GET.
     private static let method = "GET"
 
     private static func text(_ date: Date) -> String {
-        // Dates that no calendar shows: what was kept may say anything.
+        // A stored date may be beyond the years that a calendar shows.
         guard abs(date.timeIntervalSince1970) < 1e11 else {
             return date < Date(timeIntervalSince1970: 0) ? "never" : "ever"
         }

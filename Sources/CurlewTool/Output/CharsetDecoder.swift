@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Turns text of any charset that the C library knows into UTF-8, a piece at a time. What is no text becomes U+FFFD.
+/// Converts text from any charset that the C library knows to UTF-8, piece by piece. Invalid bytes become U+FFFD.
 struct CharsetDecoder: Sendable {
     private let singleByte: SingleByteDecoder?
     private let converter: CharsetConverter?
-    /// The beginning of a character whose end has not come yet.
+    /// The first bytes of a character that has not arrived completely.
     private var pending: [UInt8] = []
 
-    /// nil where there is nothing to decode, or no way to.
+    /// `nil` if the text is UTF-8 already, or if the charset is unknown.
     init?(charset: String) {
         let label = charset.lowercased()
         if Self.isUTF8(label) { return nil }
@@ -29,13 +29,14 @@ struct CharsetDecoder: Sendable {
         return text
     }
 
-    /// What is left of a character that was cut off.
+    /// Ends the text. Returns U+FFFD if it ends within a character.
     mutating func finish() -> [UInt8] {
         defer { pending = [] }
         return pending.isEmpty ? [] : CharsetConverter.replacement
     }
 
-    /// Labels that the web reads as larger charsets than they name (WHATWG, Encoding).
+    /// The C library's names for labels of the web. Some denote a larger charset than the label, as browsers read it
+    /// (WHATWG, Encoding).
     private static let wider = [
         "shift_jis": "cp932", "shift-jis": "cp932", "sjis": "cp932", "x-sjis": "cp932", "ms_kanji": "cp932",
         "gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "gb_2312-80": "gb18030",
@@ -50,15 +51,16 @@ struct CharsetDecoder: Sendable {
     }
 }
 
-/// The conversion of the C library. It remembers the shifts of charsets that have them, so it serves one text.
+/// A conversion by the C library's iconv. It remembers shift states, so a converter serves only one text.
 final class CharsetConverter: Sendable {
     static let replacement: [UInt8] = [0xEF, 0xBF, 0xBD]
 
-    /// The descriptor, as a number: only one formatter has this object, and uses it from one place at a time.
+    /// The iconv descriptor, stored as a number because a pointer is not `Sendable`. Only one formatter has the
+    /// converter, and its calls never overlap.
     private let descriptor: Int
 
     init?(from name: String) {
-        // A server chooses the name, and the C library gives some characters a meaning.
+        // A server may choose the name, and iconv gives some characters a meaning, as in `//TRANSLIT`.
         let isPlain = name.utf8.allSatisfy {
             $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || "-_.".utf8.contains($0)
         }
@@ -69,7 +71,7 @@ final class CharsetConverter: Sendable {
 
     deinit { iconv_close(iconv_t(bitPattern: descriptor)) }
 
-    /// The text, and the bytes at the end that are not a whole character.
+    /// Returns the converted text, and the bytes of an incomplete character at the end.
     func convert(_ bytes: [UInt8]) -> (text: [UInt8], rest: [UInt8]) {
         var text: [UInt8] = []
         var source = bytes.map(CChar.init(bitPattern:))
@@ -81,7 +83,7 @@ final class CharsetConverter: Sendable {
             text += target[..<made].lazy.map(UInt8.init(bitPattern:))
             switch code {
             case 0, E2BIG: break
-            // A character may go on in the next piece; the longest have eight bytes, with a shift before them.
+            // The character may continue in the next piece. The longest ones have eight bytes, after a shift sequence.
             case EINVAL where source.count - offset <= 16: return (text, Array(bytes[offset...]))
             default:
                 text += Self.replacement

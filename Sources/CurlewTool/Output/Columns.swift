@@ -1,21 +1,23 @@
-/// How wide text is on a terminal: most characters take one column, those of East Asian scripts and emoji two, combining marks none.
+/// The width of text on a terminal: most characters occupy one column, East Asian scripts and emoji two, combining
+/// marks none.
 enum Columns {
-    /// Terminals differ about clusters (a family of emoji, a flag): none draws them wider than their parts one by one.
+    /// Returns the number of columns. Terminals differ about clusters such as families of emoji and flags, but none
+    /// draws them wider than the sum of their parts.
     static func count(_ text: some StringProtocol) -> Int { text.unicodeScalars.reduce(0) { $0 + width($1) } }
 
-    /// As many characters from the beginning as `width` columns hold.
+    /// Returns the longest beginning that fits into `width` columns.
     static func prefix(_ text: String, _ width: Int) -> Substring {
         var left = width
         return text.prefix { fits($0, &left) }
     }
 
-    /// As many characters from the end as `width` columns hold.
+    /// Returns the longest end that fits into `width` columns.
     static func suffix(_ text: String, _ width: Int) -> Substring {
         var left = width
         return text.suffix(text.reversed().prefix { fits($0, &left) }.count)
     }
 
-    /// Filled up with spaces, at its end or before its beginning.
+    /// Pads the text with spaces, after its end or before its beginning.
     static func padded(_ text: String, to width: Int, atEnd: Bool = true) -> String {
         let padding = String(repeating: " ", count: max(0, width - count(text)))
         return atEnd ? text + padding : padding + text
@@ -29,10 +31,11 @@ enum Columns {
     private static func width(_ scalar: Unicode.Scalar) -> Int {
         switch scalar.value {
         case 0x20...0x7E: return 1
-        // A symbol before it is drawn as an emoji: two columns instead of one.
+        // The emoji variation selector widens the symbol before it from one column to two.
         case 0xFE0F: return 1
-        // Hyphens that may be shown, and vowels that join the consonant before them.
+        // A soft hyphen may be shown.
         case 0xAD: return 1
+        // Hangul vowels and final consonants join the consonant before them.
         case 0x1160...0x11FF, 0xD7B0...0xD7FF: return 0
         case _ where isWide(scalar.value) || scalar.properties.isEmojiPresentation && !isFlagPart(scalar.value):
             return 2
@@ -44,10 +47,10 @@ enum Columns {
         }
     }
 
-    /// Two of them are one flag.
+    /// Regional indicators: two of them form one flag.
     private static func isFlagPart(_ scalar: UInt32) -> Bool { 0x1F1E6...0x1F1FF ~= scalar }
 
-    /// The blocks that Unicode's East Asian Width has as wide or full.
+    /// The blocks whose East Asian Width in Unicode is wide or full.
     private static func isWide(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x3029, 0x302E...0x303E, 0x3041...0x3098, 0x309B...0xA4CF,

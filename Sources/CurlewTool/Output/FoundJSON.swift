@@ -1,6 +1,7 @@
-/// JSON that comes as `text/plain`: formatted if all of it is JSON, and otherwise written as it came.
+/// Formats JSON that is sent as text, for example as `text/plain`. Any other text is written unchanged.
 ///
-/// The text is held back while it may still be JSON. The first byte that cannot be releases it, and so does the limit.
+/// The text is held back while it may still be JSON, up to 1 MiB. The first byte that cannot be part of JSON releases
+/// it.
 struct FoundJSON: BodyShaper {
     private static let limit = 1 << 20
 

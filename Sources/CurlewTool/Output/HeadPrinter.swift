@@ -1,9 +1,9 @@
 /// Writes the heads of requests and responses.
 struct HeadPrinter: Sendable {
     let palette: Palette
-    /// Whether what a server wrote must be made safe first.
+    /// Whether the text is escaped for a terminal.
     let isTerminal: Bool
-    /// Whether fields stand in the order of their names.
+    /// Whether fields are sorted by name.
     var sortsFields = false
 
     func request(_ head: RequestHead) -> String {
@@ -20,7 +20,7 @@ struct HeadPrinter: Sendable {
         return line + "\n" + fields(headers)
     }
 
-    /// `Elapsed time: 0.12s` and its like.
+    /// Returns lines such as `Elapsed time: 1.23 s`.
     func metadata(_ rows: [(name: String, value: String)]) -> String {
         rows.map { "\(palette(.fieldName, $0.name)): \(palette(.jsonNumber, $0.value))\n" }.joined()
     }
@@ -30,7 +30,7 @@ struct HeadPrinter: Sendable {
             .joined()
     }
 
-    /// Fields of one name keep their order.
+    /// Sorts the fields if required. Fields with the same name keep their order.
     private func ordered(_ headers: [HeaderField]) -> [HeaderField] {
         guard sortsFields else { return headers }
         return headers.enumerated()
@@ -41,7 +41,7 @@ struct HeadPrinter: Sendable {
     private func shown(_ text: String) -> String { isTerminal ? TerminalText.escaped(text) : text }
 }
 
-/// A header field, free of what a library makes of it.
+/// A name and a value, independent of the library's header types.
 struct HeaderField: Equatable, Sendable {
     let name: String
     let value: String
@@ -52,7 +52,7 @@ struct HeaderField: Equatable, Sendable {
     }
 }
 
-/// The first lines of a request, as they go out over HTTP/1.1.
+/// A request's line and fields, in the notation of HTTP/1.1.
 struct RequestHead: Equatable, Sendable {
     var method: String
     var target: String

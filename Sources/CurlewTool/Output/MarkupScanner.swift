@@ -1,15 +1,15 @@
-/// Cuts XML and HTML into tags, comments and the like, a byte at a time. Text goes through.
+/// Splits XML and HTML into bytes of text and tokens of markup: tags, comments, declarations.
 struct MarkupScanner: Sendable {
     enum Token: Equatable, Sendable {
         case text(UInt8)
         case markup([UInt8])
     }
 
-    /// A longer token is none.
+    /// A longer token is not treated as markup.
     private static let limit = 1 << 20
 
     let isHTML: Bool
-    /// Begins with `<`; empty between tokens.
+    /// The unfinished token, which begins with `<`. Empty between tokens.
     private(set) var token: [UInt8] = []
     private var quote: UInt8?
     private var brackets = 0
@@ -29,7 +29,7 @@ struct MarkupScanner: Sendable {
         return .markup(abandon())
     }
 
-    /// Gives the bytes of an unfinished token back.
+    /// Returns the bytes of the token and forgets it.
     mutating func abandon() -> [UInt8] {
         defer { (token, quote, brackets) = ([], nil, 0) }
         return token
@@ -45,7 +45,7 @@ struct MarkupScanner: Sendable {
             return false
         }
         switch byte {
-        // A quotation mark in `<!-` or `<![` belongs to what they begin.
+        // A quoted value may contain `>`.
         case UInt8(ascii: "\""), UInt8(ascii: "'"): quote = byte
         case UInt8(ascii: "[") where isDeclaration: brackets += 1
         case UInt8(ascii: "]") where isDeclaration: brackets -= 1
@@ -59,14 +59,14 @@ struct MarkupScanner: Sendable {
     private func ends(with text: String) -> Bool { token.suffix(text.utf8.count).elementsEqual(text.utf8) }
 }
 
-/// What a token of markup is.
+/// The kind and the name of a token of markup.
 struct MarkupTag: Equatable, Sendable {
     enum Kind: Equatable, Sendable { case open, close, selfClosing, characterData, other, none }
 
     let kind: Kind
-    /// As it is written; U+FFFD stands for what is not UTF-8.
+    /// The name as written. Bytes that are not UTF-8 become U+FFFD.
     let name: String
-    /// In bytes of the token.
+    /// The length of the name in bytes of the token.
     let nameLength: Int
 
     init(_ token: [UInt8]) {

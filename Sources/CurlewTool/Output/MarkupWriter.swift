@@ -1,8 +1,8 @@
-/// Writes pieces of XML and HTML: colours, and new lines with their indentation.
+/// Writes the pieces of XML and HTML with colours, line breaks and indentation.
 struct MarkupWriter: Sendable {
     let palette: Palette
     let indent: Int
-    /// False: colours only, white space stays as it came.
+    /// Whether line breaks and indentation are added. If not, white space is written unchanged.
     let isFormatted: Bool
     private var hasWritten = false
 
@@ -20,11 +20,11 @@ struct MarkupWriter: Sendable {
     mutating func newLine(depth: Int, into out: inout [UInt8]) {
         guard hasWritten else { return }
         out.append(0x0A)
-        // Deep nesting must not make output quadratic.
+        // The indentation is limited, because deep nesting would make the output quadratic.
         out += repeatElement(0x20, count: indent * min(depth, 64))
     }
 
-    /// A tag with its attributes, or a comment.
+    /// Writes a tag with its attributes, or a comment.
     mutating func markup(_ token: [UInt8], _ tag: MarkupTag, into out: inout [UInt8]) {
         hasWritten = true
         guard palette.isColored else {

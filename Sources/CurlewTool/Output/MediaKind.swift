@@ -1,12 +1,12 @@
-/// What the content type says about how to show a body.
+/// The format and the charset of a body, for showing it.
 struct MediaKind: Equatable, Sendable {
     enum Format: Equatable, Sendable { case json, lines, events, xml, html, text, other }
 
     let format: Format
-    /// Lower case; nil if the type names none.
+    /// The charset in lower case. `nil` if none is named.
     let charset: String?
 
-    /// `look` may say otherwise than the type.
+    /// Reads the content type. `look` may override it and its charset.
     init(contentType: String?, look: Look = Look()) {
         let contentType = look.mediaType ?? contentType
         let parts = (contentType ?? "").split(separator: ";").map { part in
@@ -19,7 +19,7 @@ struct MediaKind: Equatable, Sendable {
             format = .lines
         case "text/event-stream": format = .events
         case "text/html": format = .html
-        // Where servers put JSON without saying so.
+        // Servers also send JSON with these types.
         case "text/plain", "text/javascript", "application/javascript": format = .text
         case _ where type.hasSuffix("/xml") || type.hasSuffix("+xml"): format = .xml
         case _ where type.hasSuffix("/json") || type.hasSuffix("+json"): format = .json
@@ -30,6 +30,6 @@ struct MediaKind: Equatable, Sendable {
         charset = look.charset ?? (label?.isEmpty == false ? label : nil)
     }
 
-    /// Shown as it comes, without being asked.
+    /// Whether the format is one of records that are shown while they arrive.
     var isLive: Bool { format == .lines || format == .events }
 }

@@ -1,8 +1,8 @@
-/// Event streams line by line: names and comments coloured, a `data:` line with JSON indented.
+/// Formats an event stream line by line: colours names and comments, and indents JSON in `data:` lines.
 ///
-/// Every further line of the JSON gets its own `data:`, so what is written is an event stream with the same data.
+/// Each further line of the JSON gets its own `data:`, so the output is still an event stream with equivalent data.
 struct PrettyEvents: BodyShaper {
-    /// Longer lines are written as they come.
+    /// Longer lines are coloured but not indented.
     private static let limit = 1 << 20
 
     private let shaping: Shaping

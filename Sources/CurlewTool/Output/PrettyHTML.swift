@@ -1,31 +1,33 @@
 /// Indents and colours HTML while it arrives, in one pass.
 ///
-/// Blocks stand on lines of their own. Text and the elements in it keep their places, with their white space at the
-/// ends of lines replaced by the indentation, which is the same to a browser. `pre`, `script` and `style` stay as they are.
+/// Blocks start on new lines. Text and inline elements keep their order; their white space at line ends is replaced
+/// with the indentation, which renders alike. The contents of `pre`, `script`, `style`, `textarea` and `xmp` are not
+/// changed.
 struct PrettyHTML: BodyShaper {
     private struct Block: Sendable {
         let name: String
-        /// Its content has lines of its own, and so has its end.
+        /// Whether the content is broken into lines. The end tag then starts a new line too.
         var hasLines = false
     }
 
-    /// Deeper blocks stand below each other: the search for the one that ends must not become quadratic.
+    /// Deeper blocks are not indented further: the search for the start tag of an end tag would become quadratic.
     private static let maximumDepth = 256
 
     private var writer: MarkupWriter
     private var scanner = MarkupScanner(isHTML: true)
     private var blocks: [Block] = []
-    /// White space whose meaning what follows will tell.
+    /// White space that is written or replaced once the next token is known.
     private var space: [UInt8] = []
-    /// Whether a block began or ended last.
+    /// Whether the last token was a block's tag or a declaration. True at the beginning.
     private var isAtEdge = true
-    /// What ends the element whose content is left as it is: `</script`.
+    /// The beginning of the end tag of an element whose content is not changed: `</script`. `nil` outside such an
+    /// element.
     private var verbatimEnd: [UInt8]?
     private var isPassingThrough = false
 
     init(_ writer: MarkupWriter) { self.writer = writer }
 
-    /// How many blocks are open, as far as they are followed.
+    /// The number of open blocks, at most `maximumDepth`.
     var depth: Int { blocks.count }
 
     mutating func feed(_ bytes: some Sequence<UInt8>, into out: inout [UInt8]) {
@@ -47,7 +49,7 @@ struct PrettyHTML: BodyShaper {
     }
 
     private mutating func take(_ byte: UInt8, into out: inout [UInt8]) {
-        // `a < b` in a text is no tag.
+        // The `<` of `a < b` does not begin a tag.
         if scanner.token.count == 1, !MarkupTag.beginsName(byte), !"/!?".utf8.contains(byte) {
             flow(scanner.abandon(), into: &out)
         }
@@ -63,7 +65,7 @@ struct PrettyHTML: BodyShaper {
         isPassingThrough = true
     }
 
-    /// Everything but the end of the element is text.
+    /// Treats everything before the element's end tag as text.
     private mutating func takeVerbatim(_ byte: UInt8, into out: inout [UInt8]) {
         guard let end = verbatimEnd else { return }
         if scanner.token.isEmpty || scanner.token.count < end.count {
@@ -106,7 +108,7 @@ struct PrettyHTML: BodyShaper {
         if tag.kind == .open, HTMLElements.verbatim.contains(name) { verbatimEnd = Array("</\(name)".utf8) }
     }
 
-    /// `li` ends the `li` before it, and so on: many pages leave the end tags out.
+    /// Closes the blocks whose end tag was omitted: `li` ends the `li` before it.
     private mutating func closeImplied(by name: String) {
         while let last = blocks.last, HTMLElements.ends(last.name, before: name) { blocks.removeLast() }
     }
@@ -139,7 +141,7 @@ struct PrettyHTML: BodyShaper {
     }
 }
 
-/// What the names of elements mean for lines.
+/// The names of elements that decide about line breaks.
 enum HTMLElements {
     static let void: Set<String> = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
@@ -147,7 +149,7 @@ enum HTMLElements {
 
     static let verbatim: Set<String> = ["pre", "script", "style", "textarea", "xmp"]
 
-    /// Elements that begin a line of their own.
+    /// Elements that begin on a new line.
     static let blocks: Set<String> = [
         "html", "head", "body", "title", "meta", "link", "script", "style", "base", "template", "noscript", "div", "p",
         "ul", "ol", "li", "dl", "dt", "dd", "table", "caption", "colgroup", "col", "thead", "tbody", "tfoot", "tr",
@@ -159,7 +161,7 @@ enum HTMLElements {
         "figcaption", "address", "details", "summary", "dialog", "iframe", "video", "audio", "source", "track",
     ]
 
-    /// Whether the beginning of `next` ends an element that is open.
+    /// Whether a start tag `next` ends the open element implicitly.
     static func ends(_ open: String, before next: String) -> Bool {
         switch open {
         case "li": next == "li"

@@ -1,13 +1,13 @@
-/// Indents and colours JSON while it arrives, in one pass and constant memory.
+/// Indents and colours JSON while it arrives, in one pass. The memory needed grows only with the depth of nesting.
 ///
-/// The text of keys, strings and numbers is passed on as it came, so order, digits and escapes stay.
-/// Where the input stops being JSON, the rest is passed on untouched. Several documents may follow each
-/// other (NDJSON): each begins on a line of its own.
+/// The text of keys, strings and numbers is written unchanged, so order, digits and escapes are kept. From the first
+/// byte that is not JSON, the rest is written unchanged too. Several documents may follow each other (NDJSON); each
+/// begins on a new line.
 struct PrettyJSON: Sendable {
     private enum Expectation: Sendable {
-        /// A value; `]` too if the array is still empty.
+        /// A value, or `]` if the array is still empty.
         case value(mayClose: Bool)
-        /// A key; `}` too if the object is still empty.
+        /// A key, or `}` if the object is still empty.
         case key(mayClose: Bool)
         case colon
         case commaOrEnd
@@ -24,7 +24,7 @@ struct PrettyJSON: Sendable {
 
     private let palette: Palette
     private let indent: Int
-    /// False: colours only, white space stays as it came.
+    /// Whether line breaks and indentation are added. If not, white space is written unchanged.
     private let isFormatted: Bool
     private var containers: [UInt8] = []
     private var expectation: Expectation = .document
@@ -33,7 +33,7 @@ struct PrettyJSON: Sendable {
     private var hasWritten = false
     private(set) var isPassingThrough = false
 
-    /// Whether everything so far was whole JSON, with something in it.
+    /// Whether the input so far consists of complete documents, at least one.
     var isComplete: Bool {
         guard case .document = expectation, token == .none else { return false }
         return hasWritten && !isPassingThrough
@@ -49,7 +49,7 @@ struct PrettyJSON: Sendable {
         for byte in bytes { take(byte, into: &out) }
     }
 
-    /// Ends a number that stands at the very end, and the colour of a string that was cut off.
+    /// Ends a number at the very end of the input, and the colour of a string that was cut off.
     mutating func finish(into out: inout [UInt8]) {
         switch token {
         case .bare: endBare(into: &out)
@@ -75,7 +75,7 @@ struct PrettyJSON: Sendable {
         case .bare:
             if Self.isBare(byte) {
                 bareText.append(byte)
-                // Longer than any sensible number: stop collecting.
+                // No sensible number is this long.
                 if bareText.count > 4096 { giveUp(into: &out) }
             } else {
                 endBare(into: &out)
@@ -126,7 +126,7 @@ struct PrettyJSON: Sendable {
         }
     }
 
-    /// What stands before a value; false where none may stand.
+    /// Writes the line break before a value. Returns false if no value is allowed here.
     private mutating func beginValue(into out: inout [UInt8]) -> Bool {
         switch expectation {
         case .value(let isFirst):
@@ -177,7 +177,7 @@ struct PrettyJSON: Sendable {
     private func newLine(into out: inout [UInt8]) {
         guard isFormatted else { return }
         out.append(0x0A)
-        // Deep nesting must not make output quadratic.
+        // The indentation is limited, because deep nesting would make the output quadratic.
         out += repeatElement(0x20, count: indent * min(containers.count, 64))
     }
 

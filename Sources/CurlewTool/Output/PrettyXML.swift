@@ -1,11 +1,12 @@
 /// Indents and colours XML while it arrives, in one pass.
 ///
-/// White space is added only between tags. An element with text in it stays as it is from there on: its white space may
-/// mean something. Where the input stops being XML, the rest is passed on untouched.
+/// White space is added only between tags. From its first text on, an element's white space is not changed, because it
+/// may be significant. From the first token that is not XML, the rest is written unchanged.
 struct PrettyXML: BodyShaper {
     private struct Element: Sendable {
         let name: String
-        /// Has text, or is inside of an element that has.
+        /// Whether white space may be significant: the element has text or `xml:space="preserve"`, or is inside such an
+        /// element.
         var isMixed: Bool
         var hasChildren = false
     }
@@ -13,7 +14,7 @@ struct PrettyXML: BodyShaper {
     private var writer: MarkupWriter
     private var scanner = MarkupScanner(isHTML: false)
     private var elements: [Element] = []
-    /// White space whose meaning what follows will tell.
+    /// White space that is written or replaced once the next token is known.
     private var space: [UInt8] = []
     private var isPassingThrough = false
 
@@ -45,7 +46,7 @@ struct PrettyXML: BodyShaper {
             if space.count > 1 << 16 { giveUp([], into: &out) }
             return
         }
-        // A byte order mark is no text.
+        // A byte order mark before the root element is not text.
         let isMark = byte == 0xEF || byte == 0xBB || byte == 0xBF
         if elements.isEmpty, !isMark { return giveUp([byte], into: &out) }
         becomesMixed()

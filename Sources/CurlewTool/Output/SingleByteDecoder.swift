@@ -1,4 +1,4 @@
-/// Turns ISO-8859-1 and windows-1252 into UTF-8, byte by byte. As in browsers, both labels mean the latter.
+/// Converts ISO-8859-1 and windows-1252 to UTF-8. As in browsers, both labels mean windows-1252.
 struct SingleByteDecoder: Sendable {
     private static let labels: Set<String> = [
         "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "l1", "windows-1252", "cp1252", "x-cp1252",
@@ -23,7 +23,7 @@ struct SingleByteDecoder: Sendable {
         return out
     }
 
-    /// 0x80 to 0x9F of windows-1252, as the WHATWG encoding standard has them.
+    /// The code points of 0x80 to 0x9F in windows-1252 (WHATWG, Encoding).
     private static let high: [UInt16] = [
         0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D,
         0x017D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A,

@@ -1,5 +1,5 @@
-/// JSON with the keys of its objects in order. A document is held back until it is complete; what follows it, as in
-/// NDJSON, is another one. Larger ones than the limit are written unsorted.
+/// Sorts the keys of JSON objects. Each document is held back until it is complete; several may follow each other
+/// (NDJSON). From a document that exceeds the limit, keys are not sorted.
 struct SortedJSON: BodyShaper {
     private static let limit = 16 << 20
 
@@ -57,7 +57,7 @@ struct SortedJSON: BodyShaper {
         case UInt8(ascii: "}"), UInt8(ascii: "]"):
             depth -= 1
             return depth <= 0
-        // What stands alone ends with its line.
+        // A number, word or string outside a container ends with its line.
         case 0x0A: return depth == 0
         default: break
         }
@@ -65,12 +65,13 @@ struct SortedJSON: BodyShaper {
     }
 }
 
-/// Puts the members of objects in the order of their keys; everything else stays as it is written.
+/// Sorts the members of objects by key, and removes white space between tokens. Strings, numbers and words are kept as
+/// written.
 enum JSONSorting {
-    /// Deeper nesting is left unsorted: the stack has an end.
+    /// A document with deeper nesting is not sorted, because it could exhaust the stack.
     private static let maximumDepth = 200
 
-    /// nil where the text is not one JSON value.
+    /// Returns the sorted text. `nil` if the text is not one JSON value, or is nested too deeply.
     static func sorted(_ text: some Collection<UInt8>) -> [UInt8]? {
         let bytes = Array(text)
         var position = 0
@@ -110,7 +111,7 @@ enum JSONSorting {
             if ends(bytes, &position, with: UInt8(ascii: "}")) { break }
             guard ends(bytes, &position, with: UInt8(ascii: ",")) else { return nil }
         }
-        // Members of one key keep their order.
+        // Members with the same key keep their order.
         let ordered = members.enumerated().sorted { left, right in
             if left.element.key == right.element.key { return left.offset < right.offset }
             return left.element.key.lexicographicallyPrecedes(right.element.key)
@@ -143,7 +144,7 @@ enum JSONSorting {
         return Array(bytes[start..<position])
     }
 
-    /// Takes the byte if it comes next.
+    /// Skips white space and consumes the byte if it is next.
     private static func ends(_ bytes: [UInt8], _ position: inout Int, with byte: UInt8) -> Bool {
         skipSpace(bytes, &position)
         guard position < bytes.count, bytes[position] == byte else { return false }

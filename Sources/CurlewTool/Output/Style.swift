@@ -1,4 +1,4 @@
-/// What a piece of output is; the palette decides how it looks.
+/// The role of a piece of output. The palette decides its appearance.
 enum Style: Sendable, CaseIterable {
     case plain
     case protocolVersion, method, url, statusSuccess, statusRedirect, statusError, reason
@@ -17,7 +17,7 @@ enum Style: Sendable, CaseIterable {
     }
 }
 
-/// Turns styles into escape sequences, or leaves text alone.
+/// Turns styles into escape sequences. Without colours, text is not changed.
 struct Palette: Sendable, Equatable {
     let isColored: Bool
     var theme = Theme.auto

@@ -1,12 +1,12 @@
-/// Makes bytes from a server safe for a terminal, a piece at a time.
+/// Escapes bytes from a server for a terminal, piece by piece.
 ///
-/// Line feeds and tabs stay. Every other control character, also those of C1 and the ones that turn the
-/// direction of text around, is written as `\x1b` or `\u{202e}`; a byte that is not UTF-8 as `\xff`. A
-/// server can so neither move the cursor, nor set the title, nor hide what it sent.
+/// Line feeds and tabs are kept. Other control characters of ASCII and bytes that are not UTF-8 are written in the form
+/// `\x1b`; control characters of C1, and characters that change the direction of text or break lines, in the form
+/// `\u{202e}`. A server can therefore neither move the cursor, nor set the title, nor hide text.
 struct TerminalText: Sendable {
-    /// A character whose end has not come yet: at most three bytes.
+    /// The first bytes of a character that has not arrived completely: at most three.
     private var pending: [UInt8] = []
-    /// A carriage return that is silent if a line feed follows.
+    /// Whether a carriage return is held back. It is dropped if a line feed follows.
     private var heldReturn = false
 
     static func escaped(_ text: String) -> String {
@@ -17,7 +17,7 @@ struct TerminalText: Sendable {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// For a place that has one line: line feeds and tabs are written as `\x0a` and `\x09`.
+    /// Escapes text for a single line: line feeds and tabs are written as `\x0a` and `\x09`.
     static func escapedLine(_ text: String) -> String {
         escaped(text).replacing("\n", with: "\\x0a").replacing("\t", with: "\\x09")
     }
@@ -26,7 +26,7 @@ struct TerminalText: Sendable {
         for byte in bytes { take(byte, into: &out) }
     }
 
-    /// No more bytes will come.
+    /// Ends the text: writes a carriage return and the bytes of a character that are held back.
     mutating func finish(into out: inout [UInt8]) {
         releaseReturn(into: &out)
         for byte in pending { Self.writeHex(byte, into: &out) }
@@ -63,7 +63,7 @@ struct TerminalText: Sendable {
 
     private static func length(of first: UInt8) -> Int { first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4 }
 
-    /// Refuses overlong forms, surrogates and what lies above U+10FFFF.
+    /// Whether the byte may follow. Refuses overlong forms, surrogates and code points above U+10FFFF.
     private static func isPossible(_ start: [UInt8], then byte: UInt8) -> Bool {
         guard start.count == 1 else { return true }
         switch start[0] {
@@ -83,7 +83,8 @@ struct TerminalText: Sendable {
         out += Array("\\u{\(String(scalar.value, radix: 16))}".utf8)
     }
 
-    /// DEL, and what is not ASCII and still not shown as it is.
+    /// Whether a character beyond printable ASCII is escaped: DEL, C1, direction marks, and separators of lines and
+    /// paragraphs.
     static func isHidden(_ scalar: UInt32) -> Bool {
         switch scalar {
         case 0x7F...0x9F, 0x202A...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0x2028, 0x2029: true

@@ -1,4 +1,4 @@
-/// The colours of `--style`: the parameters of an SGR sequence for each style.
+/// A theme of `--style`: the parameters of an SGR sequence for each style.
 struct Theme: Sendable, Equatable {
     let name: String
     private let codes: [Style: String]
@@ -9,7 +9,7 @@ struct Theme: Sendable, Equatable {
 
     static func named(_ name: String) -> Theme? { all.first { $0.name == name } }
 
-    /// The sixteen colours that every terminal's own theme defines.
+    /// Uses the sixteen colours of the terminal's own theme.
     static let auto = Theme(
         name: "auto",
         codes: [
@@ -31,7 +31,7 @@ struct Theme: Sendable, Equatable {
         "solarized", Hues(name: 33, text: 37, number: 166, word: 136, quiet: 242, good: 64, bad: 160))
     static let fruity = of(
         "fruity", Hues(name: 208, text: 32, number: 39, word: 198, quiet: 28, good: 112, bad: 196))
-    /// Without colours, for screens and eyes that have none: weight and underlines.
+    /// Without colours: weight, italics, underlines and inverse video.
     static let mono = Theme(
         name: "mono",
         codes: [
@@ -41,7 +41,7 @@ struct Theme: Sendable, Equatable {
         ]
     )
 
-    /// What one theme chooses: numbers of the 256 colours.
+    /// The colours that a theme chooses, as numbers of the 256-colour palette.
     private struct Hues {
         let name: Int
         let text: Int
@@ -70,14 +70,14 @@ struct Theme: Sendable, Equatable {
     }
 }
 
-/// How the command line wants bodies and heads to look, beyond whether they are formatted at all.
+/// The appearance of heads and bodies that the command line asks for, apart from `--pretty`.
 struct Look: Sendable, Equatable {
     var theme = Theme.auto
     var format = FormatOptions()
-    /// Instead of what the content type says.
+    /// Overrides the charset of the content type.
     var charset: String?
-    /// Instead of the content type.
+    /// Overrides the content type.
     var mediaType: String?
-    /// Nothing is held back to see whether it is JSON.
+    /// Whether text is shown at once instead of being held back while it may be JSON.
     var isLive = false
 }

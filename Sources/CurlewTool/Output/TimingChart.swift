@@ -1,6 +1,6 @@
 internal import Curlew
 
-/// Draws the phases as bars on one time line.
+/// Draws the phases of an exchange as bars on one time line.
 struct TimingChart: Sendable {
     let palette: Palette
     let hasUnicode: Bool
@@ -14,7 +14,7 @@ struct TimingChart: Sendable {
         var lines: [String] = []
         for phase in phases {
             let start = min(barWidth - 1, Int(phase.start * scale))
-            // Every phase is seen, however short.
+            // Even the shortest phase gets one column.
             let length = max(1, min(barWidth - start, Int((phase.duration * scale).rounded())))
             let bar =
                 palette(.barRest, String(repeating: rest, count: start))

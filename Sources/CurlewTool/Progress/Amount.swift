@@ -1,12 +1,12 @@
-/// Bytes, rates and times in a few columns.
+/// Formats bytes, rates and times in a few columns.
 enum Amount {
-    /// `999 B`, `1.5 KiB`, `23.4 MiB`.
+    /// Formats a number of bytes: `999 B`, `1.5 KiB`, `23.4 MiB`.
     static func bytes(_ count: Int64) -> String {
         let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
         guard count >= 1024 else { return "\(max(0, count)) B" }
         var value = Double(count) / 1024
         var unit = 0
-        // Rounded, 1023.95 would read 1024.0.
+        // 1023.95 would be rounded to 1024.0.
         while value >= 1023.95, unit < units.count - 1 {
             value /= 1024
             unit += 1
@@ -16,7 +16,7 @@ enum Amount {
 
     static func rate(_ bytesPerSecond: Double) -> String { bytes(Int64(min(max(0, bytesPerSecond), 9e18))) + "/s" }
 
-    /// `0:07`, `12:34`, `1:02:03`; more than four days are not worth a number.
+    /// Formats a remaining time: `0:07`, `12:34`, `1:02:03`. From 100 hours on, shows no number.
     static func clock(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds < 360_000 else { return "-:--" }
         let total = Int(seconds.rounded(.up))
@@ -24,7 +24,7 @@ enum Amount {
         return hours > 0 ? "\(hours):\(padded(minutes)):\(padded(rest))" : "\(minutes):\(padded(rest))"
     }
 
-    /// `870 µs`, `12.3 ms`, `1.23 s`.
+    /// Formats a duration: `870 µs`, `12.3 ms`, `1.23 s`.
     static func time(_ seconds: Double) -> String {
         if seconds < 0.001 { return "\(Int((max(0, seconds) * 1e6).rounded())) µs" }
         if seconds < 0.9995 { return fixed(seconds * 1000, digits: seconds < 0.1 ? 1 : 0) + " ms" }
@@ -34,7 +34,7 @@ enum Amount {
     static func fixed(_ value: Double, digits: Int) -> String {
         var scale = 1.0
         for _ in 0..<digits { scale *= 10 }
-        // What a file or a server says may be beyond every number of bytes or seconds.
+        // A file or a server may name a value beyond the range of `Int64`.
         let scaled = Int64(min((abs(value) * scale).rounded(), 9e18))
         let sign = value < 0 && scaled != 0 ? "-" : ""
         guard digits > 0 else { return "\(sign)\(scaled)" }

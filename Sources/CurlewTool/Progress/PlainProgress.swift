@@ -1,4 +1,5 @@
-/// Progress as plain lines, for logs: at most one per tenth of the way, or per ten seconds if no total is known.
+/// Progress as plain lines, for logs: at most one per second and per tenth of the total, or one per ten seconds if the
+/// total is unknown.
 struct PlainProgress: Sendable {
     private struct Reported: Sendable {
         var tenth = -1
@@ -8,7 +9,7 @@ struct PlainProgress: Sendable {
 
     private var reported: [Int: Reported] = [:]
 
-    /// The lines to write now.
+    /// Returns the lines that are due.
     mutating func lines(for snapshots: [TransferSnapshot]) -> [String] {
         snapshots.enumerated().compactMap { index, snapshot in line(for: snapshot, index: index) }
     }
@@ -25,11 +26,11 @@ struct PlainProgress: Sendable {
             let rate = snapshot.elapsed > 0 ? Double(snapshot.completed) / snapshot.elapsed : 0
             return "\(snapshot.name): done, \(Amount.bytes(snapshot.completed)) in \(Amount.time(snapshot.elapsed)) "
                 + "(\(Amount.rate(rate)))"
-        // The report follows, once and in full.
+        // The failure is reported once, when all downloads have ended.
         case .failed:
             last.hasEnded = true
             return nil
-        // Told at once, not when the next line is due.
+        // The download announces a retry itself, at once.
         case .retrying:
             return nil
         case .running:

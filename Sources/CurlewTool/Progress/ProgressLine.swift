@@ -1,9 +1,10 @@
-/// One transfer as one line of at most `width` columns.
+/// Draws one transfer as one line.
 struct ProgressLine: Sendable {
     let palette: Palette
-    /// False where the terminal cannot show more than ASCII.
+    /// Whether the bar is drawn with characters beyond ASCII.
     let hasUnicode: Bool
 
+    /// Returns a line of at most `width` columns, but at least 20:
     /// `name  42% ━━━━━━━━━━────────  1.2 MiB of 3.0 MiB  512.0 KiB/s  0:04`
     func render(_ snapshot: TransferSnapshot, width: Int, nameWidth: Int) -> String {
         let width = max(20, width)
@@ -16,7 +17,7 @@ struct ProgressLine: Sendable {
         }
         let name = Self.fitted(snapshot.name, min(nameWidth, width / 3))
         let percent = snapshot.percent.map { Self.right("\($0)%", 4) } ?? " --%"
-        // What does not fit is left out, the least important first.
+        // Details that do not fit are left out, the least important first.
         var details = details(snapshot)
         let minimumBar = 8
         func room() -> Int { width - Columns.count(name) - 1 - 4 - 2 - details.reduce(0) { $0 + $1.count + 2 } }
@@ -49,7 +50,8 @@ struct ProgressLine: Sendable {
         guard width > 0 else { return "" }
         let (full, rest) = hasUnicode ? ("━", "─") : ("=", "-")
         guard let fraction = snapshot.fraction else {
-            // Without a total a mark wanders, so that one sees that something happens. A clock may be set back meanwhile.
+            // Without a total, a moving mark shows that the transfer is active. `elapsed` is negative if the clock was
+            // set back.
             let position = Int(max(0, snapshot.elapsed) * 4) % max(1, width - 2)
             let tail = max(0, width - position - 3)
             return palette(.barRest, String(repeating: rest, count: position))
@@ -61,7 +63,7 @@ struct ProgressLine: Sendable {
             + palette(.barRest, String(repeating: rest, count: width - filled))
     }
 
-    /// Exactly `width` columns: cut in the middle, where names differ least.
+    /// Returns exactly `width` columns. Long text is cut in the middle, because names differ mostly at their ends.
     static func fitted(_ text: String, _ width: Int) -> String { left(shortened(text, width), width) }
 
     static func shortened(_ text: String, _ width: Int) -> String {

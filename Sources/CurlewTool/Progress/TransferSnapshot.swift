@@ -1,18 +1,18 @@
-/// How far one transfer is, at one moment.
+/// The progress of one transfer at one moment.
 struct TransferSnapshot: Sendable, Equatable {
     enum State: Sendable, Equatable {
         case waiting, running, done
         case failed(String)
-        /// A try has failed, and another follows.
+        /// An attempt has failed, and another follows.
         case retrying(String)
     }
 
     var name: String
     var completed: Int64 = 0
-    /// nil where the server does not say.
+    /// `nil` if the server does not send a length.
     var total: Int64?
     var bytesPerSecond: Double?
-    /// Since the start, in seconds.
+    /// The seconds since the start.
     var elapsed: Double = 0
     var state: State = .waiting
 
@@ -28,7 +28,7 @@ struct TransferSnapshot: Sendable, Equatable {
         return min(1, Double(completed) / Double(total))
     }
 
-    /// Never 100 before it is done.
+    /// At most 99 until the transfer is done. `nil` if the total is unknown.
     var percent: Int? {
         guard state != .done else { return 100 }
         return fraction.map { min(99, Int($0 * 100)) }

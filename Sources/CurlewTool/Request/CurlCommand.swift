@@ -1,10 +1,10 @@
-/// `--curl`: the curl command that sends the same request under the same conditions.
+/// Builds the output of `--curl`: the curl command that sends the same request under the same conditions.
 struct CurlCommand {
     let plan: RequestPlan
     let invocation: Invocation
     var auth: AuthSettings?
 
-    /// On one line, or one option a line with backslashes.
+    /// Returns the command on one line, or with one option per line.
     func text(isMultiline: Bool = false) -> String {
         let groups = [["curl"]] + options() + [[plan.url]]
         let words = groups.map { $0.map(ShellQuote.quoted).joined(separator: " ") }
@@ -18,7 +18,7 @@ struct CurlCommand {
         } else if plan.method != impliedMethod {
             options.append(["-X", plan.method])
         }
-        // curl takes brackets for ranges, except those of an address.
+        // curl expands brackets as ranges, except those of an IPv6 address.
         if URLParts(plan.url).target.contains(where: { "[]".contains($0) }) { options.append(["--globoff"]) }
         options += headerOptions() + bodyOptions() + networkOptions() + tlsOptions()
         if let file = invocation.output.file {
@@ -30,7 +30,7 @@ struct CurlCommand {
         return options
     }
 
-    /// What curl sends without `-X`: `-T` is an upload, the other bodies are data.
+    /// The method that curl uses without `-X`: `-T` is an upload, the other bodies are data.
     private var impliedMethod: String {
         switch plan.body {
         case .none: "GET"
@@ -42,7 +42,7 @@ struct CurlCommand {
     private func headerOptions() -> [[String]] {
         var options: [[String]] = []
         for field in plan.headers {
-            // curl writes the type with the boundary that it chose itself.
+            // curl writes this field itself, with a boundary that it chooses.
             if case .multipart = plan.body, field.name.lowercased() == "content-type" { continue }
             options.append(["-H", field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"])
         }
@@ -75,10 +75,11 @@ struct CurlCommand {
         }
     }
 
-    /// Semicolons and commas end a name for `-F`, and spaces around it are no part of it, unless it stands in quotes.
+    /// Quotes a path for `-F` if necessary. Outside quotes, semicolons and commas end the name, and spaces around it
+    /// are dropped.
     private static func formPath(_ path: String) -> String {
         let path = InputFile.expanded(path)
-        // To curl a mark that combines with a semicolon is another character.
+        // Compares scalars instead of characters: curl sees a semicolon even if a combining mark follows it.
         let scalars = path.unicodeScalars
         let isSpaced = [scalars.first, scalars.last].contains { $0?.properties.isWhitespace == true }
         guard isSpaced || scalars.contains(where: { $0 == ";" || $0 == "," || $0 == "\"" }) else { return path }

@@ -1,4 +1,4 @@
-/// What a body file probably is, by its name.
+/// Guesses the media type of a file from its extension.
 enum MediaTypes {
     static let unknown = "application/octet-stream"
 

@@ -9,7 +9,8 @@ extension PlanBuilder {
             guard data.count == 1 else { throw UsageError("'\(item.original)' is the whole body: no other data items") }
             let file = ItemFile(parsing: item.value)
             let type = file.mediaType ?? MediaTypes.guess(path: file.path) ?? Self.jsonType
-            // What is compressed must be in memory. So must what can be read once: it is shown, sent, and perhaps sent again.
+            // A compressed body must be in memory. So must a file that can be read only once, because it may be shown,
+            // sent, and sent again.
             if invocation.body.compression != .off || isStream(file.path) { return (.data(try read(file.path)), type) }
             return (.file(path: file.path), type)
         }
@@ -74,7 +75,7 @@ extension PlanBuilder {
         }
     }
 
-    /// The text that a form field gets: JSON items give their JSON, a JSON string its text.
+    /// Returns the text of a form field. A JSON item gives its JSON, but a JSON string gives its text.
     private func fieldText(_ item: RequestItem) throws(UsageError) -> String {
         switch item.kind {
         case .textFile: return try text(of: item)

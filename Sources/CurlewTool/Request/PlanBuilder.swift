@@ -1,14 +1,14 @@
-/// Makes the plan of an invocation. Files are read through `read`, so that tests need none.
+/// Builds the request plan of an invocation. Files are read through `read`, so tests need none.
 struct PlanBuilder {
-    /// The whole content of a file.
+    /// Returns the whole content of a file.
     var read: (String) throws(UsageError) -> [UInt8]
-    /// Whether a file is a pipe or device, which has no length and may be read only once.
+    /// Whether a path is a pipe or device, which has no length and may be read only once.
     var isStream: (String) -> Bool = { _ in false }
-    /// What was piped in; nil if nothing was, or if it is sent while it comes.
+    /// The piped input. `nil` if there is none, or if it is sent while it arrives.
     var standardInput: [UInt8]?
     var streamsStandardInput = false
     var userAgent: String
-    /// For multipart bodies without `--boundary`.
+    /// Makes the boundary of a multipart body without `--boundary`.
     var makeBoundary: () -> String
     var storedHeaders: [HeaderField] = []
 
@@ -51,12 +51,12 @@ struct PlanBuilder {
                 plan.suppressedHeaders.insert(name)
                 continue
             case .header, .emptyHeader: value = item.value
-            // Once: a pipe, as `@<(command)` makes one, gives its bytes to the first reader.
+            // Read once per item: a pipe, such as that of `@<(command)`, gives its bytes to the first reader.
             case .headerFile: value = Self.trimmed(try text(of: item))
             case .query, .queryFile, .text, .textFile, .json, .jsonFile, .file: continue
             }
             try check(item, value)
-            // The first of a name replaces what stands there; further ones are added.
+            // The first item with a name replaces a default or stored field. Further ones are appended.
             if isSet.insert(name).inserted { fields.set(item.key, value) } else { fields.append(item.key, value) }
             plan.suppressedHeaders.remove(name)
         }
@@ -75,11 +75,12 @@ struct PlanBuilder {
         }
     }
 
-    /// Fields without which a server could not tell whom the request is for, or where its body ends.
+    /// Refuses to remove fields without which a server could not tell which host the request is for or where its body
+    /// ends.
     private func checkRemoval(_ item: RequestItem, from body: PlannedBody) throws(UsageError) {
         let name = item.key.lowercased()
         var needed = ["host", "content-length", "transfer-encoding"]
-        // It names the boundary.
+        // The content type names the boundary.
         if case .multipart = body { needed.append("content-type") }
         guard needed.contains(name) else { return }
         throw UsageError(
@@ -115,7 +116,7 @@ struct PlanBuilder {
     }
 }
 
-/// Header fields while they are collected.
+/// An ordered list of header fields with unique names.
 struct HeaderList: Equatable, Sendable {
     private(set) var fields: [HeaderField] = []
 
@@ -127,7 +128,7 @@ struct HeaderList: Equatable, Sendable {
         }
     }
 
-    /// Adds a value to a field that may be there (RFC 9110, 5.3; cookies are joined by semicolons).
+    /// Appends a value to a field that may exist: after a comma (RFC 9110, 5.3), or after a semicolon for cookies.
     mutating func append(_ name: String, _ value: String) {
         guard let index = index(of: name) else { return set(name, value) }
         let joint = name.lowercased() == "cookie" ? "; " : ", "

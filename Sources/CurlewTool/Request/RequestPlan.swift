@@ -1,12 +1,12 @@
-/// What will be sent, before the library sees it. `--offline`, `--curl`, `-v` and the sending itself all
-/// read this.
+/// The request as it will be sent, independent of the library. `--offline`, `--curl`, `-v` and the sending itself all
+/// read it.
 struct RequestPlan: Equatable, Sendable {
     var method: String
-    /// Complete and encoded.
+    /// The complete, encoded URL.
     var url: String
-    /// In the order in which they are shown; a name stands once.
+    /// The fields in the order in which they are shown. Names are unique.
     var headers: [HeaderField]
-    /// Fields that are sent by themselves unless one forbids it, in lower case.
+    /// The lower-case names of fields that the user removed (`Name:`), and that are not added automatically either.
     var suppressedHeaders: Set<String> = []
     var body: PlannedBody = .none
 
@@ -15,12 +15,12 @@ struct RequestPlan: Equatable, Sendable {
     }
 }
 
-/// Where the body's bytes come from.
+/// The source of the body's bytes.
 enum PlannedBody: Equatable, Sendable {
     case none
     case data([UInt8])
     case file(path: String)
-    /// Standard input, sent while it comes.
+    /// Standard input, sent while it arrives.
     case standardInput
     case multipart([MultipartPart], boundary: String)
 
@@ -32,7 +32,7 @@ struct MultipartPart: Equatable, Sendable {
     enum Content: Equatable, Sendable {
         case text(String)
         case file(path: String, mediaType: String?)
-        /// What a pipe or device has given, sent as a file of that name.
+        /// The bytes of a pipe or device, sent as a file with this path's name.
         case bytes([UInt8], path: String, mediaType: String?)
     }
 
@@ -41,7 +41,7 @@ struct MultipartPart: Equatable, Sendable {
 }
 
 extension RequestPlan {
-    /// The head as HTTP/1.1 has it. `bodyLength` is nil where it is not known beforehand.
+    /// Returns the head in the notation of HTTP/1.1. `bodyLength` is `nil` if it is not known in advance.
     func head(bodyLength: Int64?, acceptEncoding: String?) -> RequestHead {
         var fields: [HeaderField] = []
         func add(_ name: String, _ value: String?) {
@@ -64,8 +64,8 @@ extension RequestPlan {
 }
 
 extension RequestHead {
-    /// Shows what the library makes of the plan: the version that it was told to speak, and compression, which
-    /// leaves the length to be seen later.
+    /// Applies the library's changes to the head: the HTTP version, and for a compressed body `Content-Encoding`
+    /// without a length, which is not known yet.
     mutating func show(_ invocation: Invocation, isCompressed: Bool) {
         switch invocation.network.httpVersion {
         case .http2PriorKnowledge: version = "HTTP/2"

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A URL taken apart as far as a request line needs.
+/// The parts of a URL that a request head needs.
 struct URLParts: Equatable, Sendable {
     let scheme: String
     /// Host and port, without user information.
@@ -24,7 +24,7 @@ struct URLParts: Equatable, Sendable {
         target = tail.hasPrefix("/") ? String(tail) : "/" + tail
     }
 
-    /// Host and port as they are sent: a name in another script in its ASCII form.
+    /// The host and port as they are sent: an international name in its ASCII form.
     var sentAuthority: String {
         guard authority.utf8.contains(where: { $0 >= 0x80 }), let url = URL(string: "http://\(authority)/"),
             let host = url.host(percentEncoded: false)
@@ -32,7 +32,8 @@ struct URLParts: Equatable, Sendable {
         return host + (url.port.map { ":\($0)" } ?? "")
     }
 
-    /// Scheme, host and port, in one spelling: the schemes of WebSockets are those of HTTP, and a default port is left out.
+    /// Scheme, host and port in canonical form: `ws` becomes `http`, `wss` becomes `https`, and a default port is
+    /// omitted.
     var origin: String {
         let scheme = ["ws": "http", "wss": "https"][scheme.lowercased()] ?? scheme.lowercased()
         var authority = sentAuthority.lowercased()
@@ -42,7 +43,7 @@ struct URLParts: Equatable, Sendable {
         return "\(scheme)://\(authority)"
     }
 
-    /// The host alone, without port and brackets.
+    /// The host without port and brackets.
     var host: String {
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
             return String(authority[authority.index(after: authority.startIndex)..<end])

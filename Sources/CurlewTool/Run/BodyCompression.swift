@@ -2,7 +2,8 @@ internal import Curlew
 internal import Foundation
 
 extension Preparation {
-    /// Sets whether the body is sent compressed. To find out whether it becomes smaller it is compressed.
+    /// Decides whether the body is sent compressed. Only a body in memory can be. With `.ifSmaller`, it is compressed
+    /// here to compare the sizes.
     mutating func decideCompression() {
         guard case .data(let bytes) = plan.body else {
             compressesBody = false

@@ -2,7 +2,7 @@ internal import Curlew
 internal import CurlewDiskCache
 internal import Foundation
 
-/// `curlew cache list` and `curlew cache clear`.
+/// Runs `curlew cache list` and `curlew cache clear`.
 struct CacheCommandRun: Sendable {
     let command: CacheCommand
     var context: ToolContext
@@ -39,7 +39,7 @@ struct CacheCommandRun: Sendable {
         context.note(freed > 0 ? "removed \(Amount.bytes(freed))" : "there was nothing to remove")
     }
 
-    /// As the request was typed.
+    /// Completes the URL as for a request, so that both may be typed alike.
     private static func url(_ text: String) throws(UsageError) -> URL {
         guard let url = URL(string: try TargetURL.resolve(text)) else { throw UsageError("'\(text)' is not a URL") }
         return url

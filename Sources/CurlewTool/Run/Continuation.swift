@@ -2,21 +2,21 @@ internal import Curlew
 internal import CurlewCore
 internal import Foundation
 
-/// What `--continue` goes on with: a resume file of this tool, or the beginning of a file without one.
+/// Finds the data with which `--continue` resumes: a resume file of this tool, or the beginning of a file without one.
 struct Continuation: Sendable {
     let preparation: Preparation
     let session: Session
     let job: DownloadJob
-    /// Where the complete file is to be.
+    /// The path of the complete file.
     let path: String
 
     private var resumePath: String { DownloadName.resumeFile(for: path) }
 
-    /// nil where there is nothing to go on with.
+    /// Returns the resume data. `nil` if there is nothing to resume.
     func resumeData() async throws -> Data? {
         if InputFile.exists(resumePath) {
             var data = try ResumeData(Data(try InputFile.read(resumePath)))
-            // A signed address is another one each time; the validator says whether it is the same file.
+            // A signed URL differs each time. The validator tells if it is the same file.
             if let url = URL(string: preparation.plan.url) { data.url = url }
             return data.encoded
         }
@@ -46,7 +46,8 @@ struct Continuation: Sendable {
         return try partial.match(head, body: body, end: end)
     }
 
-    /// Makes it a download of ours that was cut short: out of the way under a hidden name, with a resume file.
+    /// Turns the partial file into an interrupted download of curlew: hides it under a random name and writes a resume
+    /// file.
     private func adopt(_ partial: PartialFile, _ match: PartialFile.Match) throws -> Data {
         guard let url = URL(string: preparation.plan.url) else { return Data() }
         let place = URL(filePath: path)
@@ -61,7 +62,8 @@ struct Continuation: Sendable {
             expectedTotal: match.total,
             file: hidden.path(percentEncoded: false)
         ).encoded
-        // The resume file first: whatever happens in between, the bytes can be found.
+        // The resume file is written first. In the reverse order, a crash between the two steps would leave the bytes
+        // under a hidden name that no file mentions.
         do {
             try PrivateFile.replace(resumePath, with: Array(data))
         } catch {
@@ -69,7 +71,7 @@ struct Continuation: Sendable {
         }
         do {
             try FileManager.default.moveItem(at: place, to: hidden)
-            // What others may write to is not gone on with.
+            // The library refuses to resume a file to which others have rights.
             try FileManager.default.setAttributes(Self.mode, ofItemAtPath: hidden.path(percentEncoded: false))
         } catch {
             try? FileManager.default.removeItem(atPath: resumePath)
@@ -81,7 +83,7 @@ struct Continuation: Sendable {
     private static var mode: [FileAttributeKey: Any] { [.posixPermissions: 0o600] }
 }
 
-/// Puts a plan's fields onto a request that was made from resume data, which has no secrets in it.
+/// Adds the plan's fields to a request that was made from resume data, which contains no secrets.
 struct PlannedFields: RequestInterceptor {
     let plan: RequestPlan
 

@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Dispatch
 
-/// `--debug`: every step of an exchange on standard error.
+/// Logs every step of an exchange on standard error (`--debug`).
 struct DebugLog: Sendable {
     let monitors: [any EventMonitor]
     private let queue = DispatchQueue(label: "curlew.debug")
@@ -20,7 +20,7 @@ struct DebugLog: Sendable {
         ]
     }
 
-    /// Returns when what has happened has been written.
+    /// Returns when all events so far have been written.
     func flush() async {
         guard !monitors.isEmpty else { return }
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }

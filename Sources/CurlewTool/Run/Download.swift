@@ -1,12 +1,11 @@
 internal import Curlew
 internal import Foundation
 
-/// One download from its request to its file.
+/// One download, from its request to its file.
 struct Download: Sendable {
     enum Result: Sendable {
         case saved(path: String, size: Int64, checksum: String?)
-        /// `kept`: there is something to go on from.
-        /// `received` tells apart why nothing was kept.
+        /// `kept` tells if the download can be resumed. If it cannot, `received` tells if anything had arrived.
         case interrupted(path: String, kept: Bool, received: Int64)
         case failed(CurlewError, path: String, kept: Bool)
         case notBegun(UsageError)
@@ -81,7 +80,7 @@ struct Download: Sendable {
         return request
     }
 
-    /// What `--continue` goes on with, and where it goes.
+    /// Returns the data with which `--continue` resumes, and gives the job its path.
     private func leftover(at path: String) async throws -> Data? {
         guard settings.continues else { return nil }
         await job.named(path)
@@ -90,7 +89,7 @@ struct Download: Sendable {
 
     // MARK: What -v shows
 
-    /// On standard error: standard output may be wanted for something else.
+    /// Prints to standard error, because standard output may be used for something else.
     private var heads: HeadPrinter {
         HeadPrinter(palette: context.errorPalette, isTerminal: context.terminal.isError)
     }
@@ -126,7 +125,7 @@ struct Download: Sendable {
 
     private var retries: (any RequestInterceptor)? {
         RetrySettings(preparation).interceptor { [job, context] note in
-            // A line between bars would tear them apart.
+            // A line between the progress bars would break their frame.
             if context.terminal.isError {
                 await job.waits(note.text, until: Date(timeIntervalSinceNow: note.delay))
             } else {
@@ -144,7 +143,7 @@ struct Download: Sendable {
         return .saved(path: shown, size: InputFile.length(path) ?? 0, checksum: settings.checksum?.algorithm.rawValue)
     }
 
-    /// Nothing was asked for yet that could be kept; what was there before is as it was.
+    /// Ends a download that was never requested: no bytes were received, and existing files are not changed.
     private func notBegun(_ error: any Error) async -> Result {
         switch ToolFailure(error) {
         case .request(let error), .webSocket(let error):
@@ -168,7 +167,7 @@ struct Download: Sendable {
         } else if settings.continues, let bytes = try? InputFile.read(resumePath),
             let data = try? ResumeData(Data(bytes)), !InputFile.exists(data.file)
         {
-            // What it speaks of is gone: a checksum was wrong, say.
+            // The resume file names a partial file that is gone, for example after a checksum mismatch.
             try? FileManager.default.removeItem(atPath: resumePath)
         }
         return await ended(with: error, kept: kept)
@@ -176,7 +175,7 @@ struct Download: Sendable {
 
     private func ended(with error: CurlewError, kept: Bool) async -> Result {
         let path = await job.path
-        // Before a continuation has begun there is what was there before.
+        // If the continuation failed before it began, the earlier resume file is still there.
         let kept = kept || (settings.continues && InputFile.exists(DownloadName.resumeFile(for: path)))
         if error.isCancellation {
             await job.end(.failed("interrupted"))
@@ -184,7 +183,7 @@ struct Download: Sendable {
             let isThere = kept || (settings.continues && InputFile.exists(path))
             return .interrupted(path: path, kept: isThere, received: received)
         }
-        // Why is told when all have ended, once and in full.
+        // The reason is reported once, when all downloads have ended.
         await job.end(.failed("failed"))
         return .failed(error, path: path, kept: kept)
     }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Shows how far the jobs are, until it is cancelled: bars on a terminal, lines elsewhere.
+/// Shows the progress of the jobs until it is cancelled: bars on a terminal, lines elsewhere.
 struct DownloadDisplay: Sendable {
     let jobs: [DownloadJob]
     let context: ToolContext
@@ -21,7 +21,7 @@ struct DownloadDisplay: Sendable {
         var board = ProgressBoard(line: line)
         var isLast = false
         while true {
-            // The size is asked for each picture: the window may have changed.
+            // The window may have been resized since the last frame.
             let size = Terminal.size(of: context.errors.descriptor)
             try? context.errors.write(board.frame(await snapshots(), width: size.columns, height: size.rows))
             if isLast { return }

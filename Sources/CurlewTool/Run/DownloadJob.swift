@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Foundation
 
-/// One file on its way: what the board shows and what an interruption needs.
+/// The state of one download, for the progress display and for an interruption.
 actor DownloadJob {
     nonisolated let plan: RequestPlan
     private(set) var path: String
@@ -12,7 +12,7 @@ actor DownloadJob {
     private var state: TransferSnapshot.State = .waiting
     private var meter = RateMeter()
     private var isInterrupted = false
-    /// What it says while it waits for another try, and the end of the wait.
+    /// The message shown while the job waits for another attempt, and the end of the wait.
     private var wait: (text: String, end: Date)?
 
     init(plan: RequestPlan, path: String) {
@@ -20,7 +20,7 @@ actor DownloadJob {
         self.path = path
     }
 
-    /// False where the run was interrupted before it began.
+    /// Starts the job. Returns false if the command was interrupted before.
     func begin(_ request: DownloadRequest) -> Bool {
         guard !isInterrupted else { return false }
         self.request = request
@@ -29,7 +29,8 @@ actor DownloadJob {
         return true
     }
 
-    /// A request that finds out what the download has to fetch. False where the run was interrupted before.
+    /// Registers the request that compares a partial file with the server's, so that an interruption cancels it.
+    /// Returns false if the command was interrupted before.
     func asks(_ request: Request) -> Bool {
         question = request
         return !isInterrupted
@@ -44,14 +45,14 @@ actor DownloadJob {
         ended = Date()
     }
 
-    /// Stops the transfer and keeps what there is.
+    /// Cancels the transfer and keeps the bytes received for `--continue`.
     func interrupt() {
         isInterrupted = true
         question?.cancel()
         request?.cancel(producingResumeData: true)
     }
 
-    /// How far it is, with the rate of the last seconds.
+    /// Returns the progress, with the rate of the last seconds.
     func snapshot(at now: Date) -> TransferSnapshot {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         var snapshot = TransferSnapshot(name: name, state: state)

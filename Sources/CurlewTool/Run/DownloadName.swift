@@ -1,12 +1,13 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Names for downloaded files and what lies beside them.
+/// The names of downloaded files and of their resume files.
 enum DownloadName {
-    /// The file with which `--continue` goes on.
+    /// Returns the path of the file from which `--continue` resumes.
     static func resumeFile(for path: String) -> String { path + ".curlew-resume" }
 
-    /// `name`, `name-1`, `name-2`, …: the first that is free. The number stands before the ending.
+    /// Returns the first free name of `name`, `name-1`, `name-2`, …, with the number before the extension. If 9,999
+    /// numbers are taken, returns `name`.
     static func free(_ name: String, isTaken: (String) -> Bool) -> String {
         guard isTaken(name) else { return name }
         let start = name.lastIndex(of: "/").map { name.index(after: $0) } ?? name.startIndex
@@ -21,17 +22,17 @@ enum DownloadName {
         return name
     }
 
-    /// The path as seen from `folder`.
+    /// Returns the path relative to `folder`, or unchanged if it is elsewhere.
     static func relative(_ path: String, to folder: String) -> String {
         let prefix = folder.hasSuffix("/") ? folder : folder + "/"
         return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
     }
 
-    /// What the end of a URL suggests, before the server has said anything.
+    /// Returns the name that the URL suggests. The server may suggest another one later.
     static func expected(for url: String) -> String {
         let path = URLParts(url).target.prefix { $0 != "?" }
         let last = path.split(separator: "/").last.map(String.init) ?? ""
-        // As the file is called that a download makes of it.
+        // The library sanitises the name of a download in this way too.
         return SafeFilename.make(last.removingPercentEncoding ?? last) ?? "download"
     }
 }

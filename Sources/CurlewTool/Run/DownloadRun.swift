@@ -1,12 +1,12 @@
 internal import Curlew
 internal import Foundation
 
-/// `--download`: one or more files, at the same time, each with a bar.
+/// Runs `--download`: one or more files at the same time, each with a progress bar.
 struct DownloadRun: Sendable {
     let invocation: Invocation
     let context: ToolContext
 
-    /// More than that at a time would only slow each other down.
+    /// More downloads at a time would only slow each other down.
     private static let maximumAtOnce = 8
 
     func run() async throws -> ExitStatus {
@@ -25,7 +25,8 @@ struct DownloadRun: Sendable {
             preparation.acceptOnlyPlainBytes()
             try preparation.refuseOtherContinuations()
             try preparation.gatherBody()
-            // One session for all, unless each host has its own cookies: then one for each host.
+            // Downloads share one session. With `--session`, only those with the same session file do, because each
+            // file has its own cookies. A read-only session is not shared.
             let path = preparation.sessionFile?.path
             var configuration = try SessionConfiguration(preparation)
             configuration.cache = cache
@@ -56,7 +57,7 @@ struct DownloadRun: Sendable {
         await display.value
         await debugLog.flush()
         let status = await report(results, context: context)
-        // What has been answered may have set cookies, whatever became of its file.
+        // A response may have set cookies even if its download failed.
         for download in stored.values { try SessionUpdate(preparation: download.preparation).store() }
         return status
     }
@@ -73,7 +74,7 @@ struct DownloadRun: Sendable {
         }
     }
 
-    /// Says what became of each; the exit status is that of the first that failed.
+    /// Reports every result. The exit status is that of the first download that did not succeed.
     private func report(_ results: [Download.Result], context: ToolContext) async -> ExitStatus {
         var status = ExitStatus.success
         for result in results {
@@ -120,7 +121,8 @@ struct DownloadRun: Sendable {
 }
 
 extension Preparation {
-    /// The rest of a file is requested by GET, without a body: put behind what answered another request, it would be another file's.
+    /// Refuses `--continue` unless the request is a GET without a body. The rest of the file is fetched with such a
+    /// GET; appended to the response of another request, it would belong to a different file.
     func refuseOtherContinuations() throws(UsageError) {
         guard invocation.download?.continues == true, plan.method != "GET" || !plan.body.isEmpty else { return }
         throw UsageError(
@@ -128,7 +130,7 @@ extension Preparation {
             hint: "Without --continue the request is sent as it is, and its whole response is downloaded.")
     }
 
-    /// The library's downloads have their body in the request: files and forms are read into memory.
+    /// Reads files and forms into memory, because the library's downloads have their body in the request.
     mutating func gatherBody() throws {
         defer { decideCompression() }
         switch plan.body {
@@ -139,7 +141,7 @@ extension Preparation {
         }
     }
 
-    /// A file is wanted as it is on the server, and ranges of it must fit together.
+    /// Asks for the file without encoding: it is saved as it is on the server, and ranges of it must fit together.
     mutating func acceptOnlyPlainBytes() {
         guard plan.header("Accept-Encoding") == nil else { return }
         plan.headers.append(HeaderField("Accept-Encoding", "identity"))

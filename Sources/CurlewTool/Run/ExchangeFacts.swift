@@ -1,6 +1,6 @@
 internal import Curlew
 
-/// What `--print=m` shows.
+/// The metadata that `--print=m` shows.
 enum ExchangeFacts {
     static func rows(
         _ head: ResponseHead?, _ metrics: TransferMetrics?, elapsed: Double

@@ -1,15 +1,15 @@
-/// Writes the parts of one exchange that were asked for, each behind the other.
+/// Writes the requested parts of an exchange in order.
 struct ExchangePrinter: Sendable {
     let parts: Set<OutputPart>
     let target: BodyFormatter.Target
     private let destination: OutputDestination
-    /// `nil` until `begin`, unless it is open from the start.
+    /// `nil` until `begin`, unless the destination is open from the start.
     private var output: OutputFile?
-    /// The request, until the response's arrival opens the file for it.
+    /// The bytes of the request, until the response arrives and the destination is opened.
     private var pending: [UInt8] = []
     private var formatter: BodyFormatter?
     private var hasWritten = false
-    /// Whether the body has begun: what is held back has not been written yet.
+    /// Whether the body has begun. The formatter may hold back its first bytes, so the output does not tell.
     private var hasBody = false
 
     init(parts: Set<OutputPart>, target: BodyFormatter.Target, destination: OutputDestination) {
@@ -19,7 +19,7 @@ struct ExchangePrinter: Sendable {
         output = destination.opened
     }
 
-    /// Opens the destination, emptying a file. Without it, output waits in memory.
+    /// Opens the destination, which empties an existing file. Until then, output waits in memory.
     @discardableResult
     mutating func begin() throws(OutputFile.Failure) -> OutputFile {
         if let output { return output }
@@ -38,7 +38,7 @@ struct ExchangePrinter: Sendable {
         )
     }
 
-    /// `body` is nil where there is none, or none that can be shown.
+    /// Writes the request. `body` is `nil` if there is none, or none that can be shown.
     mutating func request(_ head: RequestHead, body: [UInt8]?, contentType: String?) throws(OutputFile.Failure) {
         if parts.contains(.requestHead) { try block(heads.request(head)) }
         guard parts.contains(.requestBody), let body, !body.isEmpty else { return }
@@ -75,7 +75,7 @@ struct ExchangePrinter: Sendable {
         try write(out)
     }
 
-    /// `isFollowed`: another exchange is shown below it, behind an empty line.
+    /// Ends the body. `isFollowed` means that another exchange follows, so the last line must end.
     mutating func endBody(isFollowed: Bool = false) throws(OutputFile.Failure) {
         var out: [UInt8] = []
         if parts.contains(.responseBody) { formatter?.finish(into: &out) }
@@ -88,7 +88,7 @@ struct ExchangePrinter: Sendable {
         if parts.contains(.metadata) { try block(heads.metadata(rows)) }
     }
 
-    /// A block of whole lines, with an empty line before it if something stands there.
+    /// Writes a block of whole lines, after an empty line if there is earlier output.
     private mutating func block(_ text: String) throws(OutputFile.Failure) {
         try separate()
         try write(Array(text.utf8))

@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Foundation
 
-/// One request whose answer is printed.
+/// Runs one request and prints its response.
 struct ExchangeRun: Sendable {
     let preparation: Preparation
     let context: ToolContext
@@ -100,10 +100,11 @@ struct ExchangeRun: Sendable {
             await debugLog.flush()
         } catch {
             await upload?.end()
-            // What has come of a body is written, and its last line and colour end, before the failure is told.
+            // The received part of the body is written, and its last line and colour are ended, before the failure is
+            // reported.
             try? await printer.use { try $0.endBody() }
             await debugLog.flush()
-            // What led to a failure is what one wants to see in the archive.
+            // The archive of a failed exchange is written too, because it shows the cause.
             try await write(recorder)
             throw error
         }
@@ -119,7 +120,7 @@ struct ExchangeRun: Sendable {
             ? ExitStatus.checking(outcome.head.status, follows: invocation.network.follows) : .success
     }
 
-    /// Bodies are kept in memory for the archive up to this size.
+    /// The maximum size of a body that is kept in memory for the archive.
     private static let recordedBodySize = 16 << 20
 
     private func write(_ recorder: HARRecorder?) async throws {

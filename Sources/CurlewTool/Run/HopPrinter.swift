@@ -2,10 +2,10 @@ internal import Curlew
 internal import Foundation
 internal import FoundationNetworking
 
-/// Follows redirects or does not, and shows the responses on the way if that was asked for.
+/// Follows redirects if `follows` is true, and prints the responses that redirect.
 struct HopPrinter: RedirectHandler {
     let follows: Bool
-    /// nil: nothing is shown.
+    /// `nil` if redirects are not printed.
     let printer: SharedPrinter?
 
     func task(
@@ -19,15 +19,16 @@ struct HopPrinter: RedirectHandler {
     }
 }
 
-/// The printer of a run, as its redirect handler, its transport and the run itself use it: one after the other.
+/// The printer of a run. The redirect handler, the transport and the run itself use it one after the other.
 actor SharedPrinter {
     private var printer: ExchangePrinter
     private let preparation: Preparation
-    /// Neither a redirect handler nor a transport can throw it: the run finds the failure at its next step.
+    /// The first failure to write. A redirect handler and a transport cannot throw it, so the run throws it at its next
+    /// step.
     private var failure: OutputFile.Failure?
-    /// The last response that may be a step on the way.
+    /// The last response, if it may be a redirect.
     private var hop: HopResponse?
-    /// The request that comes next was led to by a redirect.
+    /// Whether the next request was caused by a redirect.
     private var showsNext = false
 
     init(_ printer: ExchangePrinter, _ preparation: Preparation) {
@@ -40,11 +41,11 @@ actor SharedPrinter {
         try body(&printer)
     }
 
-    /// A response has come whose status may lead elsewhere.
+    /// Stores the last response if it may be a redirect. `nil` forgets the one before.
     func received(_ response: HopResponse?) { hop = response }
 
-    /// It does: it is shown, and so is the request that follows it. One from a cache has not been through the transport:
-    /// what Foundation's type has kept of it is shown.
+    /// Prints the redirect, and has the request that follows it printed. A redirect from the cache did not pass through
+    /// the transport; it is printed from Foundation's type, without version, order of fields and body.
     func isFollowed(_ response: HTTPURLResponse) {
         showsNext = true
         let hop = self.hop ?? HopResponse(response)
@@ -61,7 +62,7 @@ actor SharedPrinter {
         }
     }
 
-    /// An exchange begins.
+    /// Called when an exchange begins. Prints its request if a redirect caused it.
     func sends(_ request: TransferRequest) {
         guard exchange(&showsNext, with: false) else { return }
         let plan = preparation.plan.continued(as: request)
@@ -95,7 +96,8 @@ extension HopResponse {
 }
 
 extension RequestPlan {
-    /// The plan of a later exchange: what is sent then, its fields in the order of this plan, others behind them.
+    /// Returns the plan of a later exchange: the request as it is sent then, with the fields in the order of this plan,
+    /// and others after them.
     func continued(as request: TransferRequest) -> RequestPlan {
         let order = headers.map { $0.name.lowercased() }
         let fields = request.headers.map { HeaderField($0.name, $0.value) }

@@ -1,8 +1,8 @@
 internal import Curlew
 internal import Foundation
 
-/// Lets a printer know what is sent and what comes back on the way of a redirect. A redirect handler gets Foundation's types,
-/// which have lost the order of the fields, the version and the body.
+/// Reports requests and redirects to a printer. A redirect handler gets Foundation's types, which have lost the order
+/// of the fields, the version and the body.
 struct HopTransport: Transport {
     let base: any Transport
     let printer: SharedPrinter
@@ -25,14 +25,15 @@ struct HopTransport: Transport {
     }
 }
 
-/// A response that may lead elsewhere.
+/// A response that may be a redirect.
 struct HopResponse: Sendable {
     let head: ResponseHead
     var body = Data()
 }
 
-/// Passes everything on, and keeps a redirect with its body, which the library does not let become large.
-// SAFETY: the transport's thread alone touches it from `perform`'s start to its return, the task that awaited it afterwards.
+/// Passes on all events, and keeps a redirect with its body, whose size the library limits.
+// SAFETY: the transport's calls never overlap, and none follows the return of `perform`; `response` is read only then,
+// by the task that awaited it.
 final class HopSink: TransferSink, @unchecked Sendable {
     private(set) var response: HopResponse?
     private let sink: any TransferSink
@@ -51,7 +52,7 @@ final class HopSink: TransferSink, @unchecked Sendable {
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
         let disposition = sink.didReceive(body: body)
-        // What is not taken now comes again.
+        // After `.pause` the same bytes are delivered again.
         if response != nil, case .proceed = disposition { response?.body.append(contentsOf: body) }
         return disposition
     }

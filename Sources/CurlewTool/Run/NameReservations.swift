@@ -1,10 +1,11 @@
 internal import CurlewLocks
 
-/// The names that downloads which run at the same time have chosen: none of these files is there yet.
+/// The names chosen by downloads that run at the same time. Their files need not exist yet.
 final class NameReservations: Sendable {
     private let owners = Lock<[String: ObjectIdentifier]>([:])
 
-    /// The first free name made of `name`, which no other job gets. A job that asks again, for another try, gets the same.
+    /// Reserves the first free name derived from `name` for this job. A job that asks again, for another attempt, gets
+    /// its name again.
     func reserve(_ name: String, for job: DownloadJob, isTaken: (String) -> Bool) -> String {
         let owner = ObjectIdentifier(job)
         return owners.withLock { owners in

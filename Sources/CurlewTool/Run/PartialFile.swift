@@ -1,10 +1,10 @@
 internal import Curlew
 internal import Foundation
 
-/// The beginning of a file that another program has fetched: whether it is one is found out by asking the server
-/// for the bytes at its end.
+/// A file that another program may have downloaded in part. To find out if it is the beginning of the server's file,
+/// the server is asked for the bytes at its end.
 struct PartialFile: Equatable, Sendable {
-    /// What the answer has to say so that the rest may be put behind it.
+    /// The properties of the response that allow the rest to be appended.
     struct Match: Equatable, Sendable {
         let validator: EntityValidator
         let total: Int64?
@@ -15,10 +15,10 @@ struct PartialFile: Equatable, Sendable {
 
     private static let mostCompared: Int64 = 65_536
 
-    /// The bytes that are compared: those at the end, where two versions that begin alike differ most likely.
+    /// The range that is compared: the end of the file, where two versions with a common beginning most likely differ.
     var compared: ClosedRange<Int64> { max(0, size - Self.mostCompared)...(size - 1) }
 
-    /// nil where there is no file, or an empty one.
+    /// `nil` if there is no file, or if it is empty.
     init?(at path: String) {
         guard let size = InputFile.length(path), size > 0 else { return nil }
         self.init(path: path, size: size)
@@ -29,7 +29,7 @@ struct PartialFile: Equatable, Sendable {
         self.size = size
     }
 
-    /// Its bytes in `compared`.
+    /// Returns the bytes of the `compared` range.
     func end() throws(UsageError) -> Data {
         do {
             let file = try FileHandle(forReadingFrom: URL(filePath: path))
@@ -41,7 +41,7 @@ struct PartialFile: Equatable, Sendable {
         }
     }
 
-    /// Judges the answer to a request for `compared`.
+    /// Checks the response to a request for `compared`. Throws if the file cannot be continued.
     func match(_ head: ResponseHead, body: Data, end: Data) throws(UsageError) -> Match {
         let range = head.headers.value(for: "Content-Range").flatMap { ContentRange($0) }
         switch head.status {

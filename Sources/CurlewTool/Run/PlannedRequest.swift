@@ -2,7 +2,7 @@ internal import Curlew
 internal import Foundation
 
 extension RequestPlan {
-    /// The request for the library, without a body that is not in memory.
+    /// Returns the library's request, with the body only if it is in memory.
     func urlRequest() throws -> URLRequest {
         guard let address = URL(string: url) else { throw UsageError("'\(url)' is not a URL") }
         var request = URLRequest(url: address)
@@ -12,7 +12,7 @@ extension RequestPlan {
         return request
     }
 
-    /// The form for the library. A hollow one has empty files: what is left is the wrapping.
+    /// Returns the library's form. If `isHollow` is true, its files are empty, so that only the framing is encoded.
     static func form(
         _ parts: [MultipartPart],
         boundary: String,
@@ -46,7 +46,7 @@ extension RequestPlan {
         return (url, url.lastPathComponent, mediaType ?? MediaTypes.guess(path: path) ?? MediaTypes.unknown)
     }
 
-    /// How long the body will be, where that is known before it is sent.
+    /// Returns the length of the body. `nil` if it is not known in advance.
     func bodyLength() throws -> Int64? {
         switch body {
         case .none: 0
@@ -58,7 +58,7 @@ extension RequestPlan {
         }
     }
 
-    /// The body for `--print=B`, where it is small enough to be looked at.
+    /// Returns the body for `--print=B`, or a description if it is large or streamed.
     func bodyPreview() throws -> [UInt8]? {
         let limit: Int64 = 1 << 20
         switch body {
@@ -76,7 +76,7 @@ extension RequestPlan {
         }
     }
 
-    /// The length of a form: its wrapping, and the files as long as they are now.
+    /// Returns the length of a form: its framing and the current sizes of its files.
     private static func length(of parts: [MultipartPart], boundary: String) throws -> Int64 {
         var length = Int64(try form(parts, boundary: boundary, isHollow: true).encode().count)
         for part in parts {

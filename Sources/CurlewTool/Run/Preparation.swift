@@ -1,18 +1,18 @@
 internal import Curlew
 internal import Foundation
 
-/// An invocation with everything looked up that the plan needs: session, credentials, standard input.
+/// An invocation with everything that its plan needs: session, credentials, standard input.
 struct Preparation: Sendable {
     let invocation: Invocation
     var plan: RequestPlan
-    /// The credentials; where they are in the plan's headers already, `isAuthInHeader`.
+    /// The credentials. They may also be in the plan's headers already: see `isAuthInHeader`.
     var auth: AuthSettings?
     var isAuthInHeader = false
     var sessionFile: SessionFile?
     var stored = StoredSession()
-    /// Whether the body is in memory, compression was asked for, and it makes the body smaller.
+    /// Whether the body is sent compressed, as decided by `decideCompression`.
     var compressesBody = false
-    /// The stored session's cookies; nil without a session.
+    /// The stored session's cookies. `nil` if there is no session.
     var jar: CookieJar?
 
     init(
@@ -75,19 +75,20 @@ struct Preparation: Sendable {
     }
 
     private static func wantsInput(_ invocation: Invocation) -> Bool {
-        // Lines are messages, read while it is open.
+        // A WebSocket reads its lines later, while it is open.
         !invocation.isWebSocket && invocation.body.raw == nil && !invocation.items.contains { $0.kind.isBody }
             && invocation.urls.count == 1
     }
 
-    /// How long the command waits for the first byte of its input without saying so.
+    /// The time that the command waits for the first byte of its input before it says so.
     private static let patienceInMilliseconds: Int32 = 10_000
 
-    /// The beginning of a pipeline starts together with the command, and may not have written yet. Standard input that stays
-    /// open and silent (ssh, a job runner) costs this much.
+    /// The time that a pipeline gets for its first byte: its beginning starts together with the command, and may not
+    /// have written yet. A command with another body pays this time if its standard input stays open and silent (ssh, a
+    /// job runner).
     private static let startInMilliseconds: Int32 = 100
 
-    /// What is piped in must not get lost without a word.
+    /// Refuses piped input next to another body. It would be lost silently.
     private static func refuseSecondBody(_ invocation: Invocation) throws(UsageError) {
         guard hasSecondBody(invocation, within: startInMilliseconds) else { return }
         throw UsageError(
@@ -106,7 +107,7 @@ struct Preparation: Sendable {
         invocation.body.raw != nil ? "--raw" : "data items"
     }
 
-    /// For the end of an exchange: input that came too late to be refused.
+    /// Reports input that arrived too late to be refused. Called at the end of an exchange.
     func refuseLateInput() throws(UsageError) {
         guard Self.hasSecondBody(invocation, within: 0) else { return }
         throw UsageError(
@@ -128,7 +129,7 @@ struct Preparation: Sendable {
         return auth
     }
 
-    /// What needs no challenge goes into the head, so that `-v` and `--offline` show it.
+    /// Adds credentials that need no challenge to the head, so that `-v` and `--offline` show them.
     private mutating func authorize() {
         guard let auth, plan.header("Authorization") == nil else { return }
         switch auth.scheme {
@@ -145,9 +146,9 @@ struct Preparation: Sendable {
     }
 }
 
-/// `user:password@` in a URL.
+/// The credentials of a URL: `user:password@`.
 enum URLCredentials {
-    /// Takes them out of the text, percent-decoded.
+    /// Removes the credentials from the URL and returns them percent-decoded. `nil` if there are none.
     static func take(from url: inout String) -> AuthSettings? {
         let start = url.range(of: "://")?.upperBound ?? url.startIndex
         let end = url[start...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? url.endIndex

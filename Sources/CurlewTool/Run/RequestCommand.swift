@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A command line that asks for something: one exchange, or downloads.
+/// Runs a command that sends requests: an exchange, a WebSocket, or downloads.
 struct RequestCommand: Sendable {
     let invocation: Invocation
     let context: ToolContext
@@ -17,7 +17,7 @@ struct RequestCommand: Sendable {
         let preparation = try Preparation(invocation, context: context)
         if invocation.isWebSocket { return try await WebSocketRun(preparation: preparation, context: context).run() }
         let exchange = ExchangeRun(preparation: preparation, context: context)
-        // Before the work: a request that is on its way can be interrupted.
+        // Set up before the work begins, so that a request can be interrupted from the start.
         let interruption = await Interruption()
         defer { withExtendedLifetime(interruption) {} }
         let work = Task { try await exchange.run() }

@@ -1,12 +1,13 @@
 internal import Curlew
 internal import Foundation
 
-/// What `--retry` means for a request.
+/// The effect of `--retry` on a request.
 struct RetrySettings: Sendable {
-    /// 0 without `--retry`, and if the request may not be sent twice: then the response is the result, whatever its status.
+    /// The maximum number of retries. It is 0 without `--retry`, and if the request must not be sent twice. The
+    /// response is then the result, whatever its status.
     let limit: Int
 
-    /// A method that changes something may be sent once only, and a body that is read while it is sent can be.
+    /// Allows retries only for idempotent methods, and not for a body that is read while it is sent.
     init(_ preparation: Preparation) {
         let method = HTTPMethod(rawValue: preparation.plan.method)
         let mayRepeat = RetryPolicy.defaultRetryableHTTPMethods.contains(method)
@@ -15,14 +16,14 @@ struct RetrySettings: Sendable {
         limit = mayRepeat && isReplayable ? preparation.invocation.network.retries : 0
     }
 
-    /// nil if nothing is retried.
+    /// Returns the interceptor that retries. `nil` if nothing is retried.
     func interceptor(_ announce: @escaping @Sendable (RetryNote) async -> Void) -> (any RequestInterceptor)? {
         guard limit > 0 else { return nil }
         return AnnouncedRetries(policy: RetryPolicy(retryLimit: UInt(limit)), limit: limit, announce: announce)
     }
 
-    /// Makes statuses that may pass into failures as long as tries are left. The last answer is taken as it is:
-    /// the user wants to see it.
+    /// Turns temporary statuses into failures while retries remain. The last response is accepted, because the user
+    /// wants to see it.
     func check(_ response: HTTPURLResponse, retryCount: Int) -> Result<Void, any Error> {
         guard retryCount < limit, RetryPolicy.defaultRetryableHTTPStatusCodes.contains(response.statusCode) else {
             return .success(())
@@ -35,13 +36,13 @@ struct RetrySettings: Sendable {
     }
 }
 
-/// A try that has failed, and the one that follows.
+/// The announcement of a retry.
 struct RetryNote: Equatable, Sendable {
-    /// Why.
+    /// The reason for the failure.
     let reason: String
-    /// In seconds.
+    /// The delay before the retry, in seconds.
     let delay: Double
-    /// 1 is the first one more.
+    /// The number of the retry, from 1.
     let number: Int
     let limit: Int
 
@@ -51,7 +52,7 @@ struct RetryNote: Equatable, Sendable {
     }
 }
 
-/// The policy's decisions, told before they are carried out, so that a waiting command is not silent.
+/// Retries as the policy decides, and announces each retry before its delay, so that a waiting command is not silent.
 struct AnnouncedRetries: RequestInterceptor {
     let policy: RetryPolicy
     let limit: Int

@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Foundation
 
-/// Sends a plan through a session and hands on what comes.
+/// Sends a plan through a session and passes on the response while it arrives.
 struct Sending: Sendable {
     enum Event: Sendable {
         case head(ResponseHead)
@@ -17,15 +17,15 @@ struct Sending: Sendable {
     let preparation: Preparation
     let session: Session
 
-    /// Whether the body of the answer is received; the head alone otherwise.
+    /// Whether the body of the response is received. If not, only the head is.
     var receivesBody = true
-    /// Says that another try follows, and when.
+    /// Called before the delay of a retry.
     var announce: @Sendable (RetryNote) async -> Void = { _ in }
 
-    /// Is given the request that is about to be sent.
+    /// Called with the request before it is sent.
     var begin: @Sendable (DataStreamRequest) async -> Void = { _ in }
 
-    /// The answer is handed on while it comes, whatever is sent.
+    /// Sends the request. The response is passed on while it arrives, even if the body is still being sent.
     func perform(_ handle: (Event) async throws -> Void) async throws -> Outcome {
         let request = try makeRequest()
         let retry = retry
@@ -39,19 +39,21 @@ struct Sending: Sendable {
         await begin(request)
         let head = try await request.head()
         try await handle(.head(head))
-        // Leaving would cut off a body that is being sent: what libcurl has taken need not have reached the server.
+        // Stopping at the head would cut off a body that is being sent: bytes that libcurl has accepted may not have
+        // reached the server yet.
         if receivesBody || !preparation.plan.body.isEmpty {
             for try await chunk in request.chunks where receivesBody { try await handle(.bytes(chunk)) }
         } else {
             request.cancel()
-            // What the head said about cookies is known when the exchange is over.
+            // The head's cookies are in the jar only once the exchange has ended.
             await session.drain()
         }
         return Outcome(head: head, metrics: request.metrics, url: request.response?.url)
     }
 
-    /// What was served although its time was over, while the server may be asked about it, is validated now: the command is
-    /// about to end, and with it whatever it did in the background. The answer has been shown, so a failure is of no interest.
+    /// Validates a response that was served stale under `stale-while-revalidate`. The command is about to end, and a
+    /// validation in the background would end with it, so it is awaited here. The response has been shown, so a failure
+    /// is ignored.
     func revalidate(after outcome: Outcome) async {
         guard outcome.metrics?.cacheStatus == .stale(.whileRevalidate), let request = try? makeRequest() else { return }
         request.cachePolicy(.revalidate)
@@ -71,7 +73,7 @@ struct Sending: Sendable {
         let request = try plannedRequest()
         let body: RequestBody
         switch preparation.plan.body {
-        // What is in memory stands in the request, where it can be compressed.
+        // A body in memory is part of the `URLRequest`, so that the interceptor can compress it.
         case .none, .data: return session.streamRequest(request, interceptor: interceptor)
         case .file(let path): body = .file(URL(filePath: InputFile.expanded(path)))
         case .standardInput: body = .sequence(StandardInputBody())

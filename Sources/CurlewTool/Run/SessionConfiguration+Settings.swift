@@ -2,18 +2,18 @@ internal import Curlew
 internal import Foundation
 
 extension SessionConfiguration {
-    /// What the command line says about connections and limits.
+    /// Makes the configuration from the command line's settings.
     init(_ preparation: Preparation) throws(UsageError) {
         let invocation = preparation.invocation
         let suppressed = preparation.plan.suppressedHeaders
         self.init()
         cookies = preparation.jar
-        // Every field stands in the plan: the tool shows what it sends.
+        // The plan contains every field, because the command shows exactly the fields that it sends.
         headers = [:]
         if suppressed.contains("accept-encoding") { acceptedEncodings = [] }
         if suppressed.contains("accept") { addsAccept = false }
         apply(invocation.network, isLive: invocation.output.isStreaming)
-        // They were stored for one origin, whatever their names are.
+        // Stored headers are for one origin, whatever their names: a redirect to another origin must not carry them.
         redirects.sensitiveHeaders += preparation.stored.headers.map(\.name)
         try Self.checkSocket(invocation.network.unixSocket)
         if invocation.download != nil { maximumConnectionsPerHost = max(6, invocation.download?.segments ?? 1) }
@@ -29,7 +29,7 @@ extension SessionConfiguration {
             timeouts.idle = time
             timeouts.queue = time
         case nil:
-            // A live stream may be silent for as long as it likes.
+            // A live stream may be silent for any time.
             if isLive { timeouts.idle = nil }
         }
         if case .some(let time) = network.connectTimeout { timeouts.connect = time }
@@ -57,7 +57,7 @@ extension SessionConfiguration {
         guard let path else { return }
         var info = stat()
         guard stat(InputFile.expanded(path), &info) == 0 else {
-            // What may not be looked at may still be connected to.
+            // A socket that cannot be inspected may still accept connections.
             guard errno == ENOENT || errno == ENOTDIR else { return }
             throw UsageError("--unix-socket: there is no socket \(path)", hint: "Is its server running?")
         }
@@ -77,7 +77,8 @@ extension SessionConfiguration {
         }
     }
 
-    /// What cannot be read is libcurl's to complain about.
+    /// Whether the file contains a private key. Also true if the file cannot be read, so that libcurl reports the
+    /// error.
     private static func hasKey(_ path: String) -> Bool {
         guard let text = (try? InputFile.read(path)).map({ String(decoding: $0, as: UTF8.self) }) else { return true }
         return text.contains("PRIVATE KEY-----")
@@ -129,7 +130,7 @@ extension SessionConfiguration {
 }
 
 extension TransferAuthentication {
-    /// nil for schemes that are a header of the plan.
+    /// `nil` if the scheme is a header field of the plan.
     init?(_ auth: AuthSettings) {
         let scheme: Scheme
         switch auth.scheme {

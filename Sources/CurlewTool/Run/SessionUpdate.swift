@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Foundation
 
-/// What a stored session learns from an exchange.
+/// Updates a stored session after an exchange.
 struct SessionUpdate: Sendable {
     let preparation: Preparation
 
@@ -19,7 +19,7 @@ struct SessionUpdate: Sendable {
 }
 
 extension StoredSession {
-    /// Keeps the header items that belong to a session; an unset one is forgotten.
+    /// Stores the header items that belong to a session. An item that removes a field removes the stored one too.
     mutating func learn(_ items: [RequestItem]) {
         var fields = HeaderList()
         for field in headers { fields.set(field.name, field.value) }

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Foundation
 
-/// Standard input as it comes. Reading blocks, so it happens on a queue of its own.
+/// Standard input, read while it arrives. Reading blocks, so it happens on a dispatch queue.
 struct StandardInputBody: AsyncSequence, Sendable {
     typealias Element = Data
 

@@ -2,7 +2,7 @@ internal import Curlew
 internal import Foundation
 
 extension StoredSession {
-    /// The cookies as the library wants them.
+    /// Returns a jar that contains the stored cookies.
     func jar() -> CookieJar {
         let jar = CookieJar()
         for cookie in cookies {

@@ -2,20 +2,21 @@ internal import Curlew
 internal import CurlewDiskCache
 internal import Foundation
 
-/// The directory of `--cache` and of `curlew cache`.
+/// The cache directory of `--cache` and of `curlew cache`.
 struct ToolCache: Sendable {
-    /// As it was typed.
+    /// The path as typed.
     let path: String
 
     private var url: URL { URL(filePath: InputFile.expanded(path), directoryHint: .notDirectory) }
 
-    /// The cache for a request; nil where there is none, or none that can be written.
+    /// Returns the cache for requests. `nil` if there is none, or if its directory cannot be written.
     static func forRequests(_ settings: CacheSettings, context: ToolContext) throws(UsageError) -> ResponseCache? {
         guard let path = settings.directory else { return nil }
         let cache = ToolCache(path: path)
         do throws(CurlewError) {
             let store = try DiskCacheStore(directory: cache.url)
-            // What is served stale is validated by `Sending`, before the command ends.
+            // Allows no validation in the background, which would end with the command. After an exchange, `Sending`
+            // validates a response that was served stale; a download does not.
             return ResponseCache(store: store, staleWhileRevalidateLimit: 0)
         } catch {
             if error.code == .destinationExists { throw cache.isNone }
@@ -24,7 +25,7 @@ struct ToolCache: Sendable {
         }
     }
 
-    /// The store that is there, for a look or to be cleared.
+    /// Opens the existing store, to list or to clear it.
     func existing() throws(UsageError) -> DiskCacheStore {
         do throws(CurlewError) {
             return try DiskCacheStore(directory: url, create: false)

@@ -1,13 +1,13 @@
 internal import Curlew
 internal import Foundation
 
-/// What a run has from its surroundings.
+/// The environment of a run: variables, terminal and outputs.
 struct ToolContext: Sendable {
     let environment: [String: String]
     let terminal: Terminal
     let output: OutputFile
     let errors: OutputFile
-    /// 2 or more silences warnings.
+    /// 1 silences notes, 2 or more also warnings.
     var quietness = 0
 
     static func current() -> ToolContext {
@@ -22,12 +22,12 @@ struct ToolContext: Sendable {
 
     var errorPalette: Palette { Palette(isColored: terminal.isError && !terminal.noColor) }
 
-    /// One number for the library, `--version`, the man page and the User-Agent.
+    /// The version, one for the library, `--version`, the man page and the User-Agent.
     static let version = CurlewInfo.version
 
     func report(_ error: UsageError) { try? errors.write(ErrorReport.usage(error, palette: errorPalette)) }
 
-    /// `subject` tells which of several it was.
+    /// Reports the error. `subject` names the download that failed, if there are several.
     func report(_ error: CurlewError, about subject: String? = nil, rows: [FailureText.Row] = FailureText.rows) {
         var report = ErrorReport(error, rows: rows)
         if let subject { report.what = "\(subject): \(report.what)" }

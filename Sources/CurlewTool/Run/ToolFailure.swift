@@ -1,10 +1,10 @@
 internal import Curlew
 
-/// Why a run ended early.
+/// The reason for an early end of a run.
 enum ToolFailure: Error {
     case usage(UsageError)
     case request(CurlewError)
-    /// An open WebSocket has ended.
+    /// A WebSocket failed after it had opened.
     case webSocket(CurlewError)
     case output(OutputFile.Failure)
     case interrupted
@@ -35,7 +35,7 @@ enum ToolFailure: Error {
         case .request(let error): context.report(error)
         case .webSocket(let error): context.report(error, rows: FailureText.ofWebSockets)
         case .output(let failure):
-            // The reader that closed the pipe knows.
+            // The reader closed the pipe, so there is nothing to report.
             if !failure.isBrokenPipe { context.report(UsageError("cannot write the output: \(failure.text)")) }
         case .interrupted: context.note("interrupted")
         }

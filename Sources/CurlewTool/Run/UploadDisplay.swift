@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Foundation
 
-/// A progress line on the terminal while a body is being sent. It goes away when the answer comes.
+/// Shows a progress line on the terminal while a body is being sent, until the response arrives or the request fails.
 actor UploadDisplay {
     private let name: String
     private let context: ToolContext
@@ -11,10 +11,10 @@ actor UploadDisplay {
     private var started = Date()
     private var hasEnded = false
 
-    /// What is sent sooner is not worth a picture.
+    /// Uploads that take less time are not shown.
     private static let delay = Duration.milliseconds(300)
 
-    /// nil where there is nothing to send, or no terminal to draw on.
+    /// `nil` if there is nothing to send, or no terminal to draw on.
     init?(_ body: PlannedBody, context: ToolContext) {
         guard context.terminal.isError, context.quietness == 0, let name = body.shownName else { return nil }
         self.name = name
@@ -34,13 +34,13 @@ actor UploadDisplay {
         }
     }
 
-    /// Takes the picture away, for good.
+    /// Removes the line. It is not drawn again.
     func end() {
         hasEnded = true
         clear()
     }
 
-    /// A line above the picture.
+    /// Writes a line above the progress line.
     func note(_ text: String) {
         clear()
         context.note(text)
@@ -66,7 +66,7 @@ actor UploadDisplay {
 }
 
 extension PlannedBody {
-    /// What the progress line calls the body; nil where there is none.
+    /// The body's name in the progress line. `nil` if there is no body.
     var shownName: String? {
         switch self {
         case .none: nil

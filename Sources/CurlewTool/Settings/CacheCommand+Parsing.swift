@@ -1,7 +1,7 @@
 extension CacheCommand {
     private static let usage = "Write 'curlew cache list DIR' or 'curlew cache clear DIR [URL]'."
 
-    /// nil where `cache` is the name of a server: what follows it is an item.
+    /// `nil` if `cache` is a host name, because an item follows it.
     init?(_ parsed: ParsedArguments) throws(UsageError) {
         let words = Array(parsed.positionals.dropFirst())
         let given = Set(parsed.options.map(\.option))
@@ -40,7 +40,7 @@ extension CacheCommand {
         return words[1]
     }
 
-    /// An option that would have no effect was meant for something else.
+    /// Refuses options that would have no effect: they were meant for something else.
     private static func check(_ given: Set<Option>, allowing: Set<Option>, _ verb: String) throws(UsageError) {
         guard let other = given.subtracting(allowing).compactMap({ OptionTable.spec($0)?.flag }).min() else { return }
         throw UsageError("cache \(verb): \(other) has no meaning here")

@@ -1,4 +1,4 @@
-/// How credentials are shown to the server.
+/// The values of `--auth-type`.
 enum AuthScheme: String, CaseIterable, Sendable {
     case basic, bearer, digest, ntlm, negotiate, any
 }
@@ -20,7 +20,7 @@ enum HTTPVersionChoice: String, CaseIterable, Sendable {
     case http3 = "3"
 }
 
-/// The values of `--ssl`, named as HTTPie names them.
+/// The values of `--ssl`, with HTTPie's names.
 enum TLSVersionChoice: String, CaseIterable, Sendable {
     case v1_0 = "tls1"
     case v1_1 = "tls1.1"

@@ -1,11 +1,12 @@
-/// Makes a command of a parsed command line.
+/// Turns the words of a command line into a command.
 enum CommandBuilder {
-    /// `defaults` are asked for requests only: a mistake in them must not keep `--help` from working.
+    /// Returns the command. `defaults` is called only for requests, because a mistake in the configuration must not
+    /// keep `--help` from working.
     static func command(
         for words: [String],
         defaults: () throws(UsageError) -> ParsedArguments = { ParsedArguments() }
     ) throws(UsageError) -> Command {
-        // The topic may be written as the option that it is about: `curlew help --follow`.
+        // The topic may be an option: `curlew help --follow`.
         if words.first == "help", words.count <= 2 { return .help(topic: words.dropFirst().first) }
         let parsed = try OptionParser.parse(words)
         let given = Set(parsed.options.map(\.option))
@@ -23,7 +24,8 @@ enum CommandBuilder {
         return .request(invocation)
     }
 
-    /// `man`, `cache` and `completions` as first word. A host of that name is reached with `http://`.
+    /// Returns the command if the first word is `man`, `cache` or `completions`. A host of that name is reached with
+    /// `http://`.
     private static func builtIn(_ parsed: ParsedArguments) throws(UsageError) -> Command? {
         let words = parsed.positionals
         switch words.first {

@@ -1,9 +1,9 @@
-/// What the file `config.json` says: options that stand before those of every command line.
+/// The content of `config.json`: options that precede those of every command line.
 struct Configuration: Equatable, Sendable {
     var defaults = ParsedArguments()
 
-    /// Where the configuration is: `$CURLEW_CONFIG_DIR`, or `curlew` in `$XDG_CONFIG_HOME` or `~/.config`.
-    /// nil where no variable says it.
+    /// Returns the configuration folder: `$CURLEW_CONFIG_DIR`, or `curlew` in `$XDG_CONFIG_HOME` or `~/.config`. `nil`
+    /// if no variable names one.
     static func folder(_ environment: [String: String]) -> String? {
         if let own = environment["CURLEW_CONFIG_DIR"], !own.isEmpty { return own }
         if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return base + "/curlew" }
@@ -15,7 +15,7 @@ struct Configuration: Equatable, Sendable {
 
     init() {}
 
-    /// Throws what is wrong with the file, with its path.
+    /// Parses the file. Errors name its path.
     init(parsing bytes: [UInt8], path: String) throws(UsageError) {
         let json: JSONValue
         do {
@@ -51,7 +51,7 @@ struct Configuration: Equatable, Sendable {
         if let word = parsed.positionals.first {
             throw UsageError("'\(word)' is not an option", hint: "A value stands behind '=': \"--style=dark\".")
         }
-        // Values are checked here, where the message can name the file.
+        // Values are checked here, because only here can the message name the file.
         var trial = Invocation()
         for option in parsed.options {
             if option.option == .help || option.option == .version {

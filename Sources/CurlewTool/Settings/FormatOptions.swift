@@ -1,4 +1,4 @@
-/// The values of `--format-options`: what is sorted and indented.
+/// The values of `--format-options`: sorting and indentation.
 struct FormatOptions: Equatable, Sendable {
     var sortsHeaders = false
     var formatsJSON = true
@@ -11,7 +11,7 @@ struct FormatOptions: Equatable, Sendable {
         "headers.sort", "json.format", "json.indent", "json.sort_keys", "xml.format", "xml.indent",
     ]
 
-    /// `json.indent:2,headers.sort:true`.
+    /// Applies a list such as `json.indent:2,headers.sort:true`.
     mutating func apply(_ text: String, for flag: String) throws(UsageError) {
         for entry in text.split(separator: ",", omittingEmptySubsequences: false) {
             let parts = entry.split(separator: ":", omittingEmptySubsequences: false).map(String.init)

@@ -1,5 +1,5 @@
 extension Invocation {
-    /// Applies one option. Of contradicting ones the last wins.
+    /// Applies one option. If options contradict each other, the last one wins.
     mutating func apply(_ given: GivenOption) throws(UsageError) {
         let value = given.value ?? ""
         let flag = OptionTable.spec(given.option)?.flag ?? given.option.rawValue
@@ -75,7 +75,7 @@ extension Invocation {
     private mutating func applyAuth(_ option: Option, value: String) {
         if option == .authType {
             let scheme = AuthScheme(rawValue: value) ?? .basic
-            // The credentials may have come before their type.
+            // The credentials may have been given before their type.
             let written = auth.map { $0.scheme == .bearer ? $0.secret ?? "" : Self.joined($0) }
             auth = written.map { Self.credentials($0, scheme: scheme) } ?? AuthSettings(scheme: scheme, username: "")
         } else {
@@ -93,7 +93,7 @@ extension Invocation {
         auth.secret.map { "\(auth.username):\($0)" } ?? auth.username
     }
 
-    /// RFC 2046, 5.1.1, without the characters that would need quotes.
+    /// Checks a boundary (RFC 2046, 5.1.1). The characters that would need quotes are not allowed.
     private static func boundary(_ text: String, for flag: String) throws(UsageError) -> String {
         let extra = Set("'+_-.".utf8)
         let isFine = text.utf8.allSatisfy { $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || extra.contains($0) }

@@ -1,5 +1,5 @@
 extension Invocation {
-    /// `[METHOD] URL [ITEM…]`; with `--download`, every further URL is one more download.
+    /// Reads `[METHOD] URL [ITEM…]`. With `--download`, every further URL is another download.
     mutating func takePositionals(_ words: [String]) throws(UsageError) {
         var words = words[...]
         if words.count > 1, let first = words.first, Self.isMethod(first, before: words[words.startIndex + 1]) {
@@ -30,7 +30,7 @@ extension Invocation {
         }
     }
 
-    /// A word of letters is a method if it is written in capitals or known, or if a URL must follow it.
+    /// Whether the word is a method: letters that are all capitals, or a known name in any case.
     static func isMethod(_ word: String, before next: String) -> Bool {
         guard isWord(word) else { return false }
         return word == word.uppercased() || knownMethods.contains(word.uppercased())
@@ -41,7 +41,7 @@ extension Invocation {
         "PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK", "REPORT", "PURGE", "SEARCH",
     ]
 
-    /// What stands in the URL's place and is none.
+    /// Refuses a method or an item in the URL's position.
     private func checkURL(_ word: String, before next: String?) throws(UsageError) {
         if method == nil, next == nil, Self.knownMethods.contains(word) {
             throw UsageError("'\(word)' is a method, and there is no URL", hint: "Try 'curlew \(word) example.org'.")
@@ -60,7 +60,7 @@ extension Invocation {
             hint: "Did you mean '\(name) \(next)'\(host)? Methods of your own are written in capitals.")
     }
 
-    /// `:8080`, `:/path`, `http://…`: what can be nothing but a URL.
+    /// Whether the word can only be a URL: `:8080`, `:/path`, `http://…`.
     private static func isLocalURL(_ word: String) -> Bool {
         let lowered = word.lowercased()
         if ["http://", "https://", "ws://", "wss://", "://"].contains(where: lowered.hasPrefix) { return true }
@@ -73,7 +73,8 @@ extension Invocation {
         !text.isEmpty && text.utf8.allSatisfy { ($0 | 0x20) &- 0x61 < 26 }
     }
 
-    /// Items never begin with a scheme or a colon and a port. A word without a separator can only be a URL, where URLs may stand.
+    /// Whether the word is a URL. Items never begin with a scheme, or with a colon and a port. If several URLs are
+    /// allowed, a word without a separator is one too.
     private static func looksLikeURL(_ word: String, among manyURLs: Bool) throws(UsageError) -> Bool {
         if isLocalURL(word) { return true }
         guard manyURLs else { return false }
@@ -88,7 +89,7 @@ extension Invocation {
         }
     }
 
-    /// Refuses what contradicts itself.
+    /// Refuses options that contradict each other.
     func check() throws(UsageError) {
         let hasData = items.contains { $0.kind.isBody }
         if body.raw != nil, hasData {

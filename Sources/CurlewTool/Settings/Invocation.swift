@@ -1,13 +1,13 @@
-/// A command line that made sense: one request, or several downloads.
+/// A valid command line: one request, or several downloads.
 struct Invocation: Equatable, Sendable {
-    /// nil: GET, or POST when there is something to send.
+    /// `nil` means POST if there is a body, and GET otherwise.
     var method: String?
-    /// As typed; more than one only for downloads.
+    /// The URLs as typed. Only downloads have more than one.
     var urls: [String] = []
     var items: [RequestItem] = []
     var body = BodySettings()
     var output = OutputSettings()
-    /// nil: the body is printed.
+    /// `nil` if the body is printed.
     var download: DownloadSettings?
     var session: SessionSettings?
     var cache = CacheSettings()
@@ -16,11 +16,11 @@ struct Invocation: Equatable, Sendable {
     var tls = TLSSettings()
     var webSocket = WebSocketSettings()
     var ignoresStandardInput = false
-    /// What happens is told on standard error.
+    /// Whether every step is logged on standard error.
     var isDebugging = false
 }
 
-/// What the items become.
+/// The settings of the request body.
 struct BodySettings: Equatable, Sendable {
     var kind: BodyKind?
     var boundary: String?
@@ -31,15 +31,15 @@ struct BodySettings: Equatable, Sendable {
     enum Compression: Equatable, Sendable {
         case off, ifSmaller, always
 
-        /// Shorter bodies do not become smaller.
+        /// Bodies up to this size are assumed not to become smaller.
         static let worthwhile = 200
     }
 }
 
-/// How data items are encoded.
+/// The encoding of data items.
 enum BodyKind: Equatable, Sendable { case json, form, multipart }
 
-/// What the tool was asked to do.
+/// The command to carry out.
 enum Command: Equatable, Sendable {
     case request(Invocation)
     case cache(CacheCommand)
@@ -49,10 +49,10 @@ enum Command: Equatable, Sendable {
     case version
 }
 
-/// What `curlew cache` does.
+/// A command of `curlew cache`.
 enum CacheCommand: Equatable, Sendable {
     case list(directory: String, asJSON: Bool)
-    /// nil clears the whole cache. `quietness` is that of `--quiet`.
+    /// Clears the whole cache if `url` is `nil`. `quietness` is that of `--quiet`.
     case clear(directory: String, url: String?, quietness: Int)
 }
 

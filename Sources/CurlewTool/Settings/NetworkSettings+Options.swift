@@ -29,7 +29,7 @@ extension NetworkSettings {
     private static func proxy(_ text: String, for flag: String) throws(UsageError) -> ProxySetting {
         if text.isEmpty || text == "none" { return .none }
         var url = text
-        // HTTPie writes `http:http://host:port`: which requests, then which proxy.
+        // HTTPie's notation is `http:http://host:port`: the scheme of the requests, then the proxy.
         for prefix in ["http:", "https:", "all:"]
         where url.hasPrefix(prefix) && url.dropFirst(prefix.count).contains("://")
             && !url.hasPrefix(prefix + "//")
@@ -44,7 +44,7 @@ extension NetworkSettings {
         return .url(url)
     }
 
-    /// `host:port:address[,address]`, the address of IPv6 in brackets or not.
+    /// Adds `host:port:address[,address]`. IPv6 addresses may have brackets.
     private mutating func addOverride(_ text: String, for flag: String) throws(UsageError) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, !parts[0].isEmpty, !parts[2].isEmpty, let port = Int(parts[1]), 1...65535 ~= port else {

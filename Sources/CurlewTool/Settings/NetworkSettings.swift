@@ -1,6 +1,6 @@
-/// How the server is reached, and for how long it is tried.
+/// The settings of the connection to the server: timeouts, redirects, proxy, addresses.
 struct NetworkSettings: Equatable, Sendable {
-    /// An outer nil is "not given"; an inner one "no limit".
+    /// An outer `nil` means that the option was not given, an inner one that there is no limit.
     var timeout: Duration??
     var connectTimeout: Duration??
     var follows = false
@@ -10,7 +10,7 @@ struct NetworkSettings: Equatable, Sendable {
     var rateLimit: Int?
     var proxy: ProxySetting?
     var httpVersion: HTTPVersionChoice?
-    /// `host:port` → addresses.
+    /// The addresses of each `host:port`.
     var overrides: [String: [String]] = [:]
     var unixSocket: String?
     var family: AddressFamily?
@@ -26,7 +26,7 @@ struct NetworkSettings: Equatable, Sendable {
     enum AddressFamily: Equatable, Sendable { case v4, v6 }
 }
 
-/// How the connection is secured.
+/// The settings of TLS.
 struct TLSSettings: Equatable, Sendable {
     var verification: Verification = .system
     var version: TLSVersionChoice?
@@ -42,35 +42,35 @@ struct TLSSettings: Equatable, Sendable {
     }
 }
 
-/// Who is asking.
+/// The credentials for the server.
 struct AuthSettings: Equatable, Sendable {
     var scheme: AuthScheme
     var username: String
-    /// nil: to be asked for.
+    /// `nil` if the user must be asked for it.
     var secret: String?
 }
 
-/// Which session file is used.
+/// The session file to use.
 struct SessionSettings: Equatable, Sendable {
     let name: String
     let isReadOnly: Bool
 }
 
-/// Where answers are kept.
+/// The settings of `--cache` and `--cache-policy`.
 struct CacheSettings: Equatable, Sendable {
-    /// nil: nowhere.
+    /// `nil` if there is no cache.
     var directory: String?
     var policy = CachePolicyChoice.standard
 }
 
-/// What happens to a body that goes into a file.
+/// The settings of `--download`.
 struct DownloadSettings: Equatable, Sendable {
     var continues = false
     var checksum: ChecksumSetting?
     var segments = 1
 }
 
-/// `sha256:…` as it was given.
+/// The value of `--checksum`: `sha256:…`.
 struct ChecksumSetting: Equatable, Sendable {
     enum Algorithm: String, CaseIterable, Sendable {
         case md5, sha1, sha256, sha384, sha512
@@ -87,7 +87,7 @@ struct ChecksumSetting: Equatable, Sendable {
     }
 
     let algorithm: Algorithm
-    /// Lower case.
+    /// The digits in lower case.
     let hex: String
 
     init(parsing text: String, for flag: String) throws(UsageError) {

@@ -1,18 +1,18 @@
-/// What is printed, and how.
+/// The settings of the output.
 struct OutputSettings: Equatable, Sendable {
-    /// The parts that were asked for; nil leaves it to where the output goes.
+    /// The parts that were asked for. `nil` if they depend on the output: see `effectiveParts`.
     var parts: Set<OutputPart>?
     var printsHops = false
-    /// How often `--verbose` was given.
+    /// The number of times that `--verbose` was given.
     var verbosity = 0
     var pretty: Pretty?
     var look = Look()
     var isStreaming = false
     /// The file of `--output`.
     var file: String?
-    /// `--output -`.
+    /// Whether `--output -` was given.
     var isStandardOutput = false
-    /// 1 mutes output, 2 warnings too.
+    /// 1 mutes the output, 2 also warnings.
     var quietness = 0
     var mode: Mode = .send
     var harFile: String?
@@ -20,13 +20,13 @@ struct OutputSettings: Equatable, Sendable {
 
     enum Mode: Equatable, Sendable { case send, offline, curl }
 
-    /// The file that the output is written to; `nil` is standard output.
+    /// Returns the file that the output is written to, or `nil` for standard output.
     ///
-    /// A request that is only shown goes to standard output if `--output` names what the request would have fetched: the file of
-    /// a download, or that of the printed curl command.
+    /// If a request is only shown, `--output` may name the file that sending it would create: that of a download, or
+    /// that of the printed curl command. The request is then shown on standard output.
     func printedFile(isDownload: Bool) -> String? { mode == .curl || isDownload ? nil : file }
 
-    /// The parts to print, given where they go.
+    /// Returns the parts to print: those asked for, or the default of the output.
     func effectiveParts(isTerminal: Bool) -> Set<OutputPart> {
         if let parts { return parts }
         switch mode {
@@ -35,7 +35,8 @@ struct OutputSettings: Equatable, Sendable {
         }
     }
 
-    /// Whether the answer's body is of any use. With `--quiet` it is: the exit status tells whether it came.
+    /// Whether the body of the response must be received. With `--quiet` it must, because the exit status tells if it
+    /// arrived.
     func needsBody(for parts: Set<OutputPart>) -> Bool {
         quietness > 0 || harFile != nil || drawsTiming || !parts.isDisjoint(with: [.responseBody, .metadata])
     }

@@ -1,9 +1,10 @@
-/// Where a session's file is.
+/// The paths of session files.
 enum SessionPath {
-    /// Whether the user chose the file's place.
+    /// Whether the name is a path that the user chose.
     static func isPath(_ name: String) -> Bool { name.contains("/") }
 
-    /// A name with a slash is a path; any other lives under the configuration folder, per host.
+    /// Returns the path of a session's file. A name with a slash is a path. Any other name is in the configuration
+    /// folder, per host.
     static func path(name: String, host: String, environment: [String: String]) throws(UsageError) -> String {
         guard !name.isEmpty else { throw UsageError("--session: the name is empty") }
         if isPath(name) { return InputFile.expanded(name) }
@@ -16,7 +17,7 @@ enum SessionPath {
         return "\(base)/sessions/\(folder(host))/\(name).json"
     }
 
-    /// A host as a folder name: a host cannot lead out of the sessions' folder.
+    /// Returns the name of a host's folder, which cannot lead out of the folder of sessions.
     static func folder(_ host: String) -> String {
         let safe = host.lowercased().map { $0 == "/" || $0 == ":" || $0 == "\0" ? "_" : $0 }
         let text = String(safe)

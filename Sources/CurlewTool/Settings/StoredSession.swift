@@ -1,4 +1,4 @@
-/// What `--session` keeps between calls, as JSON: headers, cookies, credentials.
+/// The headers, cookies and credentials that `--session` stores between calls, as JSON.
 struct StoredSession: Equatable, Sendable {
     struct Cookie: Equatable, Sendable {
         var name: String
@@ -7,19 +7,21 @@ struct StoredSession: Equatable, Sendable {
         var path: String
         var isSecure = false
         var isHTTPOnly = false
-        /// Whether only this very host gets it.
+        /// Whether the cookie is sent only to this host, not to its subdomains.
         var isHostOnly = false
-        /// Seconds since 1970; nil ends with the session, which for a file is never.
+        /// The seconds since 1970. `nil` for a session cookie, which the file keeps forever.
         var expires: Double?
     }
 
-    /// The origin that headers and credentials are sent to. `nil` if there are none, and in files of version 1. Cookies have domains of their own.
+    /// The origin that headers and credentials are sent to. `nil` if there are none, and in files of version 1. Cookies
+    /// have their own domains.
     var origin: String?
     var headers: [HeaderField] = []
     var cookies: [Cookie] = []
     var auth: AuthSettings?
 
-    /// Fields that belong to one body or one validation, and those that have a place of their own.
+    /// Whether a header field is stored. Fields that belong to a single request are not, nor are cookies and
+    /// credentials, which are stored separately.
     static func isKept(header name: String) -> Bool {
         let name = name.lowercased()
         return
@@ -29,11 +31,11 @@ struct StoredSession: Equatable, Sendable {
 
     // MARK: The origin
 
-    /// Whether there is something that only its origin may see.
+    /// Whether the session contains data that only its origin may see.
     var hasCredentials: Bool { auth != nil || !headers.isEmpty }
 
-    /// Refuses to send what was stored for another origin. A file of version 1 names no origin: its host is known if the command
-    /// chose its place (`isByHost`), and not if the user did.
+    /// Throws if the session was stored for another origin. A file of version 1 names no origin: its host is known if
+    /// the command chose the path (`isByHost`), but not if the user did.
     func check(_ target: String, isByHost: Bool, path: String) throws(UsageError) {
         guard hasCredentials, origin != target else { return }
         guard let origin else {
@@ -51,7 +53,7 @@ struct StoredSession: Equatable, Sendable {
 
     init() {}
 
-    /// nil where the text is JSON but not a session.
+    /// `nil` if the JSON is not a session.
     init?(_ json: JSONValue) {
         guard case .object = json else { return nil }
         origin = json["origin"]?.text

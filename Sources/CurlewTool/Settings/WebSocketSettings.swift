@@ -1,10 +1,11 @@
-/// How lines become messages, for URLs with `ws` and `wss`.
+/// The settings of a WebSocket.
 struct WebSocketSettings: Equatable, Sendable {
-    /// The best first.
+    /// The subprotocols to offer, the preferred one first.
     var subprotocols: [String] = []
     var sendsBinary = false
     var pingInterval: Duration?
-    /// How long the server may be silent after the end of standard input. nil: until there are as many answers as lines.
+    /// The time that the server may be silent after the end of standard input. `nil` waits for as many messages as
+    /// there were lines: see `Farewell.Patience`.
     var linger: Duration?
 
     mutating func apply(_ option: Option, value: String, flag: String) throws(UsageError) {
@@ -35,13 +36,13 @@ struct WebSocketSettings: Equatable, Sendable {
 }
 
 extension Invocation {
-    /// Whether messages go both ways instead of a request and its answer.
+    /// Whether the URL is that of a WebSocket.
     var isWebSocket: Bool {
         guard let url = urls.first else { return false }
         return ["ws", "wss"].contains(TargetURL.scheme(of: url, default: network.defaultScheme))
     }
 
-    /// Refuses what a WebSocket has no use for, and its options elsewhere.
+    /// Refuses options that have no effect on a WebSocket, and the options of WebSockets for other URLs.
     func checkWebSocket() throws(UsageError) {
         guard isWebSocket else {
             if webSocket != WebSocketSettings() {

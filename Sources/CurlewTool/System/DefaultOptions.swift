@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// The options that count before the command line is read: those of `config.json`, and what the program's name says.
+/// The default options: those of `config.json`, and `--https` if the command is called `curlews`.
 struct DefaultOptions: Sendable {
-    /// How the command was called: `curlews` is for https.
+    /// The path with which the command was called.
     let program: String
     let environment: [String: String]
 
-    /// The configuration file, if it is there.
+    /// The configuration file. `nil` if it does not exist.
     var file: String? {
         guard let path = Configuration.file(environment), InputFile.exists(path) else { return nil }
         return path

@@ -1,11 +1,12 @@
 internal import Foundation
 
-/// Files and standard input.
+/// Reads files and standard input.
 enum InputFile {
-    /// What is taken of a pipe or device, whose end is not known beforehand: it is kept in memory.
+    /// The maximum number of bytes read from a pipe or device. They are kept in memory, and their number is not known
+    /// in advance.
     static let streamLimit = 256 << 20
 
-    /// The whole content.
+    /// Returns the whole content.
     static func read(_ path: String, streamLimit: Int = Self.streamLimit) throws(UsageError) -> [UInt8] {
         let path = expanded(path)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -28,14 +29,15 @@ enum InputFile {
         return bytes
     }
 
-    /// All up to the end; or a little more than `limit`, where there is more.
+    /// Reads to the end. If there are more than `limit` bytes, returns slightly more than `limit`.
     static func readAll(_ descriptor: Int32, upTo limit: Int = .max) throws(OutputFile.Failure) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count <= limit, let piece = try readPiece(descriptor) { bytes += piece }
         return bytes
     }
 
-    /// Whether its length is not known before its end: a pipe, as `@<(command)` makes one, or a device. Its bytes may come once only.
+    /// Whether the length is not known before the end, and the bytes may be readable only once. This is so for a
+    /// device, and for a pipe, as `@<(command)` makes one.
     static func isStream(_ path: String) -> Bool {
         var info = stat()
         return stat(expanded(path), &info) == 0 && isStream(info)
@@ -51,7 +53,7 @@ enum InputFile {
         return kind == S_IFIFO || kind == S_IFCHR || kind == S_IFSOCK
     }
 
-    /// The next bytes; nil at the end.
+    /// Returns the next bytes, or `nil` at the end.
     static func readPiece(_ descriptor: Int32, limit: Int = 65536) throws(OutputFile.Failure) -> [UInt8]? {
         while true {
             var code: Int32 = 0
@@ -66,7 +68,7 @@ enum InputFile {
         }
     }
 
-    /// Whether there may be input: a pipe, a socket or a file, not a terminal, not /dev/null.
+    /// Whether standard input may have bytes: a pipe, a socket or a file, but not a terminal or `/dev/null`.
     static var isStandardInputFed: Bool { isFed(STDIN_FILENO) }
 
     private static func isFed(_ descriptor: Int32) -> Bool {
@@ -76,8 +78,7 @@ enum InputFile {
         return kind == S_IFIFO || kind == S_IFREG || kind == S_IFSOCK
     }
 
-    /// Whether bytes can be read: a file has not ended, or a pipe or socket gets some within so many milliseconds. It waits
-    /// no longer than until the first byte or the end.
+    /// Whether bytes can be read. Waits up to `milliseconds` for the first byte or the end of a pipe or socket.
     static func hasBytes(_ descriptor: Int32 = STDIN_FILENO, within milliseconds: Int32) -> Bool {
         guard isFed(descriptor) else { return false }
         var info = stat()
@@ -89,14 +90,14 @@ enum InputFile {
         return ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 0
     }
 
-    /// Whether a read would not block, be it for bytes, the end or an error.
+    /// Whether a read returns at once, with bytes, the end or an error. Waits up to `milliseconds` for one of them.
     static func isReady(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
         let end = ContinuousClock.now.advanced(by: .milliseconds(milliseconds))
         while true {
             let left = max(.zero, ContinuousClock.now.duration(to: end)) / .milliseconds(1)
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             let count = poll(&entry, 1, Int32(left.rounded(.up)))
-            // A signal ends the wait, and says nothing about the input.
+            // A signal interrupts the wait. It says nothing about the input.
             if count >= 0 || errno != EINTR { return count > 0 }
         }
     }
@@ -109,7 +110,7 @@ enum InputFile {
 
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// `~/` at the beginning, which the shell does not see behind `@`.
+    /// Expands a `~/` at the beginning, which the shell does not expand after `@`.
     static func expanded(_ path: String) -> String {
         guard path.hasPrefix("~/"), let home = getenv("HOME") else { return path }
         return String(cString: home) + path.dropFirst()

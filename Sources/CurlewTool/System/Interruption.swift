@@ -1,16 +1,17 @@
 internal import Dispatch
 internal import Foundation
 
-/// Ctrl-C and SIGTERM: the first one is answered by the tool, the second one ends it at once.
+/// Handles Ctrl-C and SIGTERM: the tool answers the first signal, and the second one ends it at once.
 ///
-/// It is made before the work begins: a signal that comes while nothing answers yet is kept for the answer.
+/// Create it before the work begins. A signal that arrives before `answer` is called is kept for the action.
 final class Interruption {
     private let queue = DispatchQueue(label: "curlew.interruption")
     private let first = First()
     private let sources: [any DispatchSourceSignal]
 
-    /// When this returns, no signal is lost and none ends the tool: Dispatch has its own handler by then, which it sets
-    /// on another thread.
+    /// Returns when Dispatch has installed its handlers, which it does on another thread. A signal that arrives before
+    /// ends the process, because nothing has changed its default action. A signal that arrives later reaches `First`,
+    /// even if `answer` has not been called yet.
     init() async {
         sources = [SIGINT, SIGTERM].map { [queue, first] number in
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
@@ -25,15 +26,15 @@ final class Interruption {
         }
     }
 
-    /// `action` is called once, on a queue of its own: with the first signal, or now when that one has come already.
+    /// Calls `action` once, on a private queue: with the first signal, or at once if that has already arrived.
     func answer(_ action: @escaping @Sendable () -> Void) {
         queue.async { [first] in first.answer(action) }
     }
 
     deinit { for source in sources { source.cancel() } }
 
-    /// The first signal, and what answers it.
-    // SAFETY: only touched by blocks of one serial queue.
+    /// The first signal, and the action that answers it.
+    // SAFETY: only blocks of one serial queue touch it.
     private final class First: @unchecked Sendable {
         private var hasCome = false
         private var action: (@Sendable () -> Void)?

@@ -2,12 +2,12 @@ internal import Foundation
 
 /// The destination of a request's output: standard output, or the file of `--output`.
 ///
-/// A file that exists is emptied only by `begin`, which runs when a response has come, so a request that fails leaves it as it
-/// was. A path that cannot be written is found before the request is sent.
+/// An existing file is emptied only by `begin`, which is called when a response has arrived, so a failed request does
+/// not change it. A path that cannot be written is detected before the request is sent.
 struct OutputDestination: Sendable {
     private enum Kind: Sendable {
         case opened(OutputFile)
-        /// The path exists, and is open for writing.
+        /// The path exists and is open for writing.
         case existing(OutputFile)
         case missing(path: String)
     }
@@ -30,7 +30,7 @@ struct OutputDestination: Sendable {
         kind = .missing(path: expanded)
     }
 
-    /// The output that may be written to at once, because nothing can be lost by it.
+    /// The output, if writing to it at once cannot lose anything. `nil` if only `begin` may create or empty the file.
     var opened: OutputFile? {
         switch kind {
         case .opened(let output): output
@@ -38,12 +38,12 @@ struct OutputDestination: Sendable {
         }
     }
 
-    /// Empties or creates the file.
+    /// Empties or creates the file, and returns the output.
     func begin() throws(OutputFile.Failure) -> OutputFile {
         switch kind {
         case .opened(let output): return output
         case .existing(let output):
-            // Pipes and devices have no length.
+            // Pipes and devices cannot be truncated.
             if ftruncate(output.descriptor, 0) != 0, errno != EINVAL { throw OutputFile.Failure(code: errno) }
             return output
         case .missing(let path):
@@ -53,7 +53,7 @@ struct OutputDestination: Sendable {
         }
     }
 
-    /// Why no file can be created at this path.
+    /// Returns the reason that no file can be created at this path. `nil` if there is none.
     private static func obstacle(toCreating path: String) -> OutputFile.Failure? {
         guard !path.isEmpty else { return OutputFile.Failure(code: ENOENT) }
         guard !path.hasSuffix("/") else { return OutputFile.Failure(code: EISDIR) }
@@ -61,8 +61,8 @@ struct OutputDestination: Sendable {
         return access(folder, W_OK | X_OK) == 0 ? nil : OutputFile.Failure(code: errno)
     }
 
-    /// Refuses a path that a download cannot be moved to. It ends with a rename, which would put a file in the place of a
-    /// pipe, a device or a link: `/dev/null` or `/dev/stdout`, for root.
+    /// Throws if a download cannot be moved to this path. The final rename would replace a pipe, a device or a link
+    /// with a file: `/dev/null` or `/dev/stdout`, if root runs the command.
     static func expectDownload(to path: String) throws(UsageError) {
         let expanded = InputFile.expanded(path)
         var info = stat()

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Where output goes: a descriptor, written to at once and whole.
+/// A descriptor for output. Writes are complete and not buffered.
 struct OutputFile: Sendable {
-    /// The reader of a pipe has gone, or the disk is full.
+    /// A failed read or write, for example because the reader of a pipe has gone or the disk is full.
     struct Failure: Error, Equatable {
         let code: Int32
 
@@ -27,7 +27,7 @@ struct OutputFile: Sendable {
             if count > 0 {
                 offset += count
             } else if errno == EAGAIN {
-                // The terminal was made non-blocking: wait until it takes more.
+                // Another program has made the terminal non-blocking. Wait until it accepts more.
                 var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = Foundation.poll(&poll, 1, -1)
             } else if errno != EINTR {

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Asks for a password on the terminal, without showing it.
+/// Asks for a password on the terminal, without echoing it.
 enum PasswordPrompt {
     static func ask(for user: String, host: String) throws(UsageError) -> String {
         let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC)
@@ -13,12 +13,13 @@ enum PasswordPrompt {
         tcgetattr(descriptor, &before)
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
-        // Ctrl-C ends the line, as a byte of it: a signal would end the command and leave the terminal without its echo.
+        // Ctrl-C is read as a byte that ends the line. A signal would end the command and leave the terminal without
+        // its echo.
         let interrupt = withUnsafeMutableBytes(of: &silent.c_cc) { keys in
             keys[Int(VEOL)] = keys[Int(VINTR)]
             return keys[Int(VINTR)]
         }
-        // Before the prompt: the flush would throw away what is typed right after it.
+        // Set before the prompt is shown, because the flush would discard the first characters typed after it.
         tcsetattr(descriptor, TCSAFLUSH, &silent)
         try? tty.write("curlew: password for \(user)@\(host): ")
         func restore() {
@@ -27,7 +28,7 @@ enum PasswordPrompt {
         }
         var line: [UInt8] = []
         while let piece = try? InputFile.readPiece(descriptor, limit: 1), let byte = piece.first, byte != 0x0A {
-            // Zero is no key.
+            // Zero means that no key is assigned.
             if byte == interrupt, byte != 0 {
                 restore()
                 _exit(ExitStatus.interrupted.rawValue)

@@ -1,10 +1,11 @@
 internal import Foundation
 
-/// Files with secrets in them: readable by their owner alone from their first moment, replaced in one step.
+/// Writes files that contain secrets: only their owner can read them from the first moment, and they are replaced in
+/// one step.
 enum PrivateFile {
     static func replace(_ path: String, with bytes: [UInt8]) throws(OutputFile.Failure) {
-        // The folder may be one that others can write to: a name that they cannot guess, and nothing that is there already.
-        // Of its own length: one that is made of a long name would be too long.
+        // Other users may be able to write to the folder, so the temporary name cannot be guessed and must not exist
+        // yet. It is not derived from the file's name, because a long name would then become too long.
         let folder = path.lastIndex(of: "/").map { path[...$0] } ?? ""
         let temporary = "\(folder).curlew-\(UUID().uuidString.lowercased())"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

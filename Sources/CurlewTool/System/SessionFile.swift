@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// A stored session on disk: readable by its owner alone, replaced in one step.
+/// A stored session on disk: readable only by its owner, and replaced in one step.
 struct SessionFile: Sendable {
     let path: String
 
-    /// An empty session where there is no file yet.
+    /// Returns the stored session, or an empty one if there is no file yet.
     func load() throws(UsageError) -> StoredSession {
         guard InputFile.exists(path) else { return StoredSession() }
         let bytes = try InputFile.read(path)

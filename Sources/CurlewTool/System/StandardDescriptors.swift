@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Standard input, output and error of a command that is started without them, as by `2>&-`.
+/// Protects a command that is started with closed standard descriptors, as by `2>&-`.
 enum StandardDescriptors {
-    /// Gives the numbers of those that are closed to what can neither be read nor written as they would be. The next file or
-    /// socket would get the number otherwise, and messages would be written into it.
+    /// Opens `/dev/null` for each closed descriptor, in the direction that is not used, so that reads and writes still
+    /// fail. Otherwise the next file or socket would get the number, and messages would be written into it.
     static func occupy() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where fcntl(descriptor, F_GETFD) == -1 && errno == EBADF {
-            // The lowest number that is free: this one.
+            // `open` returns the lowest free number, which is this one.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }

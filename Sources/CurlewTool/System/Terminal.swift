@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What the tool knows about the terminal it may be writing to.
+/// The properties of the terminal that the tool may be writing to.
 struct Terminal: Sendable, Equatable {
     let isInput: Bool
     let isOutput: Bool
@@ -19,7 +19,7 @@ struct Terminal: Sendable, Equatable {
         )
     }
 
-    /// The locale's variables in their order of precedence.
+    /// Whether the locale is UTF-8. Of its variables, the first one that is set decides.
     static func hasUnicode(_ environment: [String: String]) -> Bool {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"]
         let locale = names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty } ?? ""
@@ -27,7 +27,8 @@ struct Terminal: Sendable, Equatable {
         return text.contains("utf-8") || text.contains("utf8")
     }
 
-    /// Columns and rows now: a window may have been resized since the last call.
+    /// Returns the current columns and rows, or 80 and 24 if there is no terminal. The window may be resized between
+    /// calls.
     static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }

@@ -1,4 +1,4 @@
-/// Completion scripts, from the option table.
+/// Generates completion scripts from the option table.
 enum Completions {
     static func script(for shell: Shell) -> String {
         switch shell {
@@ -10,7 +10,7 @@ enum Completions {
 
     private static let methods = "GET HEAD POST PUT PATCH DELETE OPTIONS"
     private static let commands = "help man completions cache"
-    /// Of `curlew cache`.
+    /// The commands of `curlew cache`.
     private static let cacheCommands = "list clear"
 
     private static var bash: String {
@@ -123,11 +123,11 @@ enum Completions {
             }
             lines.append(line + " -d '\(firstSentence(spec.help).replacingQuotes(with: "\\'"))'")
         }
-        // The same once more for the other name.
+        // The name `curlews` gets these completions too.
         return lines.joined(separator: "\n") + "\ncomplete -c curlews -w curlew\n"
     }
 
-    /// The names of the stored sessions, for bash and zsh.
+    /// A shell function that prints the names of the stored sessions, for bash and zsh.
     private static let sessionNames = """
         _curlew_sessions() {
             find "${CURLEW_CONFIG_DIR:-${XDG_CONFIG_HOME:-$HOME/.config}/curlew}/sessions" \\
@@ -158,7 +158,7 @@ enum Completions {
         return sentence
     }
 
-    /// For text inside `'[…]'` of `_arguments`.
+    /// Quotes text inside `'[…]'` of `_arguments`.
     private static func zshQuoted(_ text: String) -> String {
         var out = ""
         for character in text {

@@ -1,6 +1,6 @@
 internal import Curlew
 
-/// What `--debug` says before the exchange.
+/// The text that `--debug` prints before the exchange.
 enum DebugText {
     static func setup(_ defaults: DefaultOptions, context: ToolContext) -> String {
         let options = (try? defaults.load())?.options ?? []
@@ -15,7 +15,7 @@ enum DebugText {
             ),
             ("configuration", defaults.file ?? "none at \(Configuration.file(context.environment) ?? "any place")"),
             ("default options", options.isEmpty ? "none" : options.map(text).joined(separator: " ")),
-            // Their values may have passwords in them.
+            // Only their names are shown, because the values may contain passwords.
             ("proxy variables", proxies.isEmpty ? "none" : proxies.joined(separator: " ")),
             ("terminal", terminal(context.terminal)),
         ]
@@ -24,7 +24,7 @@ enum DebugText {
 
     static func line(_ text: String) -> String { "curlew: debug: \(TerminalText.escaped(text))\n" }
 
-    /// Values that are or may hold credentials are left out.
+    /// Returns the option as written. Values that are or may contain credentials are left out.
     private static func text(_ given: GivenOption) -> String {
         let flag = OptionTable.spec(given.option)?.flag ?? given.option.rawValue
         let secret: Set<Option> = [.auth, .certKeyPass, .proxy, .raw]

@@ -1,4 +1,4 @@
-/// `curlew --help`, from the option table.
+/// Generates the text of `curlew --help` from the option table.
 enum HelpText {
     static let usageLines = [
         "curlew [METHOD] URL [ITEM...] [OPTION...]",
@@ -32,7 +32,7 @@ enum HelpText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// One option in full, for `curlew help --follow` and `curlew help follow`.
+    /// Returns the text about one option, for `curlew help --follow` and `curlew help follow`.
     static func option(_ spec: OptionSpec, width: Int = 80) -> String {
         let lines =
             [label(spec)] + TextWrap.lines(spec.fullHelp, width: max(40, width - 4)).map { "    " + $0 }
@@ -57,7 +57,7 @@ enum HelpText {
 }
 
 extension OptionSpec {
-    /// The help, with the words that may be chosen from.
+    /// The help, and all values of a choice unless the help mentions each of them.
     var fullHelp: String {
         guard case .choice(let words)? = value?.kind else { return help }
         let missing = words.filter { !help.contains("'\($0)'") && !help.contains("(\($0))") }

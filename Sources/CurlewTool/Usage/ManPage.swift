@@ -1,4 +1,4 @@
-/// The manual page in man(7) macros, from the same tables as `--help`.
+/// Generates the manual page in man(7) macros, from the tables of `--help`.
 enum ManPage {
     static func text(version: String) -> String {
         var out = [
@@ -59,7 +59,7 @@ enum ManPage {
         return text + (spec.value.map { " \\fI\(escaped($0.placeholder))\\fR" } ?? "")
     }
 
-    /// Backslashes, hyphens that must stay hyphens, and a leading dot or quote.
+    /// Escapes backslashes, hyphens that must remain hyphens, and a leading dot or quote.
     static func escaped(_ text: String) -> String {
         var out = ""
         for character in text {

@@ -1,4 +1,4 @@
-/// Breaks text into lines of at most so many columns.
+/// Breaks text into lines of at most `width` characters. A longer word gets a line for itself.
 enum TextWrap {
     static func lines(_ text: String, width: Int) -> [String] {
         var lines: [String] = []

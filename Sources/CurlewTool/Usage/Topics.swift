@@ -1,8 +1,8 @@
-/// The pages of `curlew help TOPIC`; the man page shows them too.
+/// A page of `curlew help TOPIC`. The man page contains it too.
 struct Topic: Sendable {
     let name: String
     let title: String
-    /// Paragraphs. A line that begins with two spaces is shown as it is.
+    /// The paragraphs. A line that begins with two spaces is shown unchanged.
     let lines: [String]
 }
 

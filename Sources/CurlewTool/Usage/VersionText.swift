@@ -1,6 +1,6 @@
 internal import Curlew
 
-/// `--version`: the tool, libcurl, what libcurl can do, and what is refused because it cannot.
+/// The text of `--version`: the tool, libcurl, its features, and the settings that are refused because it lacks them.
 enum VersionText {
     static func text(_ capabilities: Capabilities) -> String {
         let protocols = capabilities.protocols.filter { $0 == "http" || $0 == "https" || $0 == "ws" || $0 == "wss" }
@@ -23,7 +23,7 @@ enum VersionText {
     }
 }
 
-/// What `Accept-Encoding` will say: the content codings that are undone.
+/// The value of `Accept-Encoding`: the content codings that libcurl decodes.
 enum AcceptedEncodings {
     static var value: String? {
         let names = Capabilities.current.contentCodings

@@ -1,13 +1,13 @@
 internal import Curlew
 
-/// Decides when the tool closes a WebSocket: when standard input has ended and the answers are there, on Ctrl-C, or when
-/// something failed here.
+/// Decides when the tool closes a WebSocket: after the end of standard input, when the server's answers have arrived;
+/// on Ctrl-C; or after a failure in the tool.
 actor Farewell {
-    /// How long the server may be silent after the end of standard input.
+    /// The time that the server may be silent after the end of standard input.
     struct Patience: Sendable {
-        /// While fewer messages have come than were sent; nil is for ever.
+        /// Applies while fewer messages have arrived than were sent. `nil` waits forever.
         var whileUnanswered: Duration?
-        /// Afterwards.
+        /// Applies afterwards.
         var afterAnswers: Duration
     }
 
@@ -18,7 +18,7 @@ actor Farewell {
     private var lastMessage = ContinuousClock.now
     private var timer: Task<Void, Never>?
     private(set) var isInterrupted = false
-    /// Why sending ended early.
+    /// The failure that ended the sending early.
     private(set) var failure: (any Error)?
 
     init(_ patience: Patience, close: @escaping @Sendable (WebSocketCloseCode) async -> Void) {
@@ -26,14 +26,14 @@ actor Farewell {
         self.close = close
     }
 
-    /// A line goes out.
+    /// Called before a line is sent.
     func sends() { unanswered += 1 }
 
-    /// A message has come.
+    /// Called after a message has been received.
     func received() {
         unanswered -= 1
         lastMessage = .now
-        // The shorter patience begins.
+        // The last answer has arrived, so the shorter time begins.
         if hasInputEnded, unanswered == 0 { watch() }
     }
 

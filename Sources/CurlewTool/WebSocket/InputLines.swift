@@ -1,15 +1,16 @@
-/// Cuts what comes from standard input into lines. A carriage return before the line feed belongs to the end of the line.
+/// Splits standard input into lines. A carriage return before the line feed is part of the line ending.
 struct InputLines: Sendable {
-    /// Most bytes of a line. Asked after each piece of input, so that a line can be longer by a piece.
+    /// The maximum length of a line in bytes. It is checked after each piece of input, so a line can exceed it by one
+    /// piece.
     let limit: Int
     private var pending: [UInt8] = []
 
     init(limit: Int = 64 << 20) { self.limit = limit }
 
-    /// Whether the line that has not ended is beyond the limit.
+    /// Whether the unfinished line exceeds the limit.
     var isLineTooLong: Bool { pending.count > limit }
 
-    /// The lines that are complete now, without their ends.
+    /// Returns the lines that are complete, without their endings.
     mutating func feed(_ bytes: some Sequence<UInt8>) -> [[UInt8]] {
         var lines: [[UInt8]] = []
         for byte in bytes {
@@ -23,7 +24,7 @@ struct InputLines: Sendable {
         return lines
     }
 
-    /// The last line, where no line feed ends it.
+    /// Returns the last line, if no line feed ends it. `nil` if there is none.
     mutating func finish() -> [UInt8]? {
         pending.isEmpty ? nil : exchange(&pending, with: [])
     }

@@ -1,6 +1,7 @@
 internal import Curlew
 
-/// Writes each message as a line. What a terminal cannot show safely is escaped, or named with its length.
+/// Writes each message as a line. On a terminal, unsafe characters are escaped, and binary data is replaced with its
+/// size.
 struct MessagePrinter: Sendable {
     let target: BodyFormatter.Target
     let output: OutputFile
@@ -25,7 +26,7 @@ struct MessagePrinter: Sendable {
         var out: [UInt8] = []
         formatter.feed(bytes, into: &out)
         formatter.finish(into: &out)
-        // A terminal has its end of the line already, where there was something to show.
+        // On a terminal the formatter has already ended the line, unless the message was empty.
         if !target.isTerminal || out.last != 0x0A { out.append(0x0A) }
         try output.write(out)
     }

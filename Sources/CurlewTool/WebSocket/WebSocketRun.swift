@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Foundation
 
-/// A WebSocket whose messages are lines: those of standard input go out, those of the server are printed.
+/// Runs a WebSocket whose messages are lines: those of standard input are sent, those of the server are printed.
 struct WebSocketRun: Sendable {
     private let preparation: Preparation
     private let context: ToolContext
@@ -9,7 +9,7 @@ struct WebSocketRun: Sendable {
     private var invocation: Invocation { preparation.invocation }
     private var settings: WebSocketSettings { invocation.webSocket }
 
-    /// The silence behind the last answer after which none is expected any more.
+    /// The time without a message after which, once all lines are answered, no more are expected.
     private static let silence = Duration.milliseconds(500)
 
     init(preparation: Preparation, context: ToolContext) {
@@ -32,7 +32,7 @@ struct WebSocketRun: Sendable {
             configuration: configuration,
             redirectHandler: HopPrinter(follows: invocation.network.follows, printer: nil))
         let request = try preparation.plan.urlRequest()
-        // Before the connection: one that is on its way can be interrupted.
+        // Set up before the connection, so that its handshake can be interrupted.
         let interruption = await Interruption()
         defer { withExtendedLifetime(interruption) {} }
         let socket = session.webSocket(request, protocols: settings.subprotocols) { options in
@@ -76,7 +76,7 @@ struct WebSocketRun: Sendable {
             head = try await socket.opened()
         } catch {
             guard error.code == .webSocketRefused, let head = socket.head, head.status != 101 else { throw error }
-            // Without a choice, as an ordinary request would show it.
+            // If no parts were chosen, the refusal is shown like the response to an ordinary request.
             if invocation.output.parts == nil, invocation.output.quietness == 0 {
                 parts = invocation.output.effectiveParts(isTerminal: target.isTerminal)
             }
@@ -92,10 +92,11 @@ struct WebSocketRun: Sendable {
             context.note("connected; each line is a message, Ctrl-D or Ctrl-C closes")
         }
         if !invocation.ignoresStandardInput, isTyped || InputFile.isStandardInputFed {
-            // Not awaited: reading may block for ever, and the server may end all of this before.
+            // Not awaited: the read may block forever, and the server may close the WebSocket before it returns.
             Task { await feed(socket, farewell) }
         } else if settings.linger != nil {
-            // Nothing is sent; by itself that is no reason to stop listening.
+            // Nothing is sent, so the end of the input is reported only for the sake of `--linger`. Without it, the
+            // tool listens until the server closes.
             await farewell.inputEnded()
         }
         try await receive(
@@ -119,7 +120,7 @@ struct WebSocketRun: Sendable {
         } catch let error as CurlewError {
             throw ToolFailure.webSocket(error)
         }
-        // The exchange is over, and its metrics are known, when this returns.
+        // When this returns, the exchange has ended and its metrics are known.
         try? await socket.close()
         if invocation.output.verbosity > 0, let code = socket.closeCode {
             context.note("closed with \(code.rawValue)" + (socket.closeReason.map { " (\($0))" } ?? ""))
@@ -150,7 +151,7 @@ struct WebSocketRun: Sendable {
             if let last = lines.finish() { try await send(last) }
             await farewell.inputEnded()
         } catch is CurlewError {
-            // The WebSocket has ended: the messages say why.
+            // The WebSocket has ended. `receive` throws the reason.
         } catch let error as OutputFile.Failure {
             await farewell.failed(UsageError("cannot read standard input: \(error.text)"))
         } catch {
@@ -160,7 +161,8 @@ struct WebSocketRun: Sendable {
 
     // MARK: Heads
 
-    /// What is sent, without the fields that are made for one handshake: the key and the offer of compression.
+    /// Returns the head of the handshake without the fields that are made anew for each: the key and the offer of
+    /// compression.
     private func requestHead() -> RequestHead {
         var head = preparation.plan.head(bodyLength: 0, acceptEncoding: nil)
         head.headers += [
@@ -171,7 +173,7 @@ struct WebSocketRun: Sendable {
             head.headers.append(
                 HeaderField("Sec-WebSocket-Protocol", settings.subprotocols.joined(separator: ", ")))
         }
-        // The jar knows the schemes of HTTP.
+        // The jar knows only the schemes of HTTP.
         let url = URL(string: "http" + preparation.plan.url.dropFirst(2))
         if let url, let cookies = preparation.jar?.cookies(for: url), !cookies.isEmpty {
             head.headers.append(HeaderField("Cookie", cookies.map(\.pair).joined(separator: "; ")))
