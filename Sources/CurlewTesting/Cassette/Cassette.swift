@@ -1,37 +1,37 @@
 public import CurlewCore
 public import Foundation
 
-/// Recorded exchanges, as they stand in a file.
+/// Recorded exchanges in the format of a cassette file.
 ///
-/// The file is JSON with sorted keys, made to be read and reviewed: bodies are text where they are UTF-8.
+/// The file is JSON with sorted keys, meant to be read and reviewed: UTF-8 bodies are stored as text.
 public struct Cassette: Codable, Sendable, Equatable {
-    /// The format of the file.
+    /// The version of the file format.
     public private(set) var version = 1
-    /// In the order in which they ended.
+    /// The exchanges, in the order in which they ended.
     public var exchanges: [Exchange]
 
     /// Creates a cassette.
     public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
-    /// Reads a file; throws what reading and decoding throw.
+    /// Reads a file; throws if it cannot be read or decoded.
     public init(file: URL) throws {
         self = try JSONDecoder().decode(Cassette.self, from: Data(contentsOf: file))
     }
 
-    /// Writes a file, replacing what is there at once or not at all.
+    /// Writes a file atomically, replacing an existing one.
     public func write(to file: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try (encoder.encode(self) + Data("\n".utf8)).write(to: file, options: .atomic)
     }
 
-    /// One request and how it ended: with a response or an error.
+    /// One request and its result: a response, an error, or both.
     public struct Exchange: Codable, Sendable, Equatable {
-        /// What was asked for.
+        /// The request.
         public var request: Request
-        /// What came back; with `error` too, when it came only in part.
+        /// The response; `nil` if none arrived. With `error`, it is incomplete.
         public var response: Response?
-        /// The error it ended with.
+        /// The error that ended the exchange; `nil` if it succeeded.
         public var error: Failure?
 
         /// Creates an exchange.
@@ -42,15 +42,15 @@ public struct Cassette: Codable, Sendable, Equatable {
         }
     }
 
-    /// What was asked for.
+    /// A recorded request.
     public struct Request: Codable, Sendable, Equatable {
         /// The HTTP method.
         public var method: String
-        /// The absolute URL, without its secrets.
+        /// The absolute URL, without secrets.
         public var url: String
-        /// The fields that went out.
+        /// The fields that were sent, without secrets.
         public var headers: [Field]
-        /// The body; nil when empty. One with content codings is kept as what it holds, without `Content-Encoding`.
+        /// The body; `nil` if empty. A body with content codings is recorded decoded, without `Content-Encoding`.
         public var body: Body?
 
         /// Creates a request.
@@ -62,19 +62,19 @@ public struct Cassette: Codable, Sendable, Equatable {
         }
     }
 
-    /// What came back.
+    /// A recorded response.
     public struct Response: Codable, Sendable, Equatable {
         /// The status code.
         public var status: Int
         /// The reason phrase.
         public var reason: String
-        /// The protocol version, `HTTP/1.1`.
+        /// The protocol version, such as `HTTP/1.1`.
         public var version: String
-        /// The fields as received.
+        /// The received fields, without secrets.
         public var headers: [Field]
-        /// The body after content decoding; nil when empty.
+        /// The body after content decoding; `nil` if empty.
         public var body: Body?
-        /// Fields after the body.
+        /// The fields after the body; `nil` if there are none.
         public var trailers: [Field]?
 
         /// Creates a response.
@@ -95,13 +95,13 @@ public struct Cassette: Codable, Sendable, Equatable {
         }
     }
 
-    /// The error that came instead of a response's end.
+    /// The error that ended an exchange.
     public struct Failure: Codable, Sendable, Equatable {
-        /// `CurlewError.Code`'s name.
+        /// The name of the `CurlewError.Code`.
         public var code: String
-        /// `CurlewError.Phase`'s name.
+        /// The name of the `CurlewError.Phase`.
         public var phase: String
-        /// What happened, in one sentence.
+        /// One sentence about the failure.
         public var reason: String
 
         /// Creates a failure.
@@ -114,7 +114,7 @@ public struct Cassette: Codable, Sendable, Equatable {
 
     /// A header field.
     public struct Field: Codable, Sendable, Equatable {
-        /// The name as written.
+        /// The name in its recorded case.
         public var name: String
         /// The value.
         public var value: String
@@ -126,14 +126,14 @@ public struct Cassette: Codable, Sendable, Equatable {
         }
     }
 
-    /// Bytes, as text where they are UTF-8.
+    /// Bytes, stored as text if they are UTF-8.
     public enum Body: Codable, Sendable, Equatable {
-        /// A text.
+        /// UTF-8 text.
         case text(String)
-        /// Bytes that are not a text.
+        /// Bytes that are not UTF-8.
         case base64(Data)
 
-        /// nil where there are no bytes.
+        /// Creates a body; `nil` if there are no bytes.
         public init?(_ data: Data) {
             guard !data.isEmpty else { return nil }
             self = String(data: data, encoding: .utf8).map { .text($0) } ?? .base64(data)

@@ -2,12 +2,12 @@ internal import CurlewCore
 internal import Foundation
 
 extension ReplayTransport {
-    /// What a request and a recorded one must have in common.
+    /// The criteria by which a request matches a recorded one.
     ///
     ///     ReplayTransport(cassette, matching: .methodAndURL)
     ///     ReplayTransport(cassette, matching: .methodAndURL.adding(.header("Accept"), .body).ignoring("timestamp"))
     ///
-    /// Secrets are taken out of both before they are compared.
+    /// Secrets are removed from both before they are compared.
     public struct Matching: Sendable, Hashable {
         /// One part of a request.
         public enum Part: Sendable, Hashable {
@@ -15,13 +15,13 @@ extension ReplayTransport {
             case method
             /// Scheme, host and port.
             case origin
-            /// The path, as it is encoded.
+            /// The path, percent-encoded as in the URL.
             case path
-            /// The query's items, in their order.
+            /// The query's items, in order.
             case query
-            /// The values of a header field, in their order. Names are compared without regard to case.
+            /// The values of a header field, in order. Names are compared without regard to case.
             case header(String)
-            /// The body: JSON and forms by their members, everything else by its bytes.
+            /// The body: JSON and forms by their members, other bodies by their bytes.
             case body
         }
 
@@ -30,24 +30,24 @@ extension ReplayTransport {
         /// Names of query items, form fields and members of JSON objects, at any depth, that are not compared.
         public var ignoredNames: Set<String> = []
 
-        /// Compares these parts.
+        /// Creates criteria that compare these parts.
         public init(_ parts: Set<Part>) { self.parts = parts }
 
-        /// By method and URL.
+        /// Compares method and URL.
         public static let methodAndURL = Self([.method, .origin, .path, .query])
-        /// Method, path and query: for servers whose port changes.
+        /// Compares method, path and query: for servers whose port varies.
         public static let methodAndTarget = Self([.method, .path, .query])
-        /// By method, URL and body.
+        /// Compares method, URL and body.
         public static let methodURLAndBody = methodAndURL.adding(.body)
 
-        /// Compares these parts as well.
+        /// Returns a copy that compares these parts too.
         public func adding(_ more: Part...) -> Self {
             var changed = self
             changed.parts.formUnion(more)
             return changed
         }
 
-        /// Does not compare these query items, form fields and members of JSON objects.
+        /// Returns a copy that ignores these query items, form fields and members of JSON objects.
         public func ignoring(_ names: String...) -> Self {
             var changed = self
             changed.ignoredNames.formUnion(names)
@@ -57,13 +57,13 @@ extension ReplayTransport {
 }
 
 extension ReplayTransport.Matching {
-    /// The parts in which the two differ, the most telling first.
+    /// Returns the parts that differ, the most significant first.
     func differences(_ one: Cassette.Request, _ other: Cassette.Request) -> [Part] {
         let (first, second) = (Comparable(one, ignoring: ignoredNames), Comparable(other, ignoring: ignoredNames))
         return parts.filter { !first.equals(second, in: $0) }.sorted { $0.order < $1.order }
     }
 
-    /// A request, taken apart.
+    /// A request, split into its parts.
     private struct Comparable {
         var request: Cassette.Request
         var origin: String
@@ -103,7 +103,8 @@ extension ReplayTransport.Matching {
             }
         }
 
-        /// A form's items, or one text: JSON in one form, without white space and with sorted members; other bodies as they are.
+        /// Returns a form's items or a single text: JSON canonicalized (no white space, sorted members), other bodies
+        /// in base64.
         private static func members(of request: Cassette.Request, ignoring names: Set<String>) -> [String] {
             guard let body = request.body else { return [] }
             let type = request.values(of: "Content-Type").first?.lowercased() ?? ""
@@ -145,7 +146,7 @@ extension ReplayTransport.Matching.Part {
         }
     }
 
-    /// As an error names it.
+    /// The name in error messages.
     var name: String {
         switch self {
         case .method: "method"

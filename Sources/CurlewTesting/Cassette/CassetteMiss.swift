@@ -1,13 +1,13 @@
 internal import CurlewCore
 
-/// A request that a cassette has no exchange for.
+/// The failure to find an exchange for a request in a cassette.
 struct CassetteMiss {
     let asked: ReplayTransport.Question
     let left: [Cassette.Request]
     let used: [Cassette.Request]
     let matching: ReplayTransport.Matching
 
-    /// Names the request and what comes nearest.
+    /// The error, which names the request and the nearest recorded ones.
     var error: CurlewError {
         let reason = "the cassette has no exchange left for \(asked.request.method) \(asked.request.url)\(clause)"
         return CurlewError(.unsupported, phase: .waiting, reason: reason)
@@ -16,7 +16,7 @@ struct CassetteMiss {
     private var clause: String {
         let candidates = left.map { (request: $0, isUsed: false) } + used.map { (request: $0, isUsed: true) }
         guard !candidates.isEmpty else { return "; it is empty" }
-        // One part that differs weighs more than any number of characters.
+        // One differing part weighs more than any difference in characters.
         let nearest = Nearness.nearest(of: candidates) { candidate in
             let differences = asked.differences(from: candidate.request, matching).count
             return differences * 1_000 + Nearness.distance(candidate.request.url, asked.request.url)

@@ -2,8 +2,8 @@ internal import CurlewCore
 internal import Foundation
 
 extension CassetteRedaction {
-    /// A request's body without its content codings, whose field goes with them, and without its secrets. What cannot be decoded
-    /// is left out, since it may hold some.
+    /// Returns a request's body decoded and without secrets; removes `Content-Encoding` from the fields. A body that
+    /// cannot be decoded is replaced, because it may contain secrets.
     func sent(_ body: Cassette.Body, _ fields: inout [Cassette.Field], type: String) -> Cassette.Body? {
         let coded = CodedBody(fields)
         let isSent = true
@@ -14,12 +14,14 @@ extension CassetteRedaction {
         }
         let leftOut = Cassette.Body.text(
             "<redacted: a body with Content-Encoding \(coded.names) that cannot be decoded>")
-        // No coding gives a text: one that is there was never coded, or stands for a body that was left out.
+        // Encoded bytes are practically never UTF-8. A text was therefore not encoded, or is the placeholder of a body
+        // that was left out.
         if case .text = body { return body == leftOut ? body : self.body(body, type: type, isSent: isSent) }
         return leftOut
     }
 
-    /// A response's body, which mostly came without its content codings. Where a secret stands under one, the coding goes with it.
+    /// Returns a response's body without secrets. Transports usually decode bodies already; an encoded body is stored
+    /// decoded only if it contains a secret.
     func received(_ body: Cassette.Body, _ fields: inout [Cassette.Field], type: String) -> Cassette.Body {
         if let plain = CodedBody(fields).decoded(body.data).flatMap({ Cassette.Body($0) }), plain != body {
             let clean = self.body(plain, type: type, isSent: false)
@@ -35,12 +37,12 @@ extension CassetteRedaction {
         fields.removeAll { ASCII.equalsIgnoringCase($0.name, "Content-Encoding") }
     }
 
-    /// The body without its secrets. `type` is the media type as it stands in the field: a boundary's case counts. `isSent`: a body
-    /// that cannot be read is left out.
+    /// Returns the body without secrets. `type` is the field's value in its original case, because a boundary is
+    /// case-sensitive. With `isSent`, a body in an unknown format is left out.
     func body(_ body: Cassette.Body, type: String, isSent: Bool, depth: Int = 0) -> Cassette.Body {
         let kind = type.lowercased()
         if kind.hasPrefix("multipart/") {
-            // Where one part ends and the next begins is not known otherwise, nor which of them is secret.
+            // Without a boundary, neither the parts nor their names are known, so the whole body is replaced.
             let clean = MultipartRedaction(redaction: self, isSent: isSent, depth: depth)
                 .redacted(Array(body.data), type: type)
             return clean.flatMap { Cassette.Body(Data($0)) } ?? .text(Self.replacement)
@@ -50,8 +52,8 @@ extension CassetteRedaction {
         case .text(let text):
             return self.text(text, kind).map { .text($0) } ?? (leavesOut ? .leftOut(body) : .text(plain(text)))
         case .base64(let data):
-            // Bytes that are not UTF-8 are read as far as they can be, and stay as they are only if that text holds no
-            // secret: base64 hides nothing.
+            // Invalid UTF-8 is decoded leniently. The bytes are kept only if the resulting text contains no secret:
+            // base64 would not conceal it.
             let text = Self.readable(data)
             if let clean = self.text(text, kind) { return clean == text ? body : .text(clean) }
             let clean = plain(text)
@@ -59,25 +61,25 @@ extension CassetteRedaction {
         }
     }
 
-    /// `nil` for what is in none of the formats that have names for their values.
+    /// Returns the text without secrets; `nil` if its format has no names for values.
     private func text(_ text: String, _ type: String) -> String? {
         if type.contains("x-www-form-urlencoded") { return form(text[...]) }
-        // A document begins with a brace too.
+        // A GraphQL document also begins with a brace.
         if type.contains("graphql") { return json(text) ?? graphQL(text) }
-        // Servers label JSON as text/plain too.
+        // Servers also label JSON as text/plain.
         if Self.looksLikeJSON(text) { return jsonText(text) }
         guard type.isEmpty || type.contains("xml") || type.contains("html") else { return nil }
         return markup(text)
     }
 
-    /// `nil` unless the text begins with a tag.
+    /// Returns the markup without secrets; `nil` unless the text begins with a tag.
     private func markup(_ text: String) -> String? {
         guard Self.firstByte(of: text) == UInt8(ascii: "<") else { return nil }
         var markup = MarkupRedaction(text, by: self)
         return markup.redacted()
     }
 
-    /// Servers label markup as text/plain too.
+    /// Removes secrets from a text of unknown format, which may be markup: servers also label it as text/plain.
     private func plain(_ text: String) -> String {
         pairs(markup(text) ?? text)
     }
@@ -103,14 +105,14 @@ extension CassetteRedaction {
         return text ?? String(decoding: data, as: UTF8.self)
     }
 
-    /// Behind a byte order mark and blanks.
+    /// Returns the first byte after a byte order mark and white space.
     private static func firstByte(of text: String) -> UInt8? {
         let bytes = text.utf8
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
         return start.first { !isSpace($0) }
     }
 
-    /// Whether a byte is a blank or ends a line.
+    /// Whether a byte is a blank or a line end.
     static func isSpace(_ byte: UInt8) -> Bool { ASCII.isBlank(byte) || byte == 0x0A || byte == 0x0D }
 
     static func looksLikeJSON(_ text: String) -> Bool {
@@ -120,12 +122,13 @@ extension CassetteRedaction {
 }
 
 extension Cassette.Body {
-    /// Stands for a request's body that is not kept. Its length tells some bodies apart when a request is looked for.
+    /// The placeholder of a request body that is not recorded. Its length distinguishes some bodies when requests are
+    /// matched.
     static func leftOut(_ body: Cassette.Body) -> Cassette.Body {
         .text("<redacted: \(body.data.count) bytes>")
     }
 
-    /// Whether it stands for a body that is not kept.
+    /// Whether this is the placeholder of a body that is not recorded.
     var isLeftOut: Bool {
         guard case .text(let text) = self else { return false }
         return text == CassetteRedaction.replacement || text == MarkupRedaction.replacement

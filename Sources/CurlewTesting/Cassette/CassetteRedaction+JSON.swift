@@ -2,10 +2,11 @@ internal import CurlewCore
 internal import Foundation
 
 extension CassetteRedaction {
-    /// JSON without its secrets, whatever its state.
+    /// Returns JSON, JSON Lines or invalid JSON without secrets.
     func jsonText(_ text: String) -> String {
         if let clean = json(text) { return clean }
-        // A value a line, or one that was cut off or is otherwise broken: that is no way out either.
+        // The text may be JSON Lines. If a line does not parse, the text is truncated or invalid; it is then searched
+        // for pairs, so that its secrets are removed too.
         let lines = text.components(separatedBy: "\n").map { line in line.isEmpty ? line : json(line) }
         let clean = lines.compactMap { $0 }
         return clean.count == lines.count
@@ -13,7 +14,7 @@ extension CassetteRedaction {
             : pairs(Redaction.body(text, type: "json"))
     }
 
-    /// nil for what is no JSON. What holds no secret stays as it was written.
+    /// Returns the text without secrets, unchanged if it has none; `nil` if it is not JSON.
     func json(_ text: String) -> String? {
         guard let value = try? JSONSerialization.jsonObject(with: Data(text.utf8)) else { return nil }
         var hasChanged = false
@@ -43,12 +44,12 @@ extension CassetteRedaction {
             return clean
         }
         if let array = value as? [Any] {
-            // `["password", "…"]`, as a pair is written too.
+            // An array of two, `["password", "…"]`, is another notation for a pair.
             if array.count == 2, isName(array[0]) { return [array[0], Self.masked(array[1], &hasChanged)] }
             return array.map { json($0, &hasChanged) }
         }
         guard let text = value as? String else { return value }
-        // Before URLs are looked for: JSON that holds one is no URL.
+        // JSON is tried before URLs, because JSON that contains a URL must be parsed as JSON.
         if Self.looksLikeJSON(text), let clean = json(text) { return changed(text, to: clean, &hasChanged) }
         return changed(text, to: references(text, keepsNameless: true), &hasChanged)
     }
@@ -64,7 +65,7 @@ extension CassetteRedaction {
     static let naming: Set<String> = ["name", "key", "field", "property", "param", "parameter", "header", "k"]
     static let valued: Set<String> = ["value", "values", "content", "val", "v", "data", "text"]
 
-    /// `{"name": "password", "value": "…"}`
+    /// Whether an object is a pair such as `{"name": "password", "value": "…"}`.
     private func isNamedSecret(_ object: [String: Any]) -> Bool {
         object.contains { name, member in Self.naming.contains(name.lowercased()) && isName(member) }
     }
@@ -73,7 +74,7 @@ extension CassetteRedaction {
         object.keys.contains { Self.valued.contains($0.lowercased()) }
     }
 
-    /// Whether a value is a name whose value is secret, and no secret itself.
+    /// Whether a value is the name of a secret rather than a secret.
     private func isName(_ value: Any) -> Bool {
         guard let text = value as? String, text.utf8.count <= 64, !text.contains(where: \.isWhitespace) else {
             return false
@@ -81,7 +82,8 @@ extension CassetteRedaction {
         return SecretNames.containsField(text) || SecretNames.containsMember(text)
     }
 
-    /// Of the same types as before: code under test decodes it, and a name is not always right about a secret.
+    /// Replaces values without changing their types: tested code decodes them, and a secret name may label a harmless
+    /// value.
     private static func masked(_ value: Any, _ hasChanged: inout Bool) -> Any {
         if let object = value as? [String: Any] { return object.mapValues { masked($0, &hasChanged) } }
         if let array = value as? [Any] { return array.map { masked($0, &hasChanged) } }

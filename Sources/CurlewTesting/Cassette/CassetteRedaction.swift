@@ -1,16 +1,16 @@
 internal import CurlewCore
 internal import Foundation
 
-/// What must not get into a cassette: what Curlew knows as secret by its name, as in its logs and curl commands, and what
-/// is named here. The names are compared without regard to case.
+/// The rules that remove secrets from a cassette: the names that Curlew treats as secret in its logs and curl commands,
+/// and the names added here. Names are compared without regard to case.
 ///
 ///     var redaction = CassetteRedaction()
 ///     redaction.headers.insert("x-session")
 ///     redaction.change = { $0.response?.headers.removeAll { $0.name == "Date" } }
 ///
-/// Values give way to `<redacted>`; in cookies the names stay. It is applied when an exchange is recorded,
-/// before anything is kept, and to a request again when it is looked for in a cassette, so that a request
-/// with another token finds the recorded one.
+/// Values are replaced with `<redacted>`; the names of cookies are kept. The redaction is applied to an exchange before
+/// it is recorded. It is also applied to a request before it is matched, so that a request with another token finds the
+/// recorded one.
 ///
 /// | of | a cassette keeps |
 /// |---|---|
@@ -19,45 +19,46 @@ internal import Foundation
 /// | JSON, forms, multipart, XML, HTML, GraphQL | everything but secret values |
 /// | URLs in JSON and in attributes | everything but user information and secret values |
 /// | scripts, comments and URLs in the text of XML and HTML | everything |
-/// | other request bodies | their length, because a text or a message in a format of your own may be a secret as a whole |
+/// | other request bodies | their length, because a text or a message in a custom format may be a secret as a whole |
 /// | other response bodies | everything but `name: value` pairs with a secret name |
 public struct CassetteRedaction: Sendable {
-    /// Further fields whose value is a secret.
+    /// Additional fields whose values are secret.
     public var headers: Set<String> = []
-    /// Further names of query items, form fields, parts of multipart bodies and members of JSON objects, at any depth, whose
-    /// value is a secret.
+    /// Additional names of query items, form fields, parts of multipart bodies and members of JSON objects, at any
+    /// depth, whose values are secret.
     public var names: Set<String> = ["key", "code"]
-    /// Query items without a value that stay, as they choose what is asked for. All others without a name may be secrets.
+    /// Query items without a value that are kept, because they select the resource. Other items without a name may be
+    /// secrets.
     public var flags: Set<String> = [
         "acl", "cors", "delete", "lifecycle", "location", "logging", "policy", "tagging", "uploads", "versioning",
         "versions", "website", "wsdl", "xsd",
     ]
-    /// Keeps request bodies that are neither JSON, a form, multipart, XML nor GraphQL.
+    /// Whether request bodies are kept that are neither JSON, a form, multipart, XML nor GraphQL.
     public var keepsOtherRequestBodies = false
-    /// What else is to change, after the rest. In requests it sees the bodies that are kept: the length of one that is
-    /// left out, also when a request is looked for.
+    /// An additional change, applied last. For a body that is left out, it sees the placeholder with the length, both
+    /// when recording and when matching.
     public var change: @Sendable (inout Cassette.Exchange) -> Void = { _ in }
 
-    /// The text that stands in for a secret.
+    /// The text that replaces a secret.
     public static let replacement = "<redacted>"
 
-    /// How many values this text is a value of: a URL in the query of a URL, JSON in a form.
+    /// The nesting depth of the text: a URL in the query of a URL, JSON in a form.
     private var depth = 0
 
-    /// Values may be nested for as long as a URL may be.
+    /// The limit on nesting. Without it, only the length of a URL would bound the work.
     private static let greatestDepth = 4
 
-    /// Creates the usual redaction.
+    /// Creates the default redaction.
     public init() {}
 
-    /// The exchange without its secrets.
+    /// Returns the exchange without secrets.
     public func redacted(_ exchange: Cassette.Exchange) -> Cassette.Exchange {
         var exchange = clean(exchange)
         change(&exchange)
         return exchange
     }
 
-    /// Without `change`, which need not give the same result twice.
+    /// Applies everything except `change`, which is not necessarily idempotent.
     func clean(_ exchange: Cassette.Exchange) -> Cassette.Exchange {
         var exchange = exchange
         var request = exchange.request
@@ -91,21 +92,21 @@ public struct CassetteRedaction: Sendable {
         }
     }
 
-    /// Whether a header field, or a line of a text that looks like one, is secret by its name.
+    /// Whether the name of a header field, or of a similar line of text, is secret.
     func isSecretField(_ name: String) -> Bool {
         let name = name.lowercased()
         return SecretNames.containsField(name) || Self.clientFields.contains(name)
             || headers.contains { $0.lowercased() == name }
     }
 
-    /// Fields that name the client.
+    /// Fields that identify the client.
     private static let clientFields: Set<String> = [
         "forwarded", "x-forwarded-for", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip",
     ]
 
-    // By scalars, here and below: a mark that combines with what separates parts makes another character of it.
+    // Texts are split by Unicode scalars here and below: a combining mark would form one `Character` with a separator.
 
-    /// A value that may be a URL, or has some among its words: `Origin`, `X-Original-Url`, a string of JSON.
+    /// Removes secrets from a value that may be a URL or contain some: `Origin`, `X-Original-Url`, a JSON string.
     func references(_ text: String, keepsNameless: Bool = false) -> String {
         guard Self.mayBeReference(text) else { return text }
         var clean = ""
@@ -119,7 +120,7 @@ public struct CassetteRedaction: Sendable {
             if end < next { hasBlanks = true }
             rest = rest[next...]
         }
-        // Some write a blank in a URL as it is: `https://h/?q=a b&token=…`.
+        // A URL may contain an unencoded blank: `https://h/?q=a b&token=…`.
         return hasBlanks ? url(clean, keepsNameless: true) : clean
     }
 
@@ -127,11 +128,11 @@ public struct CassetteRedaction: Sendable {
 
     private func reference(_ word: Substring, keepsNameless: Bool) -> String {
         let marks = word.unicodeScalars.ranges(of: "://".unicodeScalars).map(\.lowerBound)
-        // In a body a relative URL may begin with anything, since only secret names change it.
+        // In a body, a relative URL may begin with any character, because only secret names change it.
         let isRelative = word.unicodeScalars.first == "/" || keepsNameless && Self.mayBeReference(String(word))
         guard !marks.isEmpty || isRelative else { return String(word) }
         guard marks.count > 1 else { return url(String(word), keepsNameless: keepsNameless) }
-        // A list of URLs without spaces, or a URL in the query of another: each is judged up to the next one.
+        // A list of URLs without spaces, or a URL in the query of another: each is checked up to the start of the next.
         let starts = [word.startIndex] + marks.dropFirst()
         let ends = starts.dropFirst() + [word.endIndex]
         let isClean = zip(starts, ends).allSatisfy { start, end in
@@ -141,7 +142,7 @@ public struct CassetteRedaction: Sendable {
         return isClean ? String(word) : Self.replacement
     }
 
-    /// The names, and a Set-Cookie's attributes, stay: code under test looks at them.
+    /// Keeps names and the attributes of Set-Cookie, because tested code reads them.
     private static func cookie(_ text: String, isSet: Bool) -> String {
         parts(of: text[...], at: ";").enumerated().map { index, pair in
             guard index == 0 || !isSet else { return String(pair) }
@@ -150,8 +151,8 @@ public struct CassetteRedaction: Sendable {
         }.joined(separator: ";")
     }
 
-    /// Without user information and without the values of secret query items; the fragment too may carry some.
-    /// `keepsNameless`: a URL in a body is data that code under test reads, and only names say what is secret in it.
+    /// Removes user information and the values of secret items in query and fragment. With `keepsNameless`, items
+    /// without a name are kept: a URL in a body is data that tested code reads, and only names mark its secrets.
     func url(_ text: String, keepsNameless: Bool = false) -> String {
         var rest = text[...]
         var end = ""
@@ -166,7 +167,7 @@ public struct CassetteRedaction: Sendable {
         return Self.withoutUser(rest) + end
     }
 
-    /// A path may hold a further URL.
+    /// Removes user information from a URL and from further URLs in its path.
     private static func withoutUser(_ text: Substring) -> String {
         var rest = text.unicodeScalars[...]
         var clean = ""
@@ -175,7 +176,7 @@ public struct CassetteRedaction: Sendable {
             let end = rest[start...].firstIndex(of: "/") ?? rest.endIndex
             clean += String(rest[..<start])
             let user = rest[start..<end].lastIndex(of: "@").map { rest[start..<$0] }
-            // In a sentence the address of a mailbox may follow a host: `https://h or ada@h`.
+            // In a sentence, a mail address may follow a host: `https://h or ada@h`.
             let isSentence = user.map { $0.contains(where: \.properties.isWhitespace) && !$0.contains(":") } ?? true
             rest = isSentence ? rest[start...] : rest[start...].dropFirst((user?.count ?? 0) + 1)
             mark = "://"
@@ -183,7 +184,7 @@ public struct CassetteRedaction: Sendable {
         return clean + String(rest)
     }
 
-    /// `<URL>; rel=next, <URL>`
+    /// Redacts the URLs of a `Link` field: `<URL>; rel=next, <URL>`.
     private func links(_ text: String) -> String {
         var shown = ""
         var rest = text.unicodeScalars[...]
@@ -194,7 +195,7 @@ public struct CassetteRedaction: Sendable {
         return shown + String(rest)
     }
 
-    /// The items of a form, a query or a fragment.
+    /// Redacts the items of a form, a query or a fragment.
     func form(_ text: Substring, keepsNameless: Bool = false) -> String {
         Self.parts(of: text, at: "&").map { pair in
             guard let equals = pair.unicodeScalars.firstIndex(of: "=") else {
@@ -216,8 +217,8 @@ public struct CassetteRedaction: Sendable {
         return text.removingPercentEncoding ?? text
     }
 
-    /// Whether a value is itself a URL, JSON or a GraphQL document in which something is secret, or is nested too
-    /// deep to be read.
+    /// Whether a value is a URL, JSON or a GraphQL document that contains a secret, or is nested too deeply to be
+    /// checked.
     private func hasSecrets(_ value: String, in name: String) -> Bool {
         let looksLikeJSON = Self.looksLikeJSON(value)
         guard depth < Self.greatestDepth else {
@@ -228,21 +229,21 @@ public struct CassetteRedaction: Sendable {
         if looksLikeJSON, let clean = inner.json(value) { return clean != value }
         if inner.references(value, keepsNameless: true) != value { return true }
         if name == "query" { return graphQL(value) != value }
-        // JSON that was cut off, or a format that only begins like it: `filter={pin:1234}`. How it pairs names and
-        // values is not known.
+        // Truncated JSON, or a similar format such as `filter={pin:1234}`. Its pairing of names and values is unknown,
+        // so any secret name counts.
         return looksLikeJSON
             && value.split { !($0.isLetter || $0.isNumber || "_-.".contains($0)) }
                 .contains { isSecret(String($0)) || isSecretField(String($0)) }
     }
 
-    /// Whether the value of a member, a form field or an element is secret by its name.
+    /// Whether the value of a member, a form field or an element with this name is secret.
     func isSecret(_ name: String) -> Bool { isNamed(name) || SecretNames.containsMember(name) }
 
     private static func parts(of text: Substring, at separator: Unicode.Scalar) -> [Substring] {
         text.unicodeScalars.split(separator: separator, omittingEmptySubsequences: false).map(Substring.init)
     }
 
-    /// Whether `names` has this one.
+    /// Whether `names` contains this name.
     func isNamed(_ name: String) -> Bool {
         let name = name.lowercased()
         return names.contains { $0.lowercased() == name }

@@ -1,12 +1,12 @@
 internal import CurlewCore
 internal import Foundation
 
-/// The content codings of a body (RFC 9110, 8.4), and how to undo them.
+/// The content codings of a body (RFC 9110, 8.4), and their decoding.
 struct CodedBody {
-    /// In the order in which they were applied.
+    /// The codings in the order in which they were applied.
     private let codings: [String]
 
-    /// A cassette is made to be read: what is larger than this is not.
+    /// The limit on decoded bodies; larger ones are not decoded.
     private static let largest = 64 << 20
 
     init(_ fields: [Cassette.Field]) {
@@ -20,14 +20,15 @@ struct CodedBody {
 
     var names: String { codings.joined(separator: ", ") }
 
-    /// nil for a coding other than gzip and deflate, and for bytes that it cannot have made or that are too many.
+    /// Returns the decoded bytes; `nil` for codings other than gzip and deflate, invalid bytes, or a result above the
+    /// limit.
     func decoded(_ body: Data) -> Data? {
         var data = body
         for coding in codings.reversed() {
             let plain: Data?
             switch coding {
             case "gzip", "x-gzip": plain = Compression.inflated(data, windowBits: 31, limit: Self.largest)
-            // Some send it without zlib's header.
+            // Some servers send raw DEFLATE, without zlib's header.
             case "deflate":
                 plain =
                     Compression.inflated(data, windowBits: 15, limit: Self.largest)

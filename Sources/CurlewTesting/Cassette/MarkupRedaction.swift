@@ -1,13 +1,13 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Takes the secrets out of XML and HTML, and leaves everything else byte for byte.
+/// Removes secrets from XML and HTML, and keeps everything else byte for byte.
 ///
-/// Secret are the text below an element with a secret name (`<password>`), the values of attributes with a secret name
-/// (`token="…"`), the value beside a name (`<input name="pin" value="…">`) and the element behind one
-/// (`<name>pin</name><value>…</value>`, as XML-RPC and property lists write pairs). Scripts and comments stay.
+/// The secrets are the text in an element with a secret name (`<password>`), the values of attributes with a secret
+/// name (`token="…"`), the value next to a name (`<input name="pin" value="…">`) and the element after one
+/// (`<name>pin</name><value>…</value>`, the notation of XML-RPC and property lists). Scripts and comments are kept.
 struct MarkupRedaction {
-    /// Without the angle brackets, which would be a tag.
+    /// Escaped, because angle brackets would form a tag.
     static let replacement = "&lt;redacted&gt;"
 
     private let redaction: CassetteRedaction
@@ -18,18 +18,18 @@ struct MarkupRedaction {
     private var clean: [UInt8] = []
     /// The end of the element whose text is secret.
     private var secretEnd = 0
-    /// The last element was a name, and the next one is its value.
+    /// Whether the last element held a secret name, so that the next one is its value.
     private var isNextSecret = false
 
     private static let naming = CassetteRedaction.naming
     private static let valued = CassetteRedaction.valued
     /// Attributes that hold a URL, which may be relative.
     private static let links: Set<String> = ["href", "src", "action", "url"]
-    /// Elements that follow a name, in XML-RPC, SOAP and property lists.
+    /// Elements that hold the value after a name, in XML-RPC, SOAP and property lists.
     private static let values: Set<String> = [
         "value", "string", "integer", "real", "data", "date", "true", "false", "array", "dict",
     ]
-    /// Elements of HTML that have no end tag.
+    /// HTML elements without an end tag.
     private static let void: Set<String> = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
     ]
@@ -87,21 +87,21 @@ struct MarkupRedaction {
 
     private struct Attribute {
         let name: String
-        /// Without its quotes.
+        /// The range of the value without quotes.
         let value: Range<Int>
     }
 
     private mutating func takeTag() {
         let start = position
         guard let (attributes, end) = tag(from: start) else {
-            // A tag that was cut off may hold anything.
+            // A truncated tag may contain anything.
             clean += Array(Self.replacement.utf8)
             position = bytes.endIndex
             return
         }
         let name = nameRange(from: start + 1)
         let isEmpty = isEmptyElement(attributes, end: end)
-        // An end tag has no name here: it begins with a slash.
+        // For an end tag, `name` is empty, because a slash precedes the name.
         guard !name.isEmpty else {
             clean += bytes[start...end]
             position = end + 1
@@ -123,7 +123,8 @@ struct MarkupRedaction {
                 clean += Array(Self.replacement.utf8)
             } else {
                 let kept = withoutSecrets(value, in: attribute.name)
-                // Angle brackets end a value without quotes.
+                // The replacement in a URL has angle brackets, which would end a value without quotes; the whole value
+                // is replaced.
                 let isQuoted = Self.isQuote(bytes[attribute.value.lowerBound - 1])
                 clean += Array((kept == value || isQuoted ? kept : Self.replacement).utf8)
             }
@@ -133,7 +134,7 @@ struct MarkupRedaction {
         position = end + 1
         guard !isEmpty, start >= secretEnd else { return }
         if isSecretElement {
-            // In XML they may have one.
+            // In XML, elements with these names may have end tags.
             let isVoid = Self.void.contains(text(name).lowercased())
             secretEnd = elementEnd(text(name), from: position) ?? (isVoid ? position : bytes.endIndex)
         } else if isName, let content {
@@ -141,7 +142,7 @@ struct MarkupRedaction {
         }
     }
 
-    /// Whether a tag that ends at `end` has no end tag. A slash at the end of a value without quotes belongs to that.
+    /// Whether a tag that ends at `end` is self-closing. A slash at the end of an unquoted value belongs to the value.
     private func isEmptyElement(_ attributes: [Attribute], end: Int) -> Bool {
         bytes[end - 1] == UInt8(ascii: "/") && attributes.last?.value.upperBound != end
     }
@@ -151,7 +152,7 @@ struct MarkupRedaction {
             ? redaction.url(value, keepsNameless: true) : redaction.references(value, keepsNameless: true)
     }
 
-    /// The attributes of a tag, and the index of the `>` that ends it. A quote counts only where a value begins.
+    /// Returns the attributes of a tag and the index of its closing `>`. A quote counts only at the start of a value.
     private func tag(from start: Int) -> (attributes: [Attribute], end: Int)? {
         var found: [Attribute] = []
         var index = nameRange(from: start + 1).upperBound
@@ -174,8 +175,8 @@ struct MarkupRedaction {
         return index < bytes.count ? (found, index) : nil
     }
 
-    /// Returns the index of the end tag of an element that was opened before `start`, or `nil` if it has none. What
-    /// looks like an end tag in an attribute is none.
+    /// Returns the index of the end tag of an element that was opened before `start`; `nil` if it has none. Ignores
+    /// text in attributes that looks like an end tag.
     private func elementEnd(_ name: String, from start: Int) -> Int? {
         let name = name.lowercased()
         var depth = 1
@@ -189,7 +190,7 @@ struct MarkupRedaction {
                 index = skipped
                 continue
             }
-            // Without its end the text has no further tag.
+            // A truncated tag is the last one.
             guard let (attributes, close) = tag(from: open) else { return nil }
             index = close + 1
             let isClosing = bytes[open + 1] == UInt8(ascii: "/")
@@ -204,7 +205,8 @@ struct MarkupRedaction {
         return nil
     }
 
-    /// Whether a tag, a comment or a section begins here; `a < b` is text. One at the end of the text was cut off.
+    /// Whether a tag, a comment or a section begins here; `a < b` is text. A `<` at the end of the text is a truncated
+    /// tag.
     private func isMarkup(at index: Int) -> Bool {
         guard bytes[index] == UInt8(ascii: "<") else { return false }
         guard index + 1 < bytes.count else { return true }
@@ -215,19 +217,19 @@ struct MarkupRedaction {
         }
     }
 
-    /// The end of a comment, of character data, of a declaration or of an instruction, in which no tag counts. `nil`
-    /// for a tag.
+    /// Returns the end of a comment, of character data, of a declaration or of an instruction, in which tags are
+    /// ignored; `nil` for a tag.
     private func endOfSection(at open: Int) -> Int? {
         for (begin, mark) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">")]
         where bytes[open...].starts(with: begin.utf8) {
-            // A script may have the mark in a string.
+            // A `<!--` without an end is not a comment: a script may contain it in a string.
             if begin == "<!--", open >= lastCommentEnd { return open + begin.utf8.count }
             return find(mark, from: open).map { $0 + mark.utf8.count } ?? bytes.endIndex
         }
         return nil
     }
 
-    /// The text up to the next tag, without comments.
+    /// Returns the text up to the next tag, including character data, without comments.
     private func content(from start: Int) -> (text: String, end: Int) {
         var content: [UInt8] = []
         var index = start
@@ -248,7 +250,7 @@ struct MarkupRedaction {
         return (String(decoding: content, as: UTF8.self), index)
     }
 
-    /// Whether the end tag of an element that holds a name is at `end`, and the next element is a value.
+    /// Whether `end` is at the end tag of the element that holds a name, and the next element is a value.
     private func isFollowedByValue(_ name: String, from end: Int) -> Bool {
         let close = Array("</\(name)".utf8)
         guard bytes[end...].starts(with: close) else { return false }
@@ -277,12 +279,12 @@ struct MarkupRedaction {
         bytes[start...].firstIndex { !CassetteRedaction.isSpace($0) } ?? bytes.endIndex
     }
 
-    /// The characters of a name from an index on, or none.
+    /// Returns the range of the name at an index; empty if there is none.
     private func nameRange(from start: Int) -> Range<Int> {
         start..<(bytes[start...].firstIndex { !Self.isOfName($0) } ?? bytes.endIndex)
     }
 
-    /// Without a namespace's prefix.
+    /// Returns a name without its namespace prefix.
     private static func local(_ name: String) -> String { String(name.split(separator: ":").last ?? "") }
 
     private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }

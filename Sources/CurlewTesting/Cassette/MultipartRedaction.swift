@@ -1,19 +1,20 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Takes the secrets out of a body in parts (RFC 2046, 5.1). Everything else stays byte for byte.
+/// Removes secrets from a multipart body (RFC 2046, 5.1), and keeps everything else byte for byte.
 struct MultipartRedaction {
     let redaction: CassetteRedaction
     let isSent: Bool
-    /// How many bodies this one is a part of.
+    /// The number of multipart bodies around this one.
     let depth: Int
 
-    /// Who sends parts may nest them for as long as a body may be.
+    /// The limit on nesting. Without it, the length of a body alone would bound the recursion.
     private static let greatestDepth = 8
     private static let replacement = Array(CassetteRedaction.replacement.utf8)
     private static let (lineFeed, carriageReturn) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
 
-    /// nil where no part can be found, or parts are nested too deep. One that was cut off goes as far as the bytes do.
+    /// Returns the body without secrets; `nil` if it has no parts or they are nested too deeply. A truncated part
+    /// extends to the end of the bytes.
     func redacted(_ bytes: [UInt8], type: String) -> [UInt8]? {
         guard depth <= Self.greatestDepth, let boundary = Self.boundary(of: bytes, type: type) else { return nil }
         let delimiter = Array("--\(boundary)".utf8)
@@ -26,7 +27,7 @@ struct MultipartRedaction {
             let line = bytes[position..<end]
             if let tail = Self.tail(of: line, behind: delimiter) {
                 if let start {
-                    // The line's end before a delimiter belongs to it.
+                    // The line end before a delimiter belongs to the delimiter.
                     let last = position - Self.lengthOfLineEnd(bytes[start..<position])
                     clean += part(bytes[start..<last]) + bytes[last..<position]
                 }
@@ -44,7 +45,7 @@ struct MultipartRedaction {
 
     // MARK: Parts
 
-    /// The bytes between two delimiters: fields, an empty line, content.
+    /// Redacts the bytes between two delimiters: fields, an empty line, content.
     private func part(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         var fields: [HTTPHeader] = []
         var position = bytes.startIndex
@@ -57,7 +58,7 @@ struct MultipartRedaction {
             }
             Self.add(line, to: &fields)
         }
-        // Without an empty line nothing says what it is.
+        // Without an empty line, the fields and the content cannot be told apart.
         return bytes.isEmpty ? [] : Self.replacement
     }
 
@@ -72,7 +73,8 @@ struct MultipartRedaction {
         return clean.elementsEqual(data) ? Array(bytes) : Array(Data(clean).base64EncodedString().utf8)
     }
 
-    /// A part with a name is kept like a form's field; one without is a body of its own.
+    /// Redacts a part's content. A part with a name is treated like a form field; one without is treated like a whole
+    /// body.
     private func content(_ data: Data, _ type: String, hasName: Bool) -> [UInt8] {
         Cassette.Body(data).map {
             Array(redaction.body($0, type: type, isSent: isSent && !hasName, depth: depth + 1).data)
@@ -83,7 +85,7 @@ struct MultipartRedaction {
         if line.first.map(ASCII.isBlank) == true, let last = fields.popLast() {
             fields.append(HTTPHeader(name: last.name, value: last.value + String(decoding: line, as: UTF8.self)))
         } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-            // By bytes: a colon before a mark that combines with it is a colon.
+            // Splits by bytes, because a combining mark would form one `Character` with the colon before it.
             let value = String(decoding: line[(colon + 1)...], as: UTF8.self).trimmingCharacters(in: .whitespaces)
             fields.append(HTTPHeader(name: String(decoding: line[..<colon], as: UTF8.self), value: value))
         }
@@ -93,7 +95,7 @@ struct MultipartRedaction {
 
     private enum Tail { case opening, closing }
 
-    /// The boundary that the type names, else the one that the body begins with.
+    /// Returns the boundary that the type names, otherwise the one at the start of the body.
     private static func boundary(of bytes: [UInt8], type: String) -> String? {
         var boundary = TestServer.Request.parameter("boundary", of: type) ?? ""
         if boundary.isEmpty, bytes.starts(with: "--".utf8) {
@@ -103,7 +105,7 @@ struct MultipartRedaction {
         return boundary.isEmpty ? nil : boundary
     }
 
-    /// nil for a line that is no delimiter.
+    /// Returns the kind of delimiter; `nil` if the line is not one.
     private static func tail(of line: ArraySlice<UInt8>, behind delimiter: [UInt8]) -> Tail? {
         guard line.starts(with: delimiter) else { return nil }
         let rest = line.dropFirst(delimiter.count)
@@ -112,7 +114,7 @@ struct MultipartRedaction {
         return isAll ? (isClosing ? .closing : .opening) : nil
     }
 
-    /// Behind the first line of what is not empty.
+    /// Returns the end of the first line. `bytes` is not empty.
     private static func lineEnd(_ bytes: ArraySlice<UInt8>) -> Int {
         bytes.firstIndex(of: lineFeed).map { $0 + 1 } ?? bytes.endIndex
     }

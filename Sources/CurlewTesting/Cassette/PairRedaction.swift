@@ -1,7 +1,7 @@
 internal import CurlewCore
 
-/// Takes the values of secret names out of texts that are no JSON and no form: `token: abc`, `PIN=1234`, and the arguments in a
-/// GraphQL document, `login(password: "abc")`.
+/// Removes the values of secret names from texts that are neither JSON nor a form: `token: abc`, `PIN=1234`, and
+/// arguments in a GraphQL document, `login(password: "abc")`.
 struct PairRedaction {
     enum Language { case plain, graphQL }
 
@@ -10,11 +10,11 @@ struct PairRedaction {
     private let bytes: [UInt8]
     private var position = 0
     private var clean: [UInt8] = []
-    /// The comment that was skipped last, so that a line of many is not looked at for each of its names.
+    /// The comment that was skipped last. Names on one line share it, so that the line is scanned once.
     private var comment = 0..<0
-    /// The start of the line that is read.
+    /// The start of the current line.
     private var lineStart = 0
-    /// How far the line with the last name is indented.
+    /// The indentation of the line with the last name.
     private var indentation = 0
 
     init(_ text: String, _ language: Language, by redaction: CassetteRedaction) {
@@ -46,8 +46,8 @@ struct PairRedaction {
         return String(decoding: clean, as: UTF8.self)
     }
 
-    /// Judges the content of a string of GraphQL by itself: `label: "Password:"` names nothing behind it. Returns
-    /// `false` if no string begins here.
+    /// Redacts the content of a GraphQL string separately: `label: "Password:"` does not name the value after it.
+    /// Returns `false` if no string begins here.
     private mutating func takeString() -> Bool {
         guard language == .graphQL, bytes[position] == UInt8(ascii: "\""), let string = string(at: position) else {
             return false
@@ -56,7 +56,7 @@ struct PairRedaction {
         var inner = PairRedaction(text, .plain, by: redaction)
         clean += string.marks + Array(inner.redacted().utf8) + bytes[string.content.upperBound..<string.end]
         position = string.end
-        // JSON that was cut off.
+        // The string may be a member name of truncated JSON.
         if isSecret(text), let value = valueStart() {
             clean += bytes[position..<value]
             position = value
@@ -65,7 +65,7 @@ struct PairRedaction {
         return true
     }
 
-    /// A text may be a dump of header fields.
+    /// Whether a name is secret. A plain text may be a dump of header fields, so their names count too.
     private func isSecret(_ name: String) -> Bool {
         redaction.isSecret(name) || language == .plain && redaction.isSecretField(name)
     }
@@ -74,7 +74,7 @@ struct PairRedaction {
     private mutating func valueStart() -> Int? {
         var index = position
         if language == .plain {
-            // The name may stand in quotes, in a text with escapes, and in brackets: `card["pin"][0]`.
+            // The name may be in quotes, in a text with escapes, or in brackets: `card["pin"][0]`.
             index += bytes[index...].prefix(16).prefix { "\\\"'[]0123456789".utf8.contains($0) }.count
         }
         index = afterBlanks(index)
@@ -91,7 +91,7 @@ struct PairRedaction {
         return index < bytes.count ? index : nil
     }
 
-    /// `$password: String! = "abc"` declares a variable of GraphQL. Returns the start of its default, or `nil` if it
+    /// Returns the start of the default of a declared GraphQL variable, `$password: String! = "abc"`, or `nil` if it
     /// has none.
     private mutating func defaultStart() -> Int? {
         guard var index = valueStart() else { return nil }
@@ -112,7 +112,7 @@ struct PairRedaction {
         if let string = string(at: position) {
             clean += string.marks + Array(CassetteRedaction.replacement.utf8) + string.marks
             position = string.end
-            // `'s3c''ret'`: some formats double a quote instead of escaping it.
+            // Some formats double a quote instead of escaping it: `'s3c''ret'`.
             if language == .plain { skip(to: " \t\r\n,;})]") }
             return
         }
@@ -120,9 +120,9 @@ struct PairRedaction {
         case UInt8(ascii: "{"), UInt8(ascii: "["):
             takeGroup()
             if language == .plain { skip(to: "\r\n,;})]") }
-            // Of a type, see `skipToDefault`.
+            // The `!` belongs to a type; see `skipToDefault`.
             if language == .graphQL, position < bytes.count, bytes[position] == UInt8(ascii: "!") { position += 1 }
-        // A variable's value is among the request's variables.
+        // The value of a variable is in the request's variables, not here.
         case UInt8(ascii: "$") where language == .graphQL: break
         default: takeWord()
         }
@@ -132,8 +132,8 @@ struct PairRedaction {
         position = bytes[position...].firstIndex { ends.utf8.contains($0) } ?? bytes.endIndex
     }
 
-    /// `pin: String! = "1234"` has the type of a field or of an argument where a value was expected.
-    /// Returns `false` if no default follows.
+    /// Skips to the default of a field or an argument: in `pin: String! = "1234"`, a type precedes the value. Returns
+    /// `false` if no default follows.
     private mutating func skipToDefault() -> Bool {
         var index = afterBlanks(position)
         if index < bytes.count, bytes[index] == UInt8(ascii: "!") { index = afterBlanks(index + 1) }
@@ -144,8 +144,8 @@ struct PairRedaction {
         return position < bytes.count
     }
 
-    /// The string that begins at an index: its quotes, what stands between them, and its end, which is behind the same
-    /// quotes without a backslash before them, or the end of the text.
+    /// Returns the string that begins at an index: its quotes, its content and its end. It ends after the next equal
+    /// quotes without a preceding backslash, or at the end of the text.
     private func string(at start: Int) -> (marks: [UInt8], content: Range<Int>, end: Int)? {
         let all = language == .graphQL ? ["\"\"\"", "\\\"", "\""] : ["\"\"\"", "\\\"", "\"", "'"]
         guard let marks = all.first(where: { bytes[start...].starts(with: $0.utf8) }).map({ Array($0.utf8) }) else {
@@ -185,9 +185,10 @@ struct PairRedaction {
         clean += Array(CassetteRedaction.replacement.utf8)
     }
 
-    /// To the end of the line, because `Authorization: Digest username="a", response="…"` has many words and parts, and
-    /// of the lines below that are indented more than the name's. In GraphQL to what ends a value, or begins the
-    /// arguments of a field that has a secret name as its alias.
+    /// Replaces an unquoted value. In plain text it extends to the end of the line, because a value such as
+    /// `Authorization: Digest username="a", response="…"` has several words, and over following lines that are indented
+    /// more than the name's. In GraphQL it ends at a separator, or before the arguments of a field whose alias is a
+    /// secret name.
     private mutating func takeWord() {
         let start = position
         if language == .graphQL {
@@ -203,13 +204,13 @@ struct PairRedaction {
 
     private static func endsLine(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
-    /// The marks of lists count as blanks, as in YAML.
+    /// Returns the indentation of a line. List markers count as blanks, as in YAML.
     private static func indentation(of line: ArraySlice<UInt8>) -> Int {
         line.prefix { ASCII.isBlank($0) || $0 == UInt8(ascii: "-") }.count
     }
 
-    /// Returns the next line that is not blank, without its indentation. `nil` if no line ends at `end`, or the next
-    /// one is indented no more than the line with the last name.
+    /// Returns the next non-blank line without its indentation; `nil` if no line ends at `end`, or if that line is not
+    /// indented more than the line with the last name.
     private func indentedLine(from end: Int) -> Range<Int>? {
         guard let start = bytes[end...].firstIndex(where: { !CassetteRedaction.isSpace($0) }),
             let lineEnd = bytes[end..<start].lastIndex(where: Self.endsLine), start - lineEnd - 1 > indentation
@@ -217,8 +218,7 @@ struct PairRedaction {
         return start..<(bytes[start...].firstIndex(where: Self.endsLine) ?? bytes.endIndex)
     }
 
-    /// Behind blanks, and in GraphQL behind all that has no meaning there: ends of lines, commas, comments and byte
-    /// order marks.
+    /// Returns the index after blanks. In GraphQL, line ends, commas, comments and byte order marks are skipped too.
     private mutating func afterBlanks(_ start: Int) -> Int {
         guard language == .graphQL else {
             return bytes[min(start, bytes.count)...].firstIndex { !ASCII.isBlank($0) } ?? bytes.endIndex

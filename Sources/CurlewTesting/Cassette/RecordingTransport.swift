@@ -1,17 +1,17 @@
 public import CurlewCore
 public import Foundation
 
-/// Passes exchanges on to another transport and records them, without their secrets.
+/// A transport that forwards exchanges to another transport and records them without secrets.
 ///
 ///     let recorder = RecordingTransport(SessionConfiguration.default.makeTransport())
 ///     let session = Session(transport: recorder)
 ///     _ = try await session.request("https://api.example.org/birds").data()
 ///     try recorder.save(to: URL(filePath: "Fixtures/birds.json"))
 ///
-/// The sink gets everything as it would without it; what is recorded is what the sink took. Nothing is
-/// written before `save`. Bodies are held in memory: an exchange with a body above `bodyLimit` is passed on
-/// and not recorded (`skippedCount`). Look through a new cassette before you commit it: what is secret in
-/// your API only you know (`CassetteRedaction`).
+/// The sink receives exactly what the other transport delivers; the recording holds the bytes that the sink accepted.
+/// Nothing is written before `save`. Bodies are held in memory: an exchange with a body above `bodyLimit` is forwarded
+/// but not recorded (`skippedCount`). Cancelled exchanges are not recorded. Review a new cassette before you commit it:
+/// only you know what is secret in your API (`CassetteRedaction`).
 public final class RecordingTransport: Transport {
     private struct State: Sendable {
         var cassette = Cassette()
@@ -23,23 +23,23 @@ public final class RecordingTransport: Transport {
     private let bodyLimit: Int
     private let state = Watched(State())
 
-    /// Wraps a transport.
+    /// Creates a transport that records the exchanges of another one.
     public init(_ other: any Transport, redaction: CassetteRedaction = .init(), bodyLimit: Int = 16 << 20) {
         self.other = other
         self.redaction = redaction
         self.bodyLimit = bodyLimit
     }
 
-    /// What has been recorded so far.
+    /// The exchanges recorded so far.
     public var cassette: Cassette { state.value.cassette }
 
-    /// Exchanges that were not recorded because a body was too large.
+    /// The number of exchanges that were not recorded because a body was too large or its file could not be read again.
     public var skippedCount: Int { state.value.skipped }
 
-    /// Writes what has been recorded so far.
+    /// Writes the exchanges recorded so far to a file.
     public func save(to file: URL) throws { try cassette.write(to: file) }
 
-    /// Performs the request for real, and records it.
+    /// Performs the request with the other transport, and records it.
     public func perform(
         _ request: TransferRequest,
         sink: any TransferSink
@@ -59,7 +59,7 @@ public final class RecordingTransport: Transport {
             record(request, body, tap, outcome.head, outcome.trailers, nil)
             return outcome
         } catch {
-            // A cancelled exchange says something about the caller, not about the server.
+            // A cancellation is the caller's decision and says nothing about the server.
             if error.code != .cancelled { record(request, body, tap, tap.head, [:], error) }
             throw error
         }
@@ -67,7 +67,7 @@ public final class RecordingTransport: Transport {
 
     public func shutdown() async { await other.shutdown() }
 
-    /// Those that the other transport enforces.
+    /// Returns the guards that the other transport enforces.
     public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
         other.enforcedGuards(of: configuration)
     }
@@ -108,7 +108,7 @@ public final class RecordingTransport: Transport {
         state.change { $0.cassette.exchanges.append(clean) }
     }
 
-    /// nil where it is above the limit or cannot be had again.
+    /// Returns the request's body; `nil` if it exceeds the limit or cannot be read again.
     private func sentBody(_ body: BodySource, _ streamed: TapBody?) -> Data? {
         switch body {
         case .none: Data()
@@ -122,7 +122,7 @@ public final class RecordingTransport: Transport {
         guard let handle = try? FileHandle(forReadingFrom: url) else { return nil }
         defer { try? handle.close() }
         if let range { try? handle.seek(toOffset: UInt64(range.lowerBound)) }
-        // One byte more than the limit tells a body that is above it, except where nothing can be.
+        // One byte more than the limit reveals a larger body. Without a limit, the addition would overflow.
         let enough = limit == .max ? limit : limit + 1
         let most = min(enough, range.map { Int($0.upperBound - $0.lowerBound) } ?? .max)
         let data = (try? handle.read(upToCount: most)) ?? Data()

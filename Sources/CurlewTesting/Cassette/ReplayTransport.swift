@@ -1,25 +1,25 @@
 public import CurlewCore
 public import Foundation
 
-/// Answers from a cassette instead of the network.
+/// A transport that answers from a cassette instead of the network.
 ///
 ///     let session = Session(transport: try ReplayTransport(file: URL(filePath: "Fixtures/birds.json")))
 ///     let birds = try await session.request("https://api.example.org/birds").decode([Bird].self)
 ///
-/// A request gets the first exchange, not yet used, that equals it in what `Matching` compares: method and URL, unless
-/// the test says otherwise. Secrets are taken out of it before it is compared. When none is left the exchange fails with
-/// `.unsupported`; the error names the request and the recorded requests that come nearest, and says in what they differ.
+/// A request gets the first unused exchange that matches it according to `Matching`, by default method and URL. Secrets
+/// are removed from the request before it is compared. If no exchange matches, the request fails with `.unsupported`;
+/// the error names the request and the nearest recorded ones, with their differences.
 public final class ReplayTransport: Transport {
     private struct State: Sendable {
         var left: [Candidate]
-        /// Requests whose exchanges are used up.
+        /// The requests of used exchanges.
         var used: [Cassette.Request] = []
     }
 
     struct Candidate: Sendable {
         let exchange: Cassette.Exchange
-        /// As a request is compared with it. Cassettes that were written by hand, or by a redaction that kept more, lose here what
-        /// the redaction takes out of the request that is compared, but not the bodies.
+        /// The form in which requests are compared. The cassette may be hand-written or recorded with a weaker
+        /// redaction, so secrets are removed again. Bodies in other formats stay.
         let request: Cassette.Request
 
         init(_ exchange: Cassette.Exchange, _ redaction: CassetteRedaction) {
@@ -30,11 +30,11 @@ public final class ReplayTransport: Transport {
         }
     }
 
-    /// A request that an exchange is looked for.
+    /// A request for which an exchange is sought.
     struct Question: Sendable {
-        /// As it would be recorded.
+        /// The request as it would be recorded.
         let request: Cassette.Request
-        /// With a body that would not be recorded, to be compared with one that was.
+        /// The request with a body that would not be recorded, for comparison with a recorded body.
         private let whole: Cassette.Request
 
         init(_ request: Cassette.Request, _ redaction: CassetteRedaction) {
@@ -60,7 +60,7 @@ public final class ReplayTransport: Transport {
     private let mock: MockTransport
     private let state: Watched<State>
 
-    /// Answers from a cassette. `isEndless` lets every exchange be used again and again.
+    /// Creates a transport that answers from a cassette. With `isEndless`, every exchange can be used repeatedly.
     public init(
         _ cassette: Cassette,
         matching: Matching = .methodAndURL,
@@ -97,7 +97,7 @@ public final class ReplayTransport: Transport {
         }
     }
 
-    /// Answers from a cassette in a file; throws what reading and decoding throw.
+    /// Creates a transport that answers from a cassette file; throws if the file cannot be read or decoded.
     public convenience init(
         file: URL,
         matching: Matching = .methodAndURL,
@@ -107,10 +107,10 @@ public final class ReplayTransport: Transport {
         self.init(try Cassette(file: file), matching: matching, redaction: redaction, isEndless: isEndless)
     }
 
-    /// Exchanges that no request has got yet.
+    /// The exchanges that have not been used. With `isEndless`, all of them.
     public var unusedExchanges: [Cassette.Exchange] { state.value.left.map(\.exchange) }
 
-    /// Answers from the cassette.
+    /// Answers a request from the cassette.
     public func perform(
         _ request: TransferRequest,
         sink: any TransferSink
@@ -120,7 +120,7 @@ public final class ReplayTransport: Transport {
 
     public func shutdown() async { await mock.shutdown() }
 
-    /// All of them: nothing leaves the process.
+    /// Returns all guards, because no byte leaves the process.
     public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { .all }
 
     private static func response(_ exchange: Cassette.Exchange) -> MockResponse {

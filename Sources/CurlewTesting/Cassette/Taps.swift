@@ -1,11 +1,11 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Passes everything on to a sink and keeps what the sink took.
+/// A sink that forwards to another one and stores the bytes that it accepted.
 final class TapSink: TransferSink {
     private struct State: Sendable {
         var head: ResponseHead?
-        /// nil once it is above the limit.
+        /// The accepted bytes; `nil` once they exceed the limit.
         var body: Data? = Data()
     }
 
@@ -35,7 +35,7 @@ final class TapSink: TransferSink {
 
     func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition {
         let answer = sink.didReceive(body: bytes)
-        // Paused bytes come again.
+        // Bytes that the sink does not accept are delivered again.
         guard case .proceed = answer else { return answer }
         let limit = limit
         let part = Data(bytes)
@@ -50,11 +50,11 @@ final class TapSink: TransferSink {
     }
 }
 
-/// Passes a pulled body on and keeps its bytes.
+/// A body stream that forwards another one and stores its bytes.
 final class TapBody: BodyStream {
     private let stream: any BodyStream
     private let limit: Int
-    /// nil once it is above the limit.
+    /// The bytes that were read; `nil` once they exceed the limit.
     private let kept = Watched<Data?>(Data())
 
     init(_ stream: any BodyStream, limit: Int) {

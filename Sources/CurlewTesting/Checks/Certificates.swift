@@ -1,14 +1,14 @@
 package import Curlew
 package import Foundation
 
-/// Certificates made by the `openssl` command, once: a root, a leaf that it issued, an impostor that the leaf's owner issued
-/// without being an authority, and a stranger.
+/// Certificates that the `openssl` command makes once per process: a root, a leaf that it issued, an impostor that the
+/// leaf issued although the leaf is not an authority, and an unrelated self-signed stranger.
 package struct Certificates: Sendable {
     package let root: Certificate
     package let leaf: Certificate
     package let impostor: Certificate
     package let stranger: Certificate
-    /// The root's lists: one that is empty, one that takes the leaf back.
+    /// The root's revocation lists: an empty one, and one that revokes the leaf.
     package let emptyList: Data
     package let revokingList: Data
 

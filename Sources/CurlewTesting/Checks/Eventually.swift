@@ -1,6 +1,6 @@
 package struct NeverHappened: Error {}
 
-/// Returns when the condition holds; polls, because not everything worth waiting for announces itself.
+/// Returns when the condition holds. Polls, because some conditions cannot notify a waiter.
 package func eventually(within timeout: Duration = .seconds(40), _ condition: () -> Bool) async throws {
     let deadline = ContinuousClock.now + timeout.asTestBound
     while !condition() {

@@ -1,4 +1,4 @@
-/// Something that a test opens when it wants others to go on.
+/// A latch that a test opens to let waiting code continue.
 ///
 ///     let gate = Gate()
 ///     server.script("/slow", .text("at last").stalling(until: gate, at: .beforeHead))
@@ -7,30 +7,30 @@
 ///     gate.open()
 ///     #expect(try await answer == "at last")
 ///
-/// It stands in for a clock: nothing sleeps, and the test decides the order. Opening an open gate does
-/// nothing. A task that waits at a gate that is never opened waits until it is cancelled.
+/// Use it instead of sleeping, so that the test decides the order of events. Opening an open gate has no effect. A task
+/// that waits at a gate that is never opened waits until it is cancelled.
 public final class Gate: Sendable {
     private struct State: Sendable {
         var isOpen: Bool
-        /// Tasks that wait now.
+        /// The number of tasks that are waiting.
         var waiters = 0
-        /// Tasks and connections that ever came to the closed gate.
+        /// The number of tasks and connections that have arrived while the gate was closed, since its creation.
         var arrivals = 0
         var observers: [@Sendable () -> Void] = []
     }
 
     private let state: Watched<State>
 
-    /// Creates a gate, closed unless told otherwise.
+    /// Creates a gate, closed by default.
     public init(isOpen: Bool = false) { state = Watched(State(isOpen: isOpen)) }
 
-    /// Whether waiters pass.
+    /// Whether the gate is open.
     public var isOpen: Bool { state.value.isOpen }
 
-    /// How many tasks wait now.
+    /// The number of waiting tasks. Connections of a `TestServer` are not counted.
     public var waiterCount: Int { state.value.waiters }
 
-    /// Opens the gate for all callers, present and later.
+    /// Opens the gate for present and later waiters.
     public func open() {
         let observers = state.change { state in
             state.isOpen = true
@@ -40,10 +40,10 @@ public final class Gate: Sendable {
         for observer in observers { observer() }
     }
 
-    /// Makes later comers wait again.
+    /// Closes the gate for later waiters.
     public func close() { state.change { $0.isOpen = false } }
 
-    /// Returns when the gate is open; throws when the task is cancelled first.
+    /// Returns when the gate is open; throws if the task is cancelled first.
     public func wait() async throws(CancellationError) {
         if isOpen { return }
         state.change {
@@ -55,13 +55,13 @@ public final class Gate: Sendable {
         if !isThrough { throw CancellationError() }
     }
 
-    /// Returns when `count` tasks or connections have come to the closed gate since it was made; throws when
-    /// the task is cancelled first.
+    /// Returns when `count` tasks or connections have arrived at the closed gate since its creation; throws if the task
+    /// is cancelled first.
     public func waitForArrivals(count: Int) async throws(CancellationError) {
         guard await state.wait(until: { $0.arrivals >= count }) else { throw CancellationError() }
     }
 
-    /// Calls `observer` when the gate opens; false, and no call, if it is open already.
+    /// Calls `observer` when the gate opens. If it is already open, returns false and does not call `observer`.
     func whenOpen(_ observer: @escaping @Sendable () -> Void) -> Bool {
         state.change { state in
             guard !state.isOpen else { return false }

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// Compares counters with what they were, and waits for those that are still on their way down.
+/// Compares counters with a baseline, and waits for those that are still decreasing.
 ///
 ///     let check = LeakCheck(.fileDescriptors, .threads, .init("live transfers") { transport.liveTransfers })
 ///     …
 ///     try await check.wait()
 ///
-/// File descriptors and threads are the whole process's: such a check belongs in a serialized suite, or
-/// other tests' descriptors make it fail. A counter of one's own object may be used anywhere.
+/// File descriptors and threads are counted for the whole process: use such a check in a serialized suite, or
+/// descriptors of other tests make it fail. A counter that reads one of your objects may be used anywhere.
 public struct LeakCheck: Sendable {
-    /// Something countable that must come back to where it was.
+    /// A count that must return to its baseline.
     public struct Counter: Sendable {
-        /// What a `Leak` calls it.
+        /// The counter's name in a `Leak`.
         public let name: String
-        /// By how much it may stay above the baseline.
+        /// The amount by which the count may stay above the baseline.
         public let allowance: Int
         let read: @Sendable () -> Int
 
@@ -24,20 +24,20 @@ public struct LeakCheck: Sendable {
             self.read = read
         }
 
-        /// Open descriptors of the process.
+        /// The open file descriptors of the process.
         public static let fileDescriptors = Counter("file descriptors") { LeakCheck.openFileDescriptors }
-        /// Threads of the process.
+        /// The threads of the process.
         public static let threads = Counter("threads") { LeakCheck.threadCount }
 
-        /// Threads of the process that may grow by so many: Swift's and Dispatch's pools start theirs late.
+        /// The threads of the process, with an allowance: Swift's and Dispatch's pools start theirs late.
         public static func threads(allowing allowance: Int) -> Counter {
             Counter("threads", allowing: allowance) { LeakCheck.threadCount }
         }
     }
 
-    /// Counters that did not come back in time.
+    /// The error for counters that did not return to their baseline in time.
     public struct Leak: Error, Sendable, CustomStringConvertible {
-        /// Name, baseline and last reading of each.
+        /// The name, the baseline and the last reading of each counter.
         public let counters: [(name: String, baseline: Int, now: Int)]
 
         public var description: String {
@@ -47,13 +47,13 @@ public struct LeakCheck: Sendable {
 
     private let counters: [(counter: Counter, baseline: Int)]
 
-    /// Takes the baseline.
+    /// Records the baseline.
     public init(_ counters: Counter...) { self.init(counters) }
 
-    /// Takes the baseline.
+    /// Records the baseline.
     public init(_ counters: [Counter]) { self.counters = counters.map { ($0, $0.read()) } }
 
-    /// Those that are above their baseline now.
+    /// The counters that exceed their baseline, read at this moment.
     public var leaks: [(name: String, baseline: Int, now: Int)] {
         counters.compactMap { counter, baseline in
             let now = counter.read()
@@ -61,7 +61,7 @@ public struct LeakCheck: Sendable {
         }
     }
 
-    /// Returns as soon as nothing is above its baseline; throws `Leak` when something still is in the end.
+    /// Returns as soon as no counter exceeds its baseline; throws `Leak` if one still does when `timeout` has passed.
     public func wait(timeout: Duration = .seconds(5)) async throws {
         let deadline = ContinuousClock.now + timeout.asTestBound
         while true {
@@ -72,13 +72,13 @@ public struct LeakCheck: Sendable {
         }
     }
 
-    /// How many descriptors the process has open.
+    /// The number of open file descriptors of the process.
     public static var openFileDescriptors: Int {
-        // Reading the directory opens one itself.
+        // Reading the directory opens one descriptor, which is not counted.
         entries(of: "/proc/self/fd") - 1
     }
 
-    /// How many threads the process has.
+    /// The number of threads of the process.
     public static var threadCount: Int { entries(of: "/proc/self/task") }
 
     private static func entries(of directory: String) -> Int {
@@ -86,7 +86,7 @@ public struct LeakCheck: Sendable {
     }
 }
 
-/// Runs `body` and throws `LeakCheck.Leak` if a counter stays above what it was before.
+/// Runs `body` and throws `LeakCheck.Leak` if a counter stays above its earlier value.
 ///
 ///     try await expectNoLeaks {
 ///         let server = try TestServer()

@@ -1,9 +1,9 @@
-/// Which of several texts are near another one: for errors that say what a test may have meant.
+/// Finds texts that resemble another one, for errors that suggest what a test may have meant.
 enum Nearness {
-    /// Longer texts are compared by their beginnings, so that a miss costs little.
+    /// Longer texts are compared by their first bytes only, because the distance takes quadratic time.
     private static let longest = 200
 
-    /// The nearest candidates, the nearest first; of equally near ones the earlier.
+    /// Returns the `most` nearest candidates, nearest first; ties keep the order of `candidates`.
     static func nearest<Candidate>(
         _ most: Int = 3, of candidates: some Sequence<Candidate>, by distance: (Candidate) -> Int
     ) -> [Candidate] {
@@ -11,7 +11,7 @@ enum Nearness {
         return ranked.sorted { ($0.distance, $0.index) < ($1.distance, $1.index) }.prefix(most).map(\.candidate)
     }
 
-    /// How many characters must be inserted, deleted or replaced to turn one text into the other.
+    /// The number of bytes to insert, delete or replace to turn one text into the other.
     static func distance(_ one: some StringProtocol, _ other: some StringProtocol) -> Int {
         let (rows, columns) = (Array(one.utf8.prefix(longest)), Array(other.utf8.prefix(longest)))
         var above = Array(0...columns.count)

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// What the calling thread computes: a busy machine delays a test, and does not make it compute more.
+/// Measures the CPU time of the calling thread: a busy machine delays a test, but does not make it compute more.
 package enum ProcessorTime {
-    /// Of the fastest of three rounds, each of which makes what it needs before it is measured.
+    /// Returns the CPU time of `work` in the fastest of three rounds; the time of `prepare` is not measured.
     package static func ofFastestRound<Input>(
         _ prepare: () throws -> Input, _ work: (inout Input) throws -> Void
     ) rethrows -> Duration {

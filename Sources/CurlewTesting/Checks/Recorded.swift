@@ -1,6 +1,6 @@
 internal import CurlewLocks
 
-/// What happened, in order, noted from any thread.
+/// An append-only list of events that any thread may add to.
 package final class Recorded<Element: Sendable>: Sendable {
     private let state = Lock<[Element]>([])
 

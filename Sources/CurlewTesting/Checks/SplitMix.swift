@@ -1,4 +1,4 @@
-/// A generator whose numbers are the same in every run.
+/// A random number generator that yields an identical sequence for identical seeds.
 package struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 

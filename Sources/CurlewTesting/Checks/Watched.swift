@@ -1,6 +1,6 @@
 internal import CurlewLocks
 
-/// A value behind a lock, and the tasks that wait for it to be so.
+/// A value that a lock protects, and the tasks that wait for it to satisfy a condition.
 final class Watched<Value: Sendable>: Sendable {
     private struct Waiter {
         var condition: @Sendable (Value) -> Bool
@@ -17,10 +17,10 @@ final class Watched<Value: Sendable>: Sendable {
 
     init(_ value: Value) { state = Lock(State(value: value)) }
 
-    /// The value as it is now.
+    /// A snapshot of the value.
     var value: Value { state.withLock { $0.value } }
 
-    /// Changes the value and wakes those who waited for what it is then.
+    /// Changes the value and resumes the waiters whose conditions it then satisfies.
     @discardableResult
     func change<R: Sendable>(_ body: (inout Value) -> R) -> R {
         let (result, ready) = state.withLock { state in
@@ -36,7 +36,7 @@ final class Watched<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Returns true when the condition holds, false when the task is cancelled first.
+    /// Returns true when the condition holds, false if the task is cancelled first.
     func wait(until condition: @escaping @Sendable (Value) -> Bool) async -> Bool {
         let ticket = state.withLock { state in
             state.lastTicket += 1
@@ -50,7 +50,8 @@ final class Watched<Value: Sendable>: Sendable {
                     return holds
                 }
                 if holds { return continuation.resume(returning: true) }
-                // The handler may have run before a waiter was registered.
+                // The cancellation handler may have run before the waiter was registered; it then found no waiter to
+                // resume. If both calls of `leave` run, the first removes the waiter, so it is resumed once.
                 if Task.isCancelled { leave(ticket) }
             }
         } onCancel: {
@@ -58,7 +59,7 @@ final class Watched<Value: Sendable>: Sendable {
         }
     }
 
-    /// The same with a deadline, as wide as the surroundings ask for (CURLEW_TIME_FACTOR).
+    /// Waits with a deadline, multiplied by `CURLEW_TIME_FACTOR`; throws `failure` when it passes.
     func wait(
         atMost timeout: Duration,
         orThrow failure: @escaping @Sendable (Value) -> any Error,

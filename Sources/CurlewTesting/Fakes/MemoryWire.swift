@@ -1,13 +1,13 @@
 internal import CurlewCore
 internal import Foundation
 
-/// One direction of a connection in memory: a writer waits when as many bytes are under way as a socket would hold.
+/// One direction of an in-memory connection. A writer waits while `limit` bytes are unread, as with a socket buffer.
 final class MemoryPipe: Sendable {
     private struct State: Sendable {
         var bytes = Data()
         var written = 0
         var isClosed = false
-        /// What a reader gets instead of the end.
+        /// The error that the reader throws instead of reporting the end.
         var failure: CurlewError?
     }
 
@@ -20,7 +20,7 @@ final class MemoryPipe: Sendable {
     var isClosed: Bool { state.value.isClosed }
     var failure: CurlewError? { state.value.failure }
 
-    /// False where the reader is gone, or the task was cancelled.
+    /// Returns false if the pipe was closed or the task was cancelled.
     func write(_ bytes: some Collection<UInt8> & Sendable) async -> Bool {
         guard await state.wait(until: { [limit] in $0.isClosed || $0.bytes.count < limit }) else { return false }
         return state.change { state in
@@ -31,7 +31,7 @@ final class MemoryPipe: Sendable {
         }
     }
 
-    /// nil at the end, or where the task was cancelled.
+    /// Returns all unread bytes; `nil` at the end, after a failure, or if the task was cancelled.
     func read() async -> Data? {
         guard await state.wait(until: { $0.isClosed || !$0.bytes.isEmpty }) else { return nil }
         return state.change { state in
@@ -52,7 +52,7 @@ final class MemoryPipe: Sendable {
     }
 }
 
-/// One end of a connection in memory.
+/// One end of an in-memory connection.
 final class MemoryWire: ByteConnection {
     let incoming: MemoryPipe
     let outgoing: MemoryPipe
@@ -86,7 +86,7 @@ final class MemoryWire: ByteConnection {
         onClose()
     }
 
-    /// Ends both directions; the peer's reader gets the error.
+    /// Closes both directions; the peer's reader throws the error.
     func fail(with error: CurlewError) {
         outgoing.close(with: error)
         close()

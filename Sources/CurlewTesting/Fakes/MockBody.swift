@@ -1,8 +1,8 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Takes a request's body in as a connection would: in portions, only while nothing is suspended, waiting
-/// for a source that has nothing yet.
+/// Consumes a request's body as a connection would: in portions, only while the exchange is not suspended, and waiting
+/// for a source that has no bytes yet.
 struct MockBody {
     let exchange: MockExchange
     let sink: any TransferSink

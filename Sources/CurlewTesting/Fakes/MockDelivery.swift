@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Feeds one canned answer to a sink.
+/// Delivers one canned response to a sink.
 struct MockDelivery {
     let exchange: MockExchange
     let sink: any TransferSink
@@ -31,7 +31,7 @@ struct MockDelivery {
                 try await offer(data)
             }
         }
-        // A sink that paused at the last byte still holds the end back.
+        // A sink that paused at the last byte also delays the end.
         try await exchange.clearance(.receiving)
         if let error = response.error { throw error }
         if response.metrics == nil {
@@ -45,13 +45,13 @@ struct MockDelivery {
         return TransferOutcome(head: response.head, trailers: response.trailers, metrics: metrics)
     }
 
-    /// HEAD, 204 and 304 have no body, whatever was canned.
+    /// HEAD, 204 and 304 have no body, whatever the canned response contains.
     private var sentBody: [MockResponse.Piece] {
         let hasNone = request.method == .head || response.status == 204 || response.status == 304
         return hasNone ? [] : response.body
     }
 
-    /// The same bytes again and again until the sink takes them.
+    /// Offers identical bytes repeatedly until the sink accepts them.
     private func offer(_ data: Data) async throws(CurlewError) {
         guard !data.isEmpty else { return }
         var isTaken = false

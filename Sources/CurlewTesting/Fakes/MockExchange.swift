@@ -1,6 +1,6 @@
 internal import CurlewCore
 
-/// The way back into one running exchange of a `MockTransport`: who pauses, suspends and cancels it.
+/// The control of one running exchange of a `MockTransport`: records pauses, suspension and cancellation.
 final class MockExchange: TransferControl {
     private struct State: Sendable {
         var isPaused = false
@@ -12,7 +12,7 @@ final class MockExchange: TransferControl {
         }
     }
 
-    /// Which way bytes are to go. A pause holds only what is received.
+    /// The direction of bytes. A pause delays only received bytes; a suspension delays both.
     enum Direction { case sending, receiving }
 
     private let state = Watched(State())
@@ -25,9 +25,11 @@ final class MockExchange: TransferControl {
         state.change { if $0.ending == nil { $0.ending = error } }
     }
 
-    /// Asks the sink, and holds back if it says so; throws what it aborts with.
+    /// Calls the sink and returns whether it accepted; throws the error that it aborts with.
     ///
-    /// The pause counts from before the call: `resumeReceiving` may come from another thread before it returns.
+    /// The exchange is marked as paused before the call. A sink that returns `.pause` may have another thread call
+    /// `resumeReceiving` before it returns; marking the pause afterwards would overwrite that resumption, and the
+    /// exchange would wait forever.
     func offer(_ ask: () -> Disposition) throws(CurlewError) -> Bool {
         state.change { $0.isPaused = true }
         switch ask() {
@@ -39,16 +41,16 @@ final class MockExchange: TransferControl {
         }
     }
 
-    /// Returns when bytes may go that way; throws what the exchange was ended with.
+    /// Returns when bytes may be transferred in this direction; throws the error that ended the exchange.
     func clearance(_ direction: Direction) async throws(CurlewError) {
         if !state.value.isClear(direction) {
-            // The task's cancellation arrives as an ending: the caller of `perform` has made it one.
+            // Cancelling the task does not interrupt this wait by itself: `perform` turns cancellation into an ending.
             _ = await state.wait { $0.isClear(direction) }
         }
         if let ending = state.value.ending { throw ending }
     }
 
-    /// Does `work` unless the exchange is ended meanwhile; then `work` is cancelled and waited for.
+    /// Runs `work`. If the exchange ends first, cancels `work`, waits for it to return, and throws the ending.
     func whileRunning<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws(CurlewError) -> T {
         do {
             return try await withThrowingTaskGroup(of: T?.self) { group in

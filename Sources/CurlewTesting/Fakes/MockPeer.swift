@@ -1,7 +1,8 @@
 internal import CurlewCore
 internal import Foundation
 
-/// The server's end of a connection in memory: reads the opening of a WebSocket, and follows a script or sends a canned answer.
+/// The server end of an in-memory connection: reads the WebSocket handshake, then follows a script or sends a canned
+/// response.
 struct MockPeer: Sendable {
     enum Answer: Sendable {
         case webSocket(TestServer.WebSocketScript)
@@ -10,7 +11,8 @@ struct MockPeer: Sendable {
 
     let wire: MemoryWire
 
-    /// `answer` says what becomes of the request that has come.
+    /// Reads the request's head and serves what `answer` returns for it; an error that `answer` throws fails the
+    /// connection.
     func serve(_ answer: (HTTPHeaders) async throws(CurlewError) -> Answer) async {
         guard let (headers, rest) = await readHead() else { return }
         do throws(CurlewError) {
@@ -47,7 +49,7 @@ struct MockPeer: Sendable {
         if let gate = response.gate { guard (try? await gate.wait()) != nil else { return } }
         if response.failsAtOnce, let error = response.error { throw error }
         for head in response.interim { await send(head, behind: "") }
-        // The end of the connection is the end of the body.
+        // The closed connection marks the end of the body.
         await send(response.head, behind: "Connection: close\r\n")
         for piece in response.body {
             switch piece {

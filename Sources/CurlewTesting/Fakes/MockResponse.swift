@@ -1,7 +1,7 @@
 public import CurlewCore
 public import Foundation
 
-/// What a `MockTransport` answers.
+/// A canned response of a ``MockTransport``.
 ///
 ///     .json(User(name: "Ada"))
 ///     .text("busy", status: 503).header("Retry-After", "1")
@@ -13,30 +13,30 @@ public struct MockResponse: Sendable {
     public var status: Int
     /// The reason phrase.
     public var reason: String
-    /// The protocol version that the head says.
+    /// The protocol version of the head.
     public var version: HTTPVersion = .http1_1
-    /// The fields, sent as they are: `Content-Length` only where it is given.
+    /// The fields, sent as they are: `Content-Length` is not added.
     public var headers: HTTPHeaders
-    /// 1xx heads that come first.
+    /// 1xx heads that are sent before the final one.
     public var interim: [ResponseHead] = []
-    /// The body, in the pieces in which the sink gets it.
+    /// The body, in the pieces in which the sink receives it.
     public var body: [Piece]
     /// Fields after the body.
     public var trailers: HTTPHeaders = [:]
-    /// Held before the head until this opens.
+    /// Delays the head until this gate opens.
     public var gate: Gate?
-    /// How the exchange ends instead of well: after the body, or before the head where `failsAtOnce`.
+    /// The error that ends the exchange: after the body, or instead of the head if `failsAtOnce`.
     public var error: CurlewError?
-    /// Whether `error` comes instead of the head.
+    /// Whether `error` replaces the head and the body.
     public var failsAtOnce = false
-    /// Reported as the exchange's; nil makes plain ones.
+    /// The metrics that the exchange reports. `nil` generates plausible ones.
     public var metrics: TransferMetrics?
 
     /// A part of a body.
     public enum Piece: Sendable {
-        /// One call of the sink.
+        /// Bytes that the sink receives in one call.
         case bytes(Data)
-        /// Nothing more until the gate opens.
+        /// Delivers nothing more until the gate opens.
         case wait(Gate)
     }
 
@@ -48,19 +48,19 @@ public struct MockResponse: Sendable {
         self.body = body
     }
 
-    /// The head as the sink gets it.
+    /// The head that the sink receives.
     public var head: ResponseHead {
         ResponseHead(status: status, reason: reason, version: version, headers: headers)
     }
 }
 
 extension MockResponse {
-    /// A status without a body.
+    /// A response that has a status and no body.
     public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> Self {
         Self(status: status, headers: headers)
     }
 
-    /// Bytes of some type, with their length.
+    /// A response with this body, its content type and its length.
     public static func data(_ data: Data, status: Int = 200, type: String = "application/octet-stream") -> Self {
         Self(
             status: status,
@@ -69,12 +69,13 @@ extension MockResponse {
         )
     }
 
-    /// Plain UTF-8 text.
+    /// A response with UTF-8 text.
     public static func text(_ text: String, status: Int = 200, type: String = "text/plain; charset=utf-8") -> Self {
         .data(Data(text.utf8), status: status, type: type)
     }
 
-    /// A value as JSON with sorted keys; an `.internal` error if it cannot be encoded.
+    /// A response with a value encoded as JSON with sorted keys. If encoding fails, the exchange fails with
+    /// `.internal`.
     public static func json(_ value: some Encodable, status: Int = 200) -> Self {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -85,17 +86,17 @@ extension MockResponse {
         }
     }
 
-    /// A body in pieces, without a length.
+    /// A response whose body is delivered in pieces, without `Content-Length`.
     public static func chunks(_ chunks: [Data], status: Int = 200, type: String = "application/octet-stream") -> Self {
         Self(status: status, headers: ["Content-Type": type], body: chunks.map { .bytes($0) })
     }
 
-    /// A redirect.
+    /// A redirect to a location.
     public static func redirect(to location: String, status: Int = 302) -> Self {
         Self(status: status, headers: ["Location": location])
     }
 
-    /// No answer but this error.
+    /// Fails the exchange with this error instead of responding.
     public static func failing(_ error: CurlewError) -> Self {
         var response = Self()
         response.error = error
@@ -103,25 +104,25 @@ extension MockResponse {
         return response
     }
 
-    /// No answer until the exchange is cancelled.
+    /// Never responds; the exchange runs until it is cancelled.
     public static var hanging: Self {
         var response = Self()
         response.gate = Gate()
         return response
     }
 
-    /// The same, but the exchange ends with this error after the last piece.
+    /// Returns a copy that fails with this error after the last piece of the body.
     public func failing(with error: CurlewError) -> Self { changed { $0.error = error } }
 
-    /// The same, held before the head until the gate opens.
+    /// Returns a copy that delays the head until the gate opens.
     public func waiting(for gate: Gate) -> Self { changed { $0.gate = gate } }
 
-    /// The same with one more field.
+    /// Returns a copy with one more field.
     public func header(_ name: String, _ value: String) -> Self {
         changed { $0.headers.append(name: name, value: value) }
     }
 
-    /// The same, changed by a closure.
+    /// Returns a copy that the closure has changed.
     public func changed(_ change: (inout Self) -> Void) -> Self {
         var copy = self
         change(&copy)

@@ -2,14 +2,14 @@ package import CurlewCore
 internal import Foundation
 
 extension MockTransport {
-    /// Opens a WebSocket in memory for every handshake at a path such as `/feed` or `/rooms/{id}`, and follows the script. A
-    /// handshake that fits no such path is answered as other requests are.
+    /// Opens an in-memory WebSocket for every handshake at a path such as `/feed` or `/rooms/{id}`, and follows the
+    /// script. A handshake at any other path is answered like an ordinary request.
     ///
     ///     let transport = MockTransport()
     ///     transport.webSocket("/feed", TestServer.WebSocketScript([.send(.text("one")), .close(.goingAway)]))
     ///     let socket = Session(transport: transport).webSocket("wss://example.org/feed")
     ///
-    /// Pauses of the script take their time; a `Gate` lets a test decide.
+    /// Pauses in the script take real time; with a `Gate`, the test decides when to continue.
     public func webSocket(_ pattern: String, _ script: TestServer.WebSocketScript) {
         state.change { $0.webSockets.append((PathPattern(pattern), script)) }
     }
@@ -30,7 +30,8 @@ extension MockTransport: ConnectTransport {
             throw located(CurlewError(.sessionClosed, phase: .lifecycle), request)
         }
         let task = state.change { state in
-            // Under the lock: it must not end before it is known.
+            // The task is created under the lock, so that it cannot remove itself from `peers` before it is stored
+            // there.
             let task = Task {
                 await peer.serve { headers throws(CurlewError) in try await self.answer(request, headers, index) }
                 self.state.change { $0.peers[index] = nil }

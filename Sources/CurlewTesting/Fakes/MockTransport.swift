@@ -1,7 +1,7 @@
 public import CurlewCore
 internal import Foundation
 
-/// A transport without a network: closures and canned answers instead of servers.
+/// A transport without a network: closures and canned responses replace servers.
 ///
 ///     let transport = MockTransport { request in
 ///         request.path == "/user" ? .json(User(name: "Ada")) : .status(404)
@@ -10,15 +10,16 @@ internal import Foundation
 ///     let user = try await session.request("https://example.org/user").decode(User.self)
 ///     #expect(transport.requests[0].headers["User-Agent"] != nil)
 ///
-/// Routes come first (the latest that fits wins), then the queue, then the closure. It speaks to the sink
-/// as the engine does: `.pause` holds the same bytes back until `resumeReceiving`, suspending holds both
-/// directions, aborting and cancelling end the exchange, `maximumBodySize` holds. It keeps no clocks: a
-/// test of timeouts needs a `TestServer`.
+/// A request is answered by the latest route that matches, otherwise by the queue, otherwise by the closure. The
+/// transport calls the sink as the engine does: after `.pause` it offers identical bytes again once `resumeReceiving`
+/// is called, suspension holds both directions, aborting and cancelling end the exchange, and `maximumBodySize` is
+/// enforced. It enforces no timeouts: a test of timeouts needs a `TestServer`.
 ///
-/// - The closure is `async`: what it waits for is cancelled with the exchange.
-/// - Sink calls come from the task that performs, one at a time, and never after `perform` has returned.
+/// - The closure is `async`: when the exchange is cancelled, the closure's task is cancelled too.
+/// - The task that calls `perform` makes the sink calls, one at a time, and none after `perform` has returned.
 public final class MockTransport: Transport {
-    /// Answers one exchange. What it throws ends the exchange: a `CurlewError` as it is.
+    /// Answers one exchange. An error that it throws ends the exchange: a `CurlewError` unchanged, any other error as
+    /// `.receiveFailed`.
     public typealias Handler = @Sendable (MockRequest) async throws -> MockResponse
 
     struct Route: Sendable {
@@ -34,7 +35,7 @@ public final class MockTransport: Transport {
         var started = 0
         var running: [Int: MockExchange] = [:]
         var webSockets: [(pattern: PathPattern, script: TestServer.WebSocketScript)] = []
-        /// The other ends of connections.
+        /// Tasks that serve the server ends of in-memory connections.
         var peers: [Int: Task<Void, Never>] = [:]
         var isShutDown = false
     }
@@ -43,36 +44,36 @@ public final class MockTransport: Transport {
     private let collectsBodies: Bool
     let state = Watched(State())
 
-    /// Creates a transport that answers from its routes and its queue alone.
+    /// Creates a transport that answers only from its routes and its queue.
     public init(collectsBodies: Bool = true) {
         handler = nil
         self.collectsBodies = collectsBodies
     }
 
-    /// Creates a transport that asks `handler` where no route fits and the queue is empty.
+    /// Creates a transport that calls `handler` if no route matches and the queue is empty.
     public init(collectsBodies: Bool = true, _ handler: @escaping Handler) {
         self.handler = handler
         self.collectsBodies = collectsBodies
     }
 
-    /// Answers requests for a path: `/user/{id}`, `/files/*`; a nil method takes every one.
+    /// Answers requests for a path such as `/user/{id}` or `/files/*`. A `nil` method matches every method.
     public func route(_ pattern: String, method: HTTPMethod? = nil, _ handler: @escaping Handler) {
         state.change { $0.routes.append(Route(method: method, pattern: PathPattern(pattern), handler: handler)) }
     }
 
-    /// Answers the next requests that no route fits, one each, in order.
+    /// Queues responses for requests that match no route: one response for each request, in order.
     public func enqueue(_ responses: MockResponse...) { state.change { $0.queue += responses } }
 
-    /// Every exchange that was asked for, its body collected, in the order in which they were asked for.
+    /// Every request received, in the order in which their bodies were complete.
     public var requests: [MockRequest] { state.value.requests }
 
-    /// How many exchanges and WebSockets are under way.
+    /// The number of running exchanges and WebSockets.
     public var runningCount: Int {
         let state = state.value
         return state.running.count + state.peers.count
     }
 
-    /// Returns when `count` exchanges have been asked for.
+    /// Returns when `count` requests have been received with their bodies; throws if `timeout` passes first.
     @discardableResult
     public func waitForRequests(count: Int, timeout: Duration = .seconds(30)) async throws -> [MockRequest] {
         try await state.wait(
@@ -83,7 +84,7 @@ public final class MockTransport: Transport {
         return requests
     }
 
-    /// Answers what the script says.
+    /// Answers one exchange from the routes, the queue or the closure.
     public func perform(
         _ request: TransferRequest,
         sink: any TransferSink
@@ -109,7 +110,7 @@ public final class MockTransport: Transport {
         return try result.get()
     }
 
-    /// Ends what runs with `.sessionClosed`, and everything that comes later.
+    /// Ends running and later exchanges with `.sessionClosed`.
     public func shutdown() async {
         let (running, peers) = state.change { state in
             state.isShutDown = true
@@ -119,7 +120,7 @@ public final class MockTransport: Transport {
         for exchange in running { exchange.cancel(with: CurlewError(.sessionClosed, phase: .lifecycle)) }
     }
 
-    /// All of them: nothing leaves the process.
+    /// Returns all guards, because no byte leaves the process.
     public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { .all }
 
     private func carryOut(
@@ -156,14 +157,14 @@ public final class MockTransport: Transport {
         throw CurlewError(.unsupported, phase: .waiting, reason: Self.miss(request, state.value.routes))
     }
 
-    /// Names the request, with its query but without secrets, and the routes that come nearest.
+    /// Names the request, with its query but without secrets, and the nearest routes.
     private static func miss(_ request: MockRequest, _ routes: [Route]) -> String {
         let path = request.url.path(percentEncoded: true)
         let target =
             path + (request.url.query(percentEncoded: true).map { "?" + CassetteRedaction().form($0[...]) } ?? "")
         let asked = "MockTransport has no answer for \(request.method.rawValue) \(target)"
         guard !routes.isEmpty else { return asked + ": it has no routes, and its queue is empty" }
-        // Another method is a smaller mistake than another path.
+        // A wrong method is a smaller mistake than a wrong path.
         let nearest = Nearness.nearest(of: routes) { route in
             (route.pattern.match(path) == nil ? 1_000 : 0) + Nearness.distance(route.pattern.text, path)
         }

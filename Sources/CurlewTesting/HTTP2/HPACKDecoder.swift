@@ -1,14 +1,14 @@
-/// Turns header blocks into fields (RFC 7541). What one block adds to the table, later ones refer to: each block must
-/// be decoded, in order, also one whose fields are of no use any more.
+/// Decodes header blocks into fields (RFC 7541). Later blocks refer to table entries of earlier ones, so every block
+/// must be decoded, in order, even if its fields are discarded.
 struct HPACKDecoder {
     struct Block: Equatable {
         var fields: [HPACKField] = []
-        /// Whether there were more fields than the limit allows; those beyond it are left out.
+        /// Whether the fields exceeded the limit; those beyond it are left out.
         var isTooLong = false
     }
 
     private var table: HPACKDynamicTable
-    /// The largest table that our settings allow.
+    /// The largest table size that our settings allow.
     private let tableLimit: Int
 
     init(tableLimit: Int = HTTP2Settings.defaultTableSize) {
@@ -16,12 +16,12 @@ struct HPACKDecoder {
         table = HPACKDynamicTable(limit: tableLimit)
     }
 
-    /// The fields that earlier blocks have left, the latest first.
+    /// The fields of the dynamic table, latest first.
     var tableFields: [HPACKField] { table.fields }
     var tableSize: Int { table.size }
 
-    /// Decodes a whole block. Of its fields those are kept whose sizes add up to `listLimit`: a short block may name a
-    /// long field of the table again and again.
+    /// Decodes a whole block. Keeps only fields whose sizes add up to at most `listLimit`: a short block can refer to a
+    /// long table entry many times.
     mutating func decode(_ bytes: [UInt8], listLimit: Int) throws(HTTP2Failure) -> Block {
         var reader = HPACKReader(bytes)
         var block = Block()
@@ -62,7 +62,7 @@ struct HPACKDecoder {
     }
 }
 
-/// The fields that blocks have added, the latest first; the oldest go where the size is above the limit.
+/// The dynamic table, latest field first. The oldest fields are evicted while the size exceeds the limit.
 struct HPACKDynamicTable {
     private(set) var fields: [HPACKField] = []
     private(set) var size = 0

@@ -1,12 +1,13 @@
-/// Turns fields into header blocks. It names what the static table holds and adds nothing to the dynamic one, so every
-/// block stands for itself.
+/// Encodes fields into header blocks. It refers to the static table and adds nothing to the dynamic one, so every block
+/// is self-contained.
 struct HPACKEncoder {
     private var hasBegun = false
 
     mutating func encode(_ fields: [HPACKField]) -> [UInt8] {
         var block: [UInt8] = []
         if !hasBegun {
-            // A table of no size: whatever the peer allows later, it is told nothing more about it (RFC 7541, 4.2).
+            // Sets the dynamic table's size to 0. The size stays valid whatever limit the peer announces (RFC 7541,
+            // 4.2).
             Self.append(0, prefix: 5, flags: 0x20, to: &block)
             hasBegun = true
         }

@@ -1,4 +1,4 @@
-/// Takes HPACK's integers and strings out of a header block (RFC 7541, 5).
+/// Reads HPACK's integers and strings from a header block (RFC 7541, 5).
 struct HPACKReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -7,16 +7,16 @@ struct HPACKReader {
 
     var isAtEnd: Bool { position == bytes.count }
 
-    /// The first byte of what comes next: its leading bits say what that is.
+    /// The next byte, whose leading bits tell the kind of representation; `nil` at the end.
     var nextByte: UInt8? { isAtEnd ? nil : bytes[position] }
 
-    /// An integer whose first part is the last `prefix` bits of the next byte.
+    /// Reads an integer that starts in the last `prefix` bits of the next byte.
     mutating func integer(prefix: Int) throws(HTTP2Failure) -> Int {
         let most = (1 << prefix) - 1
         let first = Int(try byte()) & most
         guard first == most else { return first }
         var value = most
-        // Four more bytes make 28 bits, more than any length or index here; endless zeros are no number either.
+        // At most four more bytes, 28 bits: enough for every length and index here, and a bound on padding with zeros.
         for shift in stride(from: 0, through: 21, by: 7) {
             let next = try byte()
             value += Int(next & 0x7F) << shift
@@ -25,7 +25,7 @@ struct HPACKReader {
         throw .compression("an integer above 28 bits")
     }
 
-    /// A string, plain or in Huffman's code.
+    /// Reads a string, plain or Huffman-coded.
     mutating func string() throws(HTTP2Failure) -> [UInt8] {
         let isCoded = (nextByte ?? 0) & 0x80 != 0
         let count = try integer(prefix: 7)

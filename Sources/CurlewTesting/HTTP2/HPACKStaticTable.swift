@@ -1,4 +1,4 @@
-/// A field as HPACK carries it: bytes, as a table's size counts them.
+/// A field in HPACK, as bytes, because table sizes count bytes.
 struct HPACKField: Hashable {
     var name: [UInt8]
     var value: [UInt8]
@@ -10,11 +10,11 @@ struct HPACKField: Hashable {
 
     init(_ name: String, _ value: String) { self.init(Array(name.utf8), Array(value.utf8)) }
 
-    /// What it counts for in a table and in a list of fields (RFC 7541, 4.1).
+    /// The size that the field counts as in tables and header lists (RFC 7541, 4.1).
     var size: Int { name.count + value.count + 32 }
 }
 
-/// The fields that both sides know from the start (RFC 7541, appendix A). The first has the index 1.
+/// The static table (RFC 7541, appendix A). Its first field has index 1.
 enum HPACKStaticTable {
     static let fields: [HPACKField] = [
         HPACKField(":authority", ""),

@@ -1,4 +1,4 @@
-/// Why a stream or a connection ends before its time.
+/// The error that ends a stream or a connection.
 struct HTTP2Failure: Error, Equatable {
     var code: HTTP2ErrorCode
     var reason: String
@@ -10,7 +10,7 @@ struct HTTP2Failure: Error, Equatable {
     static func excess(_ reason: String) -> Self { Self(code: .enhanceYourCalm, reason: reason) }
 }
 
-/// The code in RST_STREAM and GOAWAY (RFC 9113, 7). Peers may send others.
+/// An error code of RST_STREAM and GOAWAY (RFC 9113, 7). Peers may send unlisted codes.
 struct HTTP2ErrorCode: RawRepresentable, Hashable {
     var rawValue: UInt32
 

@@ -1,4 +1,4 @@
-/// A frame as it is on the wire (RFC 9113, 4.1).
+/// A frame of HTTP/2 (RFC 9113, 4.1).
 struct HTTP2Frame: Equatable {
     enum Kind: UInt8 {
         case data = 0
@@ -17,23 +17,23 @@ struct HTTP2Frame: Equatable {
         var rawValue: UInt8
 
         static let endStream = Self(rawValue: 0x01)
-        /// The same bit, in SETTINGS and PING.
+        /// The flag of SETTINGS and PING that shares the bit of `endStream`.
         static let acknowledges = Self(rawValue: 0x01)
         static let endHeaders = Self(rawValue: 0x04)
         static let padded = Self(rawValue: 0x08)
         static let priority = Self(rawValue: 0x20)
     }
 
-    /// nil is a kind that we do not know.
+    /// The frame's type; `nil` if it is unknown.
     var kind: Kind?
     var flags: Flags = []
     var stream: UInt32
     var payload: [UInt8] = []
 
-    /// What every client sends first.
+    /// The bytes that every client sends first.
     static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
-    /// The payload without padding and without the fields of a priority.
+    /// Returns the payload without padding and priority fields.
     func content() throws(HTTP2Failure) -> ArraySlice<UInt8> {
         var content = payload[...]
         if flags.contains(.padded) {
@@ -49,7 +49,7 @@ struct HTTP2Frame: Equatable {
         return content
     }
 
-    /// The number in four bytes of the payload, without its first bit where that is reserved.
+    /// Returns four bytes of the payload as a number, including a reserved first bit.
     func number(at offset: Int = 0) -> UInt32 {
         payload.dropFirst(offset).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
@@ -75,7 +75,7 @@ extension HTTP2Frame {
 
 // MARK: Reading
 
-/// Takes frames out of a stream of bytes that comes in any pieces.
+/// Splits a stream of bytes, received in any pieces, into frames.
 struct HTTP2FrameReader {
     /// The longest payload that our settings allow.
     static let payloadLimit = 16_384
@@ -95,7 +95,7 @@ struct HTTP2FrameReader {
         bytes.append(contentsOf: new)
     }
 
-    /// Takes the client's preface; false while it is not complete.
+    /// Consumes the client's preface; returns false while it is incomplete.
     mutating func takePreface() throws(HTTP2Failure) -> Bool {
         let preface = HTTP2Frame.preface
         guard preface.starts(with: bytes[start...].prefix(preface.count)) else { throw .violation("no preface") }
@@ -104,7 +104,7 @@ struct HTTP2FrameReader {
         return true
     }
 
-    /// The next frame; nil while it is not complete.
+    /// Returns the next frame; `nil` while it is incomplete.
     mutating func next() throws(HTTP2Failure) -> HTTP2Frame? {
         guard bytes.count - start >= Self.headSize else { return nil }
         let head = Array(bytes[start..<start + Self.headSize])

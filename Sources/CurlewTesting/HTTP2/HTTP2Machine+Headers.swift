@@ -24,7 +24,7 @@ extension HTTP2Machine {
             openBlock = block
             return
         }
-        // Also where the fields are of no use: the next block may refer to them.
+        // A block must be decoded even if its fields are discarded, because the next block may refer to them.
         let decoded = try decoder.decode(block.bytes, listLimit: limits.headerList)
         if streams[block.stream] != nil {
             try takeTrailers(block, decoded, &events)

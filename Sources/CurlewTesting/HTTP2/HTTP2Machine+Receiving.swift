@@ -1,7 +1,7 @@
 internal import CurlewCore
 
 extension HTTP2Machine {
-    /// Takes bytes from the peer, and says what they bring about.
+    /// Processes bytes from the peer and returns the resulting events.
     mutating func receive(_ bytes: some Sequence<UInt8>) -> [Event] {
         guard phase != .failed else { return [] }
         reader.append(bytes)
@@ -51,18 +51,18 @@ extension HTTP2Machine {
         if resets > limits.resets { throw .excess("\(resets) streams that were reset") }
     }
 
-    /// Counts a frame that costs something and brings nothing on.
+    /// Counts a frame that costs work without making progress.
     mutating func countIdle() throws(HTTP2Failure) {
         idleFrames += 1
         if idleFrames > limits.idleFrames { throw .excess("\(idleFrames) frames that bring nothing on") }
     }
 
-    /// Ends a stream whose peer broke a rule.
+    /// Resets a stream whose peer broke a rule.
     mutating func fail(_ stream: UInt32, _ code: HTTP2ErrorCode, _ events: inout [Event]) throws(HTTP2Failure) {
         let wasOpen = streams[stream] != nil
         reset(stream, code)
         if wasOpen { events.append(.reset(stream: stream)) }
-        // A reset that is provoked costs as much as one that is sent.
+        // A provoked reset costs as much as one that the peer sends.
         resets += 1
         try requireFewResets()
     }
@@ -116,7 +116,7 @@ extension HTTP2Machine {
         let size = frame.payload.count
         let content = try frame.content()
         guard size <= receiveWindow else { throw .flow("data beyond the connection's window") }
-        // The connection's window is given back at once: a stream that is not read must not stop the others.
+        // The connection's window is returned at once: a stream that is not read must not block the others.
         receiveWindow -= size
         if receiveWindow < HTTP2Settings.defaultWindow / 2 {
             let room = HTTP2Settings.defaultWindow - receiveWindow
@@ -162,12 +162,12 @@ extension HTTP2Machine {
         try countIdle()
     }
 
-    /// Its client had not seen our GOAWAY when it began the stream (RFC 9113, 6.8).
+    /// Whether the client began the stream before it saw our GOAWAY (RFC 9113, 6.8).
     private func isIgnored(_ stream: UInt32) -> Bool {
         !stream.isMultiple(of: 2) && stream > lastStream && stream <= ignoredUpTo
     }
 
-    /// A frame that may come late is in order on streams that were there once.
+    /// Throws if the stream has never been open. On a closed stream, late frames are legal.
     private func requireBegun(_ frame: HTTP2Frame) throws(HTTP2Failure) {
         guard frame.stream != 0, !frame.stream.isMultiple(of: 2), frame.stream <= lastStream else {
             throw .violation("a frame for stream \(frame.stream), which has not begun")

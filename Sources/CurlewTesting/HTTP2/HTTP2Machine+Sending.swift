@@ -1,8 +1,8 @@
 internal import CurlewCore
 
-/// What the server says. What is said on a stream that is over goes nowhere.
+/// Sending. Output for a stream that is closed is dropped.
 extension HTTP2Machine {
-    /// Sends a head, or trailers when `isLast` and the head has gone.
+    /// Sends a head, or trailers if the head was sent and `isLast` is set.
     mutating func sendFields(_ stream: UInt32, _ fields: [HPACKField], isLast: Bool) {
         guard streams[stream] != nil else { return }
         streams[stream]?.hasSentHead = true
@@ -20,13 +20,13 @@ extension HTTP2Machine {
         if isLast { ended(stream) }
     }
 
-    /// How many bytes of a body may be sent now, in one frame.
+    /// Returns the number of body bytes that may be sent in one frame.
     func room(_ stream: UInt32) -> Int {
         guard let open = streams[stream] else { return 0 }
         return max(0, min(open.sendWindow, sendWindow, peer.maximumPayload))
     }
 
-    /// Sends as much as one frame and the windows take; the answer is how much that was.
+    /// Sends as many bytes as one frame and the windows allow; returns their number.
     mutating func sendData(_ stream: UInt32, _ bytes: ArraySlice<UInt8>) -> Int {
         let part = bytes.prefix(room(stream))
         guard !part.isEmpty else { return 0 }
@@ -37,7 +37,7 @@ extension HTTP2Machine {
         return part.count
     }
 
-    /// Ends our direction of a stream.
+    /// Ends our direction of a stream. Resets it if no head was sent.
     mutating func sendEnd(_ stream: UInt32) {
         guard let open = streams[stream] else { return }
         guard open.hasSentHead else { return reset(stream, .noError) }
@@ -45,7 +45,7 @@ extension HTTP2Machine {
         ended(stream)
     }
 
-    /// Gives room back to the peer, for so many bytes of a body that have been taken.
+    /// Counts consumed body bytes, and returns them to the peer's window in batches.
     mutating func consumed(_ stream: UInt32, _ count: Int) {
         guard var open = streams[stream], !open.isPeerDone else { return }
         open.unreturned += count
@@ -57,7 +57,7 @@ extension HTTP2Machine {
         streams[stream] = open
     }
 
-    /// We have sent everything. A request that has not ended by then is not wanted any more (RFC 9113, 8.1).
+    /// Closes the stream after our last frame. A request that is still arriving is reset with NO_ERROR (RFC 9113, 8.1).
     private mutating func ended(_ stream: UInt32) {
         guard let open = streams[stream] else { return }
         if open.isPeerDone { close(stream) } else { reset(stream, .noError) }

@@ -1,28 +1,28 @@
 internal import CurlewCore
 
-/// The server's end of an HTTP/2 connection, without the connection: bytes go in, in any pieces, and events come out;
-/// answers go in, and bytes come out (RFC 9113).
+/// The server's end of an HTTP/2 connection, without I/O (RFC 9113): it turns received bytes into events, and responses
+/// into bytes to send.
 ///
-/// A peer that breaks a rule of the connection gets a GOAWAY with the code, and nothing that it sends afterwards is read.
-/// One that breaks a rule of a stream gets a RST_STREAM.
+/// After a connection error it sends GOAWAY with the code and ignores all further input. After a stream error it sends
+/// RST_STREAM.
 struct HTTP2Machine {
     enum Event: Equatable {
         case request(stream: UInt32, HTTP2RequestHead, isLast: Bool)
-        /// A part of a request's body. It fills the stream's window until `consumed` gives the room back.
+        /// A part of a request's body. It occupies the stream's window until `consumed` is called.
         case data(stream: UInt32, [UInt8])
         case end(stream: UInt32, trailers: HTTPHeaders)
-        /// The stream is over, by the peer's will or because the peer broke a rule.
+        /// The peer reset the stream or broke a rule on it.
         case reset(stream: UInt32)
-        /// The connection is over, and so are its streams.
+        /// The connection has failed, and all streams with it.
         case failed(HTTP2Failure)
     }
 
     struct Stream {
-        /// What we may send. Below zero where the peer has made its window smaller.
+        /// The number of bytes that we may send. Negative if the peer has reduced its window.
         var sendWindow: Int
-        /// What the peer may send.
+        /// The number of bytes that the peer may send.
         var receiveWindow = HTTP2Settings.defaultWindow
-        /// What has been consumed and not yet given back.
+        /// Consumed bytes that were not returned to the peer's window yet.
         var unreturned = 0
         var isPeerDone: Bool
         var hasSentHead = false
@@ -30,7 +30,7 @@ struct HTTP2Machine {
         var receivedLength: Int64 = 0
     }
 
-    /// A header block of which CONTINUATION frames are to come.
+    /// A header block that awaits CONTINUATION frames.
     struct OpenBlock {
         var stream: UInt32
         var bytes: [UInt8]
@@ -49,18 +49,18 @@ struct HTTP2Machine {
     var streams: [UInt32: Stream] = [:]
     /// The highest stream that the peer has begun.
     var lastStream: UInt32 = 0
-    /// Streams above `lastStream` and up to this one began when we were leaving.
+    /// Streams above `lastStream` up to this one began after our GOAWAY.
     var ignoredUpTo: UInt32 = 0
-    /// Streams that we have reset of late: what was under way for them then is ignored.
+    /// Recently reset streams. Frames that were in flight at the time of the reset are ignored.
     var resetByUs: [UInt32] = []
     var openBlock: OpenBlock?
     var sendWindow = HTTP2Settings.defaultWindow
     var receiveWindow = HTTP2Settings.defaultWindow
     var idleFrames = 0
     var resets = 0
-    /// Whether a GOAWAY has gone out: streams that begin afterwards are ignored.
+    /// Whether we have sent GOAWAY; streams that begin afterwards are ignored.
     var isLeaving = false
-    /// Whether the peer has sent one: the connection ends behind the streams that are open.
+    /// Whether the peer has sent GOAWAY; the connection ends after the open streams.
     var isPeerLeaving = false
     private(set) var output: [UInt8] = []
 
@@ -74,7 +74,7 @@ struct HTTP2Machine {
 
     func isOpen(_ stream: UInt32) -> Bool { streams[stream] != nil }
 
-    /// Takes what is to be sent.
+    /// Removes and returns the bytes to send.
     mutating func takeOutput() -> [UInt8] {
         defer { output = [] }
         return output
@@ -86,10 +86,10 @@ struct HTTP2Machine {
         HTTP2Frame.append(kind, flags: flags, stream: stream, payload, to: &output)
     }
 
-    /// Puts bytes that are no frame of ours between the frames.
+    /// Appends arbitrary bytes after the last frame.
     mutating func writeRaw(_ bytes: [UInt8]) { output += bytes }
 
-    /// Forgets a stream that has ended.
+    /// Removes a stream that has ended, and offsets one counted reset.
     mutating func close(_ stream: UInt32) {
         guard streams.removeValue(forKey: stream) != nil else { return }
         resets = max(0, resets - 1)
@@ -105,7 +105,7 @@ struct HTTP2Machine {
         write(.resetStream, stream: stream, HTTP2Frame.big(code.rawValue))
     }
 
-    /// Says that no streams beyond those that have begun will be answered.
+    /// Announces that later streams will not be served.
     mutating func goAway(_ failure: HTTP2Failure? = nil) {
         isLeaving = true
         let code = failure?.code ?? .noError

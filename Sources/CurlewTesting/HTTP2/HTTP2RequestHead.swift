@@ -1,11 +1,11 @@
 internal import CurlewCore
 
-/// The head of a request, checked as RFC 9113 (8.2, 8.3) asks. What breaks a rule here ends the stream.
+/// A request's head, validated according to RFC 9113 (8.2, 8.3). A violation ends the stream.
 struct HTTP2RequestHead: Equatable {
     var method: String
     /// The path with its query, or the host and port of CONNECT.
     var target: String
-    /// As a handler of HTTP/1.1 expects them: `Host` is there, and there is one `Cookie`.
+    /// The fields as a handler of HTTP/1.1 expects them: `:authority` becomes `Host`, and cookies are one field.
     var headers: HTTPHeaders
     var contentLength: Int64?
 
@@ -41,7 +41,7 @@ struct HTTP2RequestHead: Equatable {
         headers = Self.merged(regular, host: special[":authority"])
     }
 
-    /// The fields behind a body.
+    /// Validates the fields after a body.
     static func trailers(_ fields: [HPACKField]) throws(HTTP2Failure) -> HTTPHeaders {
         var trailers: [HTTPHeader] = []
         for field in fields {
@@ -91,7 +91,7 @@ struct HTTP2RequestHead: Equatable {
         if let host, !fields.contains(where: { $0.name == "host" }) {
             headers.append(HTTPHeader(name: "host", value: host))
         }
-        // Clients send a cookie each, which compresses better (RFC 9113, 8.2.3).
+        // Clients send one field for each cookie, which compresses better (RFC 9113, 8.2.3).
         let cookies = fields.filter { $0.name == "cookie" }.map(\.value)
         var hasCookie = false
         for field in fields {

@@ -1,4 +1,4 @@
-/// What a peer's SETTINGS say, as far as it concerns what we send (RFC 9113, 6.5.2).
+/// The peer's settings that affect our sending (RFC 9113, 6.5.2).
 struct HTTP2Settings: Equatable {
     static let defaultTableSize = 4_096
     static let defaultWindow = 65_535
@@ -16,7 +16,8 @@ struct HTTP2Settings: Equatable {
         case maximumHeaderList = 6
     }
 
-    /// Takes what a frame changes. What we do not know is ignored, and so is the table's size: our encoder has no table.
+    /// Applies a SETTINGS frame. Ignores unknown settings and the table size, because our encoder uses no dynamic
+    /// table.
     mutating func apply(_ payload: [UInt8]) throws(HTTP2Failure) {
         guard payload.count.isMultiple(of: 6) else { throw .size("settings of \(payload.count) bytes") }
         for start in stride(from: 0, to: payload.count, by: 6) {
@@ -45,16 +46,16 @@ struct HTTP2Settings: Equatable {
     }
 }
 
-/// How much a peer may ask of a connection.
+/// The limits on the resources that a peer may use.
 struct HTTP2Limits {
-    /// Streams that may be open at a time; more are refused.
+    /// The number of concurrent streams; more are refused.
     var streams = 100
-    /// Bytes of one header block, before it is decoded.
+    /// The size of one encoded header block, in bytes.
     var headerBlock = 4 << 20
-    /// What the fields of one block may add up to.
+    /// The total size of the decoded fields of one block.
     var headerList = 4 << 20
-    /// Frames in a row that bring nothing on: pings, settings, empty data.
+    /// The number of consecutive frames without progress: pings, settings, empty data.
     var idleFrames = 10_000
-    /// Streams that the peer has reset, less those that came to their end.
+    /// The number of streams reset by the peer or for its violations, minus those that ended normally.
     var resets = 10_000
 }

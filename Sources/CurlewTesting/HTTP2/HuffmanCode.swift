@@ -1,6 +1,6 @@
-/// HPACK's Huffman code (RFC 7541, appendix B). It is canonical: the lengths of the codes say which they are.
+/// HPACK's Huffman code (RFC 7541, appendix B). It is canonical: the lengths of the codes determine the codes.
 struct HuffmanCode {
-    /// The length of each byte's code, in bits, and at the end that of EOS.
+    /// The length of each byte's code in bits, followed by that of EOS.
     private static let lengths: [UInt8] = [
         13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
         28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -26,9 +26,9 @@ struct HuffmanCode {
     private static let endOfString = 256
     private static let longest = 30
 
-    /// Symbols by the length of their code, and by their number where that is equal.
+    /// The symbols, ordered by code length, then by value.
     private var symbols: [Int] = []
-    /// Of each length: the first code, how many there are, and where their symbols begin.
+    /// For each length: the first code, the number of codes, and the index of their first symbol.
     private var rows: [(first: Int, count: Int, start: Int)] = [(0, 0, 0)]
 
     private init() {
@@ -41,7 +41,7 @@ struct HuffmanCode {
         }
     }
 
-    /// The text that the bits stand for; nil where they stand for none.
+    /// Returns the decoded text; `nil` if the bits are invalid.
     func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count * 8 / 5)
@@ -61,7 +61,7 @@ struct HuffmanCode {
                 length = 0
             }
         }
-        // What is left pads the last byte: fewer than eight bits, all of them ones.
+        // The remaining bits must be padding: fewer than eight bits, all ones.
         return length < 8 && code == (1 << length) - 1 ? text : nil
     }
 }

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 
 extension StandardRoutes {
-    /// Basic, Bearer and Digest.
+    /// Basic, Bearer and Digest authentication.
     static let authentication: [Entry] = [
         Entry("/basic-auth/{user}/{password}", nil) { request in
             request.hasBasicCredentials

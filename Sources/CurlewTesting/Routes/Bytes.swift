@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 
 extension StandardRoutes {
-    /// Bodies of a given size. `seed` picks other bytes, `rate` throttles to so many bytes a second.
+    /// Bodies of a given size. Except for `/drip`, `seed` selects the bytes and `rate` limits the bytes per second.
     static let bytes: [Entry] = [
         Entry("/bytes/{count}") { request in
             try counted(request) { .bytes(Int64($0), seed: $1) }
@@ -13,7 +13,7 @@ extension StandardRoutes {
             }
         },
         Entry("/chunked/{count}") { request in
-            // A piece for each byte.
+            // Each byte is one chunk.
             try counted(request, upTo: StandardRoutes.largestCount) { count, seed in
                 let data = TestServer.patternBytes(count: count, seed: seed)
                 return TestServer.Response(

@@ -5,7 +5,7 @@ extension StandardRoutes {
     /// Validators and lifetimes.
     static let caching: [Entry] = [
         Entry("/cache") { request in
-            // As httpbin: any condition at all is taken for fresh.
+            // Like httpbin, any conditional request gets 304.
             let isConditional =
                 request.headers.contains(name: "If-None-Match") || request.headers.contains(name: "If-Modified-Since")
             var response = TestServer.Response.json(JSONText.echo(request))

@@ -33,7 +33,7 @@ extension StandardRoutes {
 
 /// Encoders of content codings.
 enum Compression {
-    /// gzip with 31 window bits, zlib (which HTTP calls deflate) with 15, raw with -15.
+    /// Compresses to gzip with 31 window bits, to zlib (HTTP's "deflate") with 15, to raw DEFLATE with -15.
     static func deflated(_ data: Data, windowBits: Int32, flush: Int32 = Z_FINISH) -> Data? {
         var stream = z_stream()
         let size = Int32(MemoryLayout<z_stream>.size)
@@ -44,7 +44,7 @@ enum Compression {
         var output = Data(count: Int(deflateBound(&stream, UInt(data.count))) + 64)
         let written: Int? = output.withUnsafeMutableBytes { room in
             data.withUnsafeBytes { bytes in
-                // zlib's input pointer is not const, but it does not write there.
+                // zlib's input pointer is not const, but zlib does not write to it.
                 stream.next_in = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
                 stream.avail_in = UInt32(bytes.count)
                 stream.next_out = room.bindMemory(to: UInt8.self).baseAddress
@@ -82,11 +82,11 @@ enum Compression {
         data.withUnsafeBytes { crc32(0, $0.bindMemory(to: UInt8.self).baseAddress, UInt32($0.count)) }
     }
 
-    /// Brotli without compression: RFC 7932's uncompressed meta-blocks, so that no encoder is needed.
+    /// Encodes Brotli as uncompressed meta-blocks (RFC 7932), so that no encoder is needed.
     static func brotli(_ data: Data) -> Data {
         var output = Data()
         var rest = data[...]
-        // One bit 0 says "window of 16 bits"; it goes before the first block's header.
+        // A single 0 bit selects a window of 16 bits; it precedes the first block's header.
         var bitsBefore: UInt32 = 1
         while !rest.isEmpty {
             let part = rest.prefix(65_536)

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 
 extension StandardRoutes {
-    /// Cookies that are shown, set and deleted.
+    /// Routes that list, set and delete cookies.
     static let cookies: [Entry] = [
         Entry("/cookies", nil) { request in
             .json(.object([("cookies", .merged(request.cookies.map { ($0.name, $0.value) }))]))
@@ -29,7 +29,7 @@ extension StandardRoutes {
 }
 
 extension TestServer.Request {
-    /// The cookies that were sent, in order.
+    /// The received cookies, in order.
     public var cookies: [TestServer.FormField] {
         headers.values(for: "Cookie").flatMap { $0.split(separator: ";") }.map { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

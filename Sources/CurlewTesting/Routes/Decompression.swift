@@ -2,7 +2,8 @@ internal import CZlib
 internal import Foundation
 
 extension Compression {
-    /// Undoes `deflated`. A gzip body may have several members. nil where the bytes are not a whole one, or hold more than `limit`.
+    /// Reverses `deflated`. A gzip body may have several members. Returns `nil` if the body is truncated, invalid, or
+    /// longer than `limit`.
     static func inflated(_ data: Data, windowBits: Int32, limit: Int) -> Data? {
         var stream = z_stream()
         guard inflateInit2_(&stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
@@ -11,7 +12,7 @@ extension Compression {
         defer { inflateEnd(&stream) }
         return data.withUnsafeBytes { bytes in
             guard let count = UInt32(exactly: bytes.count) else { return nil }
-            // zlib's input pointer is not const, but it does not write there.
+            // zlib's input pointer is not const, but zlib does not write to it.
             stream.next_in = UnsafeMutablePointer(mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
             stream.avail_in = count
             var output = Data()

@@ -1,9 +1,9 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Verifies Digest credentials by RFC 7616: it computes the response hash itself.
+/// Verifies Digest credentials according to RFC 7616 by computing the response hash.
 ///
-/// A nonce proves itself: it carries its own digest over the port, so the server keeps no list.
+/// A nonce contains a digest of itself and the port, so the server needs no list of nonces.
 struct DigestCheck {
     enum Verdict { case right, wrong, missing, stale }
 
@@ -30,7 +30,7 @@ struct DigestCheck {
         let seed = String(request.connection) + "." + String(request.indexOnConnection)
         var field = "Digest realm=\"\(Self.realm)\", nonce=\"\(nonce(seed))\", opaque=\"\(Self.opaque)\""
         field += ", algorithm=\(algorithm.replacing("-SESS", with: "-sess"))"
-        // `none` asks for the old form of RFC 2069, which has no quality of protection.
+        // `none` selects the form of RFC 2069, which has no quality of protection.
         if qop != "none" { field += ", qop=\"\(qop)\"" }
         return isStale ? field + ", stale=true" : field
     }
@@ -66,7 +66,7 @@ struct DigestCheck {
         return response == hash("\(secret):\(middle):\(hash(action))") ? .right : .wrong
     }
 
-    /// Commas outside quotes become semicolons, which is what `parameter` takes apart.
+    /// Replaces commas outside quotes with semicolons, the separators that `parameter` expects.
     private static func separated(_ text: Substring) -> String {
         var isQuoted = false
         return String(

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 
 extension StandardRoutes {
-    /// What arrived, as JSON in httpbin's shape.
+    /// The request as JSON in httpbin's format.
     static let echo: [Entry] =
         [
             Entry("/get") { .json(.echo($0)) },
@@ -33,7 +33,7 @@ extension StandardRoutes {
 
 extension JSONText {
     static func headers(_ request: TestServer.Request) -> JSONText {
-        // As an object cannot hold a name twice, repeated fields are joined as RFC 9110, 5.3 says.
+        // An object cannot have a name twice, so repeated fields are joined (RFC 9110, 5.3).
         var names: [String] = []
         for field in request.headers
         where !names.contains(where: { ASCII.equalsIgnoringCase($0, field.name) }) {
@@ -77,7 +77,7 @@ extension JSONText {
         ])
     }
 
-    /// Text as it is, anything else as a data URL.
+    /// Returns text unchanged, other bytes as a data URL.
     private static func shown(_ data: Data, type: String?) -> String {
         if let text = String(data: data, encoding: .utf8) { return text }
         let type = type.flatMap { $0.isEmpty ? nil : $0 } ?? "application/octet-stream"
@@ -90,7 +90,7 @@ extension JSONText {
         guard !data.isEmpty, let value = try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed),
             let out = try? JSONSerialization.data(withJSONObject: value, options: [.fragmentsAllowed, .sortedKeys])
         else { return .null }
-        // Already JSON: passed on as it is.
+        // `number` emits its text verbatim, and the text is JSON already.
         return .number(text(out))
     }
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A JSON value. Objects keep the order in which they were built.
+/// A JSON value whose objects keep the order of their members.
 indirect enum JSONText: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
     case null
     case bool(Bool)
@@ -24,7 +24,7 @@ indirect enum JSONText: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral 
         }
     }
 
-    /// One object whose members have the names of the pairs; a name that stands twice gets an array.
+    /// Returns an object with the pairs' names as members; a repeated name gets an array of its values.
     static func merged(_ pairs: [(String, String)]) -> JSONText {
         var order: [String] = []
         var values: [String: [String]] = [:]

@@ -2,11 +2,11 @@ internal import CurlewCore
 internal import Foundation
 
 extension StandardRoutes {
-    /// Bodies that can be had in parts.
+    /// Bodies that support range requests.
     ///
-    /// `/range/{n}` and `/download/{n}` have a strong ETag and a Last-Modified date, and answer Range, If-Range,
-    /// If-None-Match and If-Modified-Since. `/download` comes in ten portions with a pause between, and with
-    /// `shouldProduceError=true` ends in the middle.
+    /// `/range/{n}` and `/download/{n}` have a strong ETag and a Last-Modified date, and support Range, If-Range,
+    /// If-None-Match and If-Modified-Since. Up to 10 MB, `/download` is sent in ten portions with a pause in between;
+    /// with `shouldProduceError=true`, the connection closes in the middle of the body.
     static let ranges: [Entry] = [
         Entry("/range/{count}") { try ranged($0, name: "range") },
         Entry("/download/{count}") { request in
@@ -15,7 +15,7 @@ extension StandardRoutes {
             if request.queryValue("shouldProduceError") == "true" {
                 response = response.faulting(.close, at: .inBody(after: Int64(count / 2)))
             }
-            // Large ones are for measuring.
+            // Large bodies serve benchmarks, which pauses would distort.
             guard count <= 10_000_000 else { return response }
             return response.faulting(
                 .dribble(bytes: max(1, count / 10), every: .milliseconds(1)),
@@ -64,7 +64,7 @@ extension StandardRoutes {
     }
 }
 
-/// A Range field with one range. Several ranges, and what cannot be read, are as if they had not been sent.
+/// A Range field with one range. Several ranges and invalid fields are ignored.
 enum AskedRange {
     case satisfiable(Range<Int64>)
     case unsatisfiable
@@ -86,13 +86,13 @@ enum AskedRange {
 }
 
 extension TestServer.Request {
-    /// Whether If-None-Match or, without it, If-Modified-Since say that the client has it already.
+    /// Whether the client's copy is current, according to If-None-Match or, without it, If-Modified-Since.
     func isFresh(_ tag: String) -> Bool {
         if headers.contains(name: "If-None-Match") { return lists("If-None-Match", tag) }
         return headers["If-Modified-Since"] == StandardRoutes.lastModified
     }
 
-    /// Whether a list field names that entity tag, or is `*`.
+    /// Whether a list field contains the entity tag or `*`.
     func lists(_ field: String, _ tag: String) -> Bool {
         (headers.combinedValue(for: field) ?? "").split(separator: ",").contains { item in
             let item = item.trimmingCharacters(in: .whitespaces)
@@ -100,7 +100,7 @@ extension TestServer.Request {
         }
     }
 
-    /// Whether the range is for what is there now.
+    /// Whether the range applies: If-Range is missing or matches.
     fileprivate func wantsRange(_ tag: String) -> Bool {
         guard let condition = headers["If-Range"] else { return true }
         return condition == tag || condition == StandardRoutes.lastModified

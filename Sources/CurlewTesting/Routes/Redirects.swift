@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 
 extension StandardRoutes {
-    /// Redirects, all ending at the echo of the request's method.
+    /// Redirects. Except for `/redirect-to`, they end at `echoPath`.
     static let redirects: [Entry] = [
         Entry("/redirect/{count}", nil) { request in
             try hop(request, "redirect", isAbsolute: request.queryValue("absolute")?.lowercased() == "true")
@@ -30,7 +30,7 @@ extension StandardRoutes {
 }
 
 extension TestServer.Request {
-    /// `/get` for GET, and so on.
+    /// The path that echoes the request's method; `/get` for methods without one.
     var echoPath: String {
         switch method {
         case "POST", "PUT", "PATCH", "DELETE", "HEAD": "/" + method.lowercased()
@@ -38,6 +38,6 @@ extension TestServer.Request {
         }
     }
 
-    /// Scheme and authority that the client used.
+    /// The scheme and authority that the client used.
     var base: String { (isSecure ? "https://" : "http://") + (headers["Host"] ?? "127.0.0.1:\(serverPort)") }
 }

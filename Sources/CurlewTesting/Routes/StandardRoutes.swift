@@ -18,11 +18,11 @@ extension TestServer {
     }
 }
 
-/// The httpbin-like set, a file per family.
+/// The httpbin-like routes; each family has a file.
 enum StandardRoutes {
     struct Entry: Sendable {
         var pattern: String
-        /// nil takes every method.
+        /// The accepted methods; `nil` accepts all.
         var methods: Set<String>?
         var handler: Router.Handler
 
@@ -39,17 +39,17 @@ enum StandardRoutes {
         }
     }
 
-    /// A parameter that is no number, or one that a client must not make the server's process work for.
+    /// A parameter that is not a number, or that would let a client exhaust the server's process.
     struct OutOfBounds: Error {
         let name: String
         let limit: Int
     }
 
-    /// Pieces of a body that are made before the first is sent.
+    /// The largest number of pieces of a body that is built before it is sent.
     static let largestCount = 100_000
-    /// Bytes of a body that is made while it is sent, or of one that it decodes to.
+    /// The largest size of a body that is generated while it is sent, or that a compressed body decodes to.
     static let largestBody = 16 << 30
-    /// A pause, in seconds: a day.
+    /// The longest pause in seconds: a day.
     static let longestPause = 86_400
 
     static let all: [Entry] =
@@ -58,10 +58,10 @@ enum StandardRoutes {
 }
 
 extension TestServer.Request {
-    /// A placeholder or query value as a whole number.
+    /// Returns a placeholder or query value as an integer; `nil` if it is missing or invalid.
     func number(_ name: String) -> Int? { (parameters[name] ?? queryValue(name)).flatMap { Int($0) } }
 
-    /// A placeholder or query value as a number of things, or `standard` where it is not there.
+    /// Returns a placeholder or query value as a count, or `standard` if it is missing.
     func count(
         _ name: String,
         default standard: Int = 0,
@@ -74,7 +74,7 @@ extension TestServer.Request {
         return count
     }
 
-    /// A placeholder or query value in seconds; nil where it is not there.
+    /// Returns a placeholder or query value in seconds; `nil` if it is missing.
     func seconds(_ name: String) throws(StandardRoutes.OutOfBounds) -> Duration? {
         guard let text = parameters[name] ?? queryValue(name) else { return nil }
         let limit = StandardRoutes.longestPause

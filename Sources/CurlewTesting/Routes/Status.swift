@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 
 extension StandardRoutes {
-    /// Statuses, delays, given headers.
+    /// Statuses, delays and custom header fields.
     static let status: [Entry] = [
         Entry("/status/{code}", nil) { request in
             guard let code = request.number("code"), (100...999).contains(code) else {
@@ -13,7 +13,7 @@ extension StandardRoutes {
             case 200...203, 206...299: return .json(JSONText.echo(request), status: code)
             case 401: return .status(401, headers: ["WWW-Authenticate": "Basic realm=\"Fake Realm\""])
             case 407: return .status(407, headers: ["Proxy-Authenticate": "Basic realm=\"Fake Realm\""])
-            // A final answer is what a client waits for: an interim status goes before a 200.
+            // A client waits for a final response, so an interim status precedes a 200.
             case 100..<200:
                 return .status(200).changed { $0.interim = [TestServer.Response.Interim(status: code)] }
             default: return .status(code)
@@ -24,7 +24,7 @@ extension StandardRoutes {
             return .json(.echo(request)).delayed(by: delay)
         },
         Entry("/response-headers", ["GET", "POST"]) { request in
-            // The fields are part of the answer, as httpbin does it.
+            // Like httpbin, the fields are also in the body.
             var response = TestServer.Response.json(JSONText.merged(request.query.map { ($0.name, $0.value) }))
             for pair in request.query {
                 let field = HTTPHeader(name: pair.name, value: pair.value)

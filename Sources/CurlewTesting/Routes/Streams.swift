@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 
 extension StandardRoutes {
-    /// Bodies that come piece by piece. `delay` is the pause between the pieces, in seconds.
+    /// Bodies sent piece by piece. `delay` is the pause between pieces, in seconds.
     static let streams: [Entry] = [
         Entry("/stream/{count}") { request in
             try counted(request, type: "application/json", every: .zero) { index, count in
@@ -21,7 +21,7 @@ extension StandardRoutes {
         },
         Entry("/sse") { request in
             let count = try request.count("count", default: 10)
-            // A client that comes again says what it has seen.
+            // A client that reconnects sends the last event that it has received.
             let first = request.headers["Last-Event-ID"].flatMap { Int($0) }.map { $0 == .max ? $0 : $0 + 1 } ?? 0
             var pieces = (min(first, count)..<count).map { index in
                 let name = request.queryValue("event").map { "event: \($0)\n" } ?? ""

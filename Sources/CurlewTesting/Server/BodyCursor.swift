@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// Walks through a response body while it is sent.
+/// A read position in a response body.
 struct BodyCursor {
     private let body: TestServer.Response.Body
     private let isChunked: Bool
     private var chunk = 0
     private var offsetInChunk = 0
-    /// Body bytes handed out, framing not counted.
+    /// The number of body bytes returned so far, without chunk framing.
     private(set) var offset: Int64 = 0
 
-    /// The largest piece that is held in memory at once.
+    /// The largest piece of a `data` or `generated` body. A chunk of `chunks` may be larger.
     static let portion = 64 * 1024
 
     init(_ body: TestServer.Response.Body, isChunked: Bool) {
@@ -17,7 +17,7 @@ struct BodyCursor {
         self.isChunked = isChunked
     }
 
-    /// The next bytes for the wire and the pause after them; nil at the end of the body, or when `limit` is reached.
+    /// Returns the next bytes to send and the pause after them; `nil` at the end of the body or at `limit`.
     mutating func next(upTo limit: Int64?) -> (bytes: [UInt8], pause: Duration)? {
         let room = limit.map { $0 - offset } ?? .max
         guard room > 0 else { return nil }
@@ -35,7 +35,7 @@ struct BodyCursor {
                 offsetInChunk = 0
             }
             guard chunk < chunks.count else { return nil }
-            // A chunk goes out whole: its boundaries are what such a body is given for.
+            // A chunk is sent whole, because tests choose such a body for its chunk boundaries.
             let part = chunks[chunk].dropFirst(offsetInChunk).prefix(Int(min(room, Int64(Int32.max))))
             offsetInChunk += part.count
             let isLast = chunk == chunks.count - 1
@@ -50,7 +50,7 @@ struct BodyCursor {
         }
     }
 
-    /// Whether fewer bytes came than were promised.
+    /// Whether the generator ended before the promised length.
     var isShort: Bool {
         if case .generated(let length?, _) = body { offset < length } else { false }
     }

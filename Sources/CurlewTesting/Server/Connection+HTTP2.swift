@@ -1,25 +1,25 @@
 internal import CurlewCore
 
 extension Connection {
-    /// Whether the peer begins with HTTP/2; nil while its bytes do not tell.
+    /// Whether the peer speaks HTTP/2; `nil` while too few bytes have arrived to tell.
     func speaksHTTP2() -> Bool? {
         let protocols = server.configuration.protocols
         guard exchanges == 1, protocols.contains(.http2) else { return false }
-        // Who agreed on HTTP/2 and says anything else than its preface is told so by HTTP/2's means.
+        // A client that agreed on HTTP/2 by ALPN and sends no preface must get an HTTP/2 error, not a 400.
         guard protocols.contains(.http1), !wire.hasAgreedOnHTTP2 else { return true }
-        // Over TLS too: a client that agreed on nothing may know beforehand.
+        // The preface counts over TLS too: a client may speak HTTP/2 with prior knowledge, without ALPN.
         let start = input.prefix(HTTP2Frame.preface.count)
         guard HTTP2Frame.preface.starts(with: start) else { return false }
         return start.count == HTTP2Frame.preface.count ? true : nil
     }
 
-    /// Serves the streams until the connection must wait; nil when what ends it comes next.
+    /// Serves the streams until the connection must wait; returns `nil` when the steps that end it are next.
     func multiplex(_ now: ContinuousClock.Instant) -> Need? {
         let session = http2 ?? HTTP2Session(self)
         http2 = session
-        // What was read to tell the protocols apart.
+        // These bytes were read to detect the protocol.
         if !input.isEmpty { session.receive(&input) }
-        // So many turns, then the other connections.
+        // The number of turns is limited, so that the other connections are served in between.
         for _ in 0..<32 {
             if outputStart == output.count {
                 output = session.takeOutput()
@@ -39,7 +39,7 @@ extension Connection {
                 replaceRest(with: ending)
                 return nil
             }
-            // Of a peer that takes no answers no further questions are read.
+            // While the peer does not read our responses, we read no further requests.
             if writes { reads = session.ending == nil && !session.hasMuchOutput }
             if reads {
                 if let need = readMore(65_536, now) {

@@ -48,7 +48,8 @@ extension Connection {
         }
     }
 
-    /// Reads and answers at once: what the peer does not take is not read either.
+    /// Sends each piece back before it reads the next one, so a peer that does not read the response is not read
+    /// either.
     func echoBody(_ now: ContinuousClock.Instant) -> Need? {
         while true {
             if let need = flush(now) { return need }
@@ -88,7 +89,7 @@ extension Connection {
         return nil
     }
 
-    /// What the peer has sent of a request that it did not finish.
+    /// Records the request that the peer did not finish.
     func recordAborted() {
         if let http2 { return http2.recordAborted() }
         guard var aborted = request ?? headless() else { return }
@@ -114,8 +115,8 @@ extension Connection {
         )
     }
 
-    /// Reads what there is; nil when something has come. While the head is read it takes little, so that most
-    /// of a body stays in the kernel until it is known how fast it is to be read.
+    /// Reads available bytes; returns `nil` when some have arrived. The caller limits the read while it parses the
+    /// head, so that most of a body stays in the kernel until the reading pace is known.
     func readMore(_ most: Int, _ now: ContinuousClock.Instant) -> Need? {
         if let readTime, now < readTime { return .time(readTime) }
         let arrival = receive(min(most, readPace?.bytes ?? most)) { input.append($0) }
@@ -193,7 +194,7 @@ extension Connection {
         request?.rawBytes = Data(parser.raw)
     }
 
-    /// Answers 400 to what is not HTTP and ends the connection.
+    /// Answers malformed HTTP with 400 and ends the connection.
     private func refuse(_ reason: String) -> Need? {
         recordAborted()
         let body = "bad request: \(reason)\n"

@@ -1,7 +1,7 @@
 internal import CurlewCore
 
 extension Connection {
-    /// Goes on with an open WebSocket until it must wait; nil when it is over.
+    /// Continues an open WebSocket until it must wait; returns `nil` when the next steps are set.
     func converse(_ agreed: AgreedConversation, _ now: ContinuousClock.Instant) -> Need? {
         let conversation = conversation ?? WebSocketConversation(agreed)
         self.conversation = conversation

@@ -2,12 +2,12 @@ internal import CurlewCore
 internal import Foundation
 
 extension Connection {
-    /// Sends what is left of `output`; nil when all of it has gone.
+    /// Sends the rest of `output`; returns `nil` when all of it has been sent.
     func flush(_ now: ContinuousClock.Instant) -> Need? {
         var turns = 0
         while outputStart < output.count {
             if let sendTime, now < sendTime { return .time(sendTime) }
-            // Back to the others now and then, also when this peer takes everything.
+            // A peer that accepts everything must not keep the other connections waiting.
             turns += 1
             guard turns <= 16 else { return .writable }
             let most = min(output.count - outputStart, sendPace?.bytes ?? .max)
@@ -43,7 +43,7 @@ extension Connection {
         }
     }
 
-    /// The last chunk and the trailers, where the body is chunked.
+    /// Returns the last chunk and the trailers of a chunked body; empty for other framings.
     func bodyEnd() -> [UInt8] {
         guard isBodyChunked else { return [] }
         var text = "0\r\n"

@@ -2,18 +2,18 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-/// One accepted connection: an interpreter of steps. Lives on the server's thread alone.
+/// One accepted connection: an interpreter of steps. Used only on the server's thread.
 final class Connection {
-    /// What must happen before it can go on.
+    /// The condition under which the connection can continue.
     enum Need {
         case readable
-        /// Bytes, or that time.
+        /// Bytes arrive, or this time is reached.
         case readableUntil(ContinuousClock.Instant)
         case writable
         case time(ContinuousClock.Instant)
-        /// A gate's opening; the peer's leaving ends it too.
+        /// A gate opens or the peer leaves.
         case event
-        /// Any of these; without both, the peer's leaving ends it too.
+        /// Any of these happens. If neither reading nor writing is requested, the peer's leaving counts too.
         case any(reads: Bool, writes: Bool, until: ContinuousClock.Instant?)
     }
 
@@ -22,7 +22,7 @@ final class Connection {
     let number: Int
     let peerPort: Int
     let server: ServerCore
-    /// Wakes the connection for one of its streams, or for 0: the exchange of HTTP/1.1.
+    /// Wakes the connection for one of its streams, or for stream 0, the exchange of HTTP/1.1.
     let wakeLater: @Sendable (_ stream: UInt32) -> Void
 
     var input = InputBuffer()
@@ -30,16 +30,16 @@ final class Connection {
     var request: TestServer.Request?
     var bodyDigest = Digest(.sha256)
     var exchanges = 0
-    /// Answers for the exchanges of this connection, whatever they ask for.
+    /// Responses for the next exchanges of this connection, whatever their paths.
     var script: [TestServer.Response]
-    /// The answer, when a script has chosen it.
+    /// The response, if a script has chosen it.
     var chosen: TestServer.Response?
     var bodyCursor = BodyCursor(.none, isChunked: false)
     var isBodyChunked = false
     var trailers: HTTPHeaders = [:]
     /// The open WebSocket.
     var conversation: WebSocketConversation?
-    /// The streams, once the peer has begun to speak HTTP/2.
+    /// The HTTP/2 streams; `nil` until the peer speaks HTTP/2.
     var http2: HTTP2Session?
 
     var output: [UInt8] = []
@@ -50,7 +50,7 @@ final class Connection {
     private var steps: [Step] = []
     private var nextStep = 0
     var stepWait = StepWait()
-    /// When the next portion may be sent or read.
+    /// The times from which the next portion may be sent or read.
     var sendTime: ContinuousClock.Instant?
     var readTime: ContinuousClock.Instant?
     var pauseAfterPiece = Duration.zero
@@ -77,16 +77,16 @@ final class Connection {
 
     func append(_ more: [Step]) { steps += more }
 
-    /// These come next, and none of those that were to.
+    /// Replaces all steps after the current one.
     func replaceRest(with others: [Step]) { steps = Array(steps[...nextStep]) + others }
 
     func gateOpened(stream: UInt32) {
         if let http2 { http2.gateOpened(stream) } else { stepWait.gateOpened() }
     }
 
-    /// Runs steps until one must wait; nil when the connection is over.
+    /// Runs steps until one must wait; returns `nil` when the connection is over.
     func run(_ now: ContinuousClock.Instant) -> Need? {
-        // So many steps a turn: a peer that is always ready must not keep the others waiting.
+        // The number of steps is limited: a peer that is always ready must not keep the others waiting.
         for _ in 0..<64 {
             guard !isClosed, nextStep < steps.count else { return nil }
             if let need = perform(steps[nextStep], now) { return isClosed ? nil : need }
@@ -95,7 +95,7 @@ final class Connection {
         return .time(now)
     }
 
-    /// The peer has gone while nothing was to be read from it.
+    /// Called when the peer leaves while the connection is not reading.
     func peerLeft() {
         recordAborted()
         close()
@@ -129,7 +129,7 @@ final class Connection {
         steps.append(.readHead)
     }
 
-    /// nil when the step is done.
+    /// Performs one step; returns `nil` when it is done.
     private func perform(_ step: Step, _ now: ContinuousClock.Instant) -> Need? {
         switch step {
         case .readHead:
@@ -149,7 +149,7 @@ final class Connection {
         case .sendBody(let limit):
             return sendBody(upTo: limit, now)
         case .sendBodyEnd:
-            // A generator that ended early leaves no way to tell where the next response begins.
+            // After a generator that ended early, the peer could not find the start of the next response.
             steps[nextStep] = bodyCursor.isShort ? .close : .send(bodyEnd())
             nextStep -= 1
             return nil
@@ -185,7 +185,7 @@ final class Connection {
             return .event
         case .endExchange:
             beginExchange()
-            // `run` goes on to the step after this one: the new list's first.
+            // `run` increments the index, so that it continues with the first step of the new list.
             nextStep = -1
             return nil
         }
@@ -195,7 +195,7 @@ final class Connection {
         guard let request else { return close() }
         let response = chosen ?? server.router.respond(to: request)
         let plan = ResponseSteps(response: response, request: request)
-        // One that is answered while it arrives is recorded at its end.
+        // An echoed request is recorded when its body ends.
         if !plan.echoes || request.isBodyComplete { server.recorder.add(request) }
         isBodyChunked = plan.isChunked
         trailers = response.trailers

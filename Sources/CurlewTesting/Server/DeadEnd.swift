@@ -1,21 +1,20 @@
 public import Foundation
 internal import Glibc
 
-/// A port on 127.0.0.1 that does not answer.
+/// A port on 127.0.0.1 that never sends a response.
 ///
 ///     let deadEnd = try DeadEnd(.refusing)
 ///     await #expect(throws: CurlewError.Code.connectFailed) { try await session.request(deadEnd.url).data() }
 ///
-/// The port is held as long as the object lives, so no other process can listen on it meanwhile. It needs no
-/// thread.
+/// The object reserves the port for its lifetime, so no other process can listen on it meanwhile. It needs no thread.
 public final class DeadEnd: Sendable {
-    /// How it fails to answer.
+    /// The way in which the port fails to respond.
     public enum Kind: Sendable, CaseIterable {
-        /// Connecting is refused (RST).
+        /// Refuses connections (RST).
         case refusing
-        /// Connecting works and sending too; nothing ever answers.
+        /// Completes connections and accepts bytes, but never responds.
         case silent
-        /// Connecting never completes: the queue of connections to accept is full.
+        /// Never completes a connection: its accept queue is full.
         case saturated
     }
 
@@ -23,11 +22,11 @@ public final class DeadEnd: Sendable {
     public let port: Int
     private let descriptors: [Int32]
 
-    /// Takes a port.
+    /// Reserves a port.
     public init(_ kind: Kind) throws {
         switch kind {
         case .refusing:
-            // Bound and not listening.
+            // The socket is bound but does not listen.
             let descriptor = try Sockets.stream()
             descriptors = [descriptor]
             do throws(SystemError) {
@@ -53,7 +52,7 @@ public final class DeadEnd: Sendable {
     /// `http://127.0.0.1:port/`.
     public var url: URL { URL(string: "http://127.0.0.1:\(port)/") ?? URL(filePath: "/") }
 
-    /// Connects until the kernel stops answering: with a backlog of 0 that is the second or third time.
+    /// Connects until the kernel stops completing connections: with a backlog of 0, at the second or third attempt.
     private static func fill(_ port: Int) -> [Int32] {
         var held: [Int32] = []
         for _ in 0..<8 {
@@ -61,8 +60,7 @@ public final class DeadEnd: Sendable {
             held.append(descriptor)
             let code = Sockets.connect(descriptor, to: port)
             guard code == EINPROGRESS else { continue }
-            // On loopback a connection stands when connect returns, or it does not come about at all; the
-            // little time is for a machine that is busy.
+            // On loopback, connect either completes at once or never; the short timeout is for a busy machine.
             var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             if poll(&entry, 1, 50) == 0 { break }
         }

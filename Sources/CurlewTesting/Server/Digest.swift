@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Foundation
 
-/// SHA-256 and MD5 by libcrypto, over bytes that come in pieces.
+/// An incremental SHA-256 or MD5, computed by libcrypto.
 final class Digest {
     enum Algorithm { case md5, sha256 }
 
@@ -18,7 +18,7 @@ final class Digest {
         bytes.withUnsafeBytes { _ = EVP_DigestUpdate(context, $0.baseAddress, $0.count) }
     }
 
-    /// The digest in lower-case hex. Nothing may be added afterwards.
+    /// Returns the digest in lower-case hex. Call it once, after the last `update`.
     func finish() -> String {
         var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var count: UInt32 = 0

@@ -15,7 +15,8 @@ extension HTTP2Exchange {
         return nil
     }
 
-    /// Reads and answers at once: what the peer does not take is not read either.
+    /// Sends each piece back before it reads the next one, so a peer that does not read the response is not read
+    /// either.
     func echoBody(_ now: ContinuousClock.Instant, _ machine: inout HTTP2Machine) -> Turn? {
         while machine.isOpen(stream) {
             if let turn = sendPiece(now, &machine) { return turn }
@@ -31,7 +32,7 @@ extension HTTP2Exchange {
         return nil
     }
 
-    /// Takes what has arrived. Only what is taken makes room for more in the stream's window.
+    /// Consumes arrived bytes. Only consumed bytes reopen the stream's window.
     private func next(most: Int, _ now: ContinuousClock.Instant, _ machine: inout HTTP2Machine) -> Arrival {
         guard !arrived.isEmpty else {
             guard let end else { return .nothing(.waits(until: nil)) }
@@ -60,7 +61,7 @@ extension HTTP2Exchange {
         request.bodySHA256 = digest.finish()
     }
 
-    /// Records what has come of a request that the peer did not finish.
+    /// Records the request that the peer did not finish.
     func recordAborted() {
         guard !request.isBodyComplete else { return }
         take(arrived.prefix(arrived.count))
@@ -72,7 +73,7 @@ extension HTTP2Exchange {
 // MARK: Writing
 
 extension HTTP2Exchange {
-    /// Where so much waits for the socket, streams wait too.
+    /// The size of unsent output at which streams wait for the socket.
     static let outputLimit = 128 * 1024
 
     func sendHead(_ status: Int, _ headers: HTTPHeaders, isLast: Bool, _ machine: inout HTTP2Machine) {
@@ -97,7 +98,7 @@ extension HTTP2Exchange {
         return nil
     }
 
-    /// Ends the body, with its trailers. A body that is shorter than was promised has no end.
+    /// Ends the body, with its trailers. A body that is shorter than promised is reset instead.
     func sendEnd(_ machine: inout HTTP2Machine) -> Turn? {
         if body.isShort {
             machine.reset(stream, .internalError)
@@ -111,7 +112,7 @@ extension HTTP2Exchange {
         return nil
     }
 
-    /// Sends a frame of what is left of the piece; nil when all of it has gone.
+    /// Sends one frame of the piece; returns `nil` when all of the piece has been sent.
     private func sendPiece(_ now: ContinuousClock.Instant, _ machine: inout HTTP2Machine) -> Turn? {
         guard pieceStart < piece.count else { return nil }
         if let sendTime, now < sendTime { return .waits(until: sendTime) }

@@ -1,13 +1,13 @@
 internal import CurlewCore
 internal import Foundation
 
-/// A request and its answer on one stream of HTTP/2: an interpreter of steps. Lives on the server's thread alone.
+/// A request and its response on one HTTP/2 stream: an interpreter of steps. Used only on the server's thread.
 final class HTTP2Exchange {
-    /// What a run of steps came to.
+    /// The result of running steps.
     enum Turn {
-        /// There is more to do at once, when the other streams have had their turn.
+        /// The exchange can continue at once, after the other streams have had their turn.
         case moved
-        /// Something must happen on the connection, or the time must come.
+        /// The exchange continues when the connection makes progress, or at this time.
         case waits(until: ContinuousClock.Instant?)
         case over
         /// The connection ends with these steps.
@@ -26,13 +26,13 @@ final class HTTP2Exchange {
 
     // The request's body.
     var arrived = InputBuffer()
-    /// The trailers, when the peer has ended its direction.
+    /// The trailers, once the peer has ended its direction.
     var end: HTTPHeaders?
     var digest = Digest(.sha256)
     var readPace: Pace?
     var readTime: ContinuousClock.Instant?
 
-    // The answer's body.
+    // The response's body.
     var body = BodyCursor(.none, isChunked: false)
     var isRaw = false
     var trailers: HTTPHeaders = [:]
@@ -42,8 +42,8 @@ final class HTTP2Exchange {
     var sendPace: Pace?
     var sendTime: ContinuousClock.Instant?
 
-    /// `hasBegun` says that the faults before reading have happened: those of a connection's first exchange do before
-    /// the connection's first byte is read.
+    /// `hasBegun` means that the `.beforeReading` faults have already happened: those of a connection's first exchange
+    /// happen before the connection's first byte is read.
     init(
         stream: UInt32, request: TestServer.Request, isComplete: Bool, script: TestServer.Response?, hasBegun: Bool,
         server: ServerCore, wakeLater: @escaping @Sendable () -> Void
@@ -65,7 +65,7 @@ final class HTTP2Exchange {
                 break
             case .refuse:
                 chosen = .refusal
-                // The connection goes on: over HTTP/2 it is known where the next request begins.
+                // The connection continues: HTTP/2 frames show where the next request begins.
                 chosen?.closesConnection = false
             }
         }
@@ -82,7 +82,7 @@ final class HTTP2Exchange {
         return .over
     }
 
-    /// nil when the step is done.
+    /// Performs one step; returns `nil` when it is done.
     private func perform(
         _ step: HTTP2Step, _ now: ContinuousClock.Instant, _ machine: inout HTTP2Machine
     ) -> Turn? {
@@ -123,7 +123,7 @@ final class HTTP2Exchange {
     private func answer() {
         let response = chosen ?? server.router.respond(to: request)
         let plan = HTTP2ResponseSteps(response: response, request: request)
-        // One that is answered while it arrives is recorded at its end.
+        // An echoed request is recorded when its body ends.
         if !plan.echoes || request.isBodyComplete { server.recorder.add(request) }
         body = BodyCursor(response.body, isChunked: false)
         isRaw = response.framing == .raw

@@ -1,37 +1,37 @@
 internal import CurlewCore
 internal import Foundation
 
-/// What an exchange over HTTP/2 does next: `Step` as far as it concerns one stream, and what streams have besides.
+/// A step of one HTTP/2 stream: the counterpart of `Step`, with additions that only streams need.
 enum HTTP2Step {
-    /// Read the body until so much of it has come, or to its end.
+    /// Read the body up to this offset, or to its end.
     case readBody(upTo: Int64?)
-    /// Ask the route.
+    /// Choose the response: a scripted one, or the route's.
     case answer
     case sendHead(status: Int, HTTPHeaders, isLast: Bool)
-    /// Send the body until so much of it has gone, or to its end.
+    /// Send the body up to this offset, or to its end.
     case sendBody(upTo: Int64?)
-    /// Every piece of the request's body, as it arrives.
+    /// Send back the request's body, piece by piece.
     case echoBody
-    /// Send the trailers, or an end without any.
+    /// End the stream, with the trailers if there are any.
     case sendEnd
-    /// Bytes onto the connection, between two frames.
+    /// Write bytes to the connection, between two frames.
     case sendRaw([UInt8])
     case wait(Duration)
     case waitFor(Gate)
-    /// Until the peer leaves or the server stops.
+    /// Wait until the peer leaves or the server stops.
     case stall
     case paceSending(Pace)
     case paceReading(Pace)
-    /// End our direction of the stream, wherever its body is.
+    /// End the server's direction of the stream, even in the middle of the body.
     case halfClose
     case reset(HTTP2ErrorCode)
-    /// End the connection, with all its streams.
+    /// End the connection with all its streams.
     case endConnection([Step])
-    /// Say that no further stream is answered; the connection ends behind the last one.
+    /// Announce that no further stream is served; the connection ends after the last one.
     case goAway
 }
 
-/// Turns a response into steps of one stream.
+/// Turns a response into the steps of one stream.
 struct HTTP2ResponseSteps {
     let response: TestServer.Response
     let request: TestServer.Request
@@ -40,7 +40,7 @@ struct HTTP2ResponseSteps {
 
     var echoes: Bool { response.echoes(request) }
 
-    /// Steps before the body of the request is read.
+    /// Returns the steps before the request's body is read.
     static func beforeReading(_ response: TestServer.Response) -> [HTTP2Step] {
         var steps: [HTTP2Step] = []
         if let rate = response.readRate { steps.append(.paceReading(Pace(bytesPerSecond: rate))) }
@@ -48,7 +48,7 @@ struct HTTP2ResponseSteps {
         return steps
     }
 
-    /// Steps that read the request's body.
+    /// Returns the steps that read the request's body.
     static func readingBody(_ response: TestServer.Response) -> [HTTP2Step] {
         guard response.readsBody else { return [] }
         if case .echo = response.body { return [] }
@@ -61,9 +61,9 @@ struct HTTP2ResponseSteps {
         return steps
     }
 
-    /// Steps that answer.
+    /// Returns the steps that send the response.
     func answering() -> [HTTP2Step] {
-        // A WebSocket begins with an upgrade, which HTTP/2 has not got.
+        // A WebSocket begins with an upgrade, which HTTP/2 does not have.
         guard response.conversation == nil, response.status != 101 else { return [.reset(.http1Required)] }
         var steps: [HTTP2Step] = []
         for interim in response.interim where interim.status != 101 {
@@ -73,7 +73,7 @@ struct HTTP2ResponseSteps {
         if response.delay > .zero { steps.append(.wait(response.delay)) }
         if let rate = response.sendRate { steps.append(.paceSending(Pace(bytesPerSecond: rate))) }
         for fault in response.faults where fault.point == .beforeHead { steps += fault.action.streamSteps }
-        // A head is one frame: what happens in it happens before it.
+        // A head is one frame, so faults inside it happen before it.
         for (_, action) in response.faults.ordered(by: \.headOffset) { steps += action.streamSteps }
         steps += sending()
         for fault in response.faults where fault.point == .atEnd { steps += fault.action.streamSteps }
@@ -97,7 +97,7 @@ struct HTTP2ResponseSteps {
         return steps + [.sendBody(upTo: nil)]
     }
 
-    /// Fields that speak of a connection of HTTP/1.1 do not exist here.
+    /// The response's fields, without those that describe an HTTP/1.1 connection.
     private var headers: HTTPHeaders {
         let foreign = ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"]
         var headers = HTTPHeaders(received: response.headers.filter { !foreign.contains($0.name.lowercased()) })
@@ -111,8 +111,7 @@ struct HTTP2ResponseSteps {
 }
 
 extension TestServer.Fault.Action {
-    /// What it is on a stream: a reset and a half-close end the stream alone, a close ends
-    /// the connection.
+    /// The steps of the fault on a stream: a reset and a half-close end only the stream, a close ends the connection.
     var streamSteps: [HTTP2Step] {
         switch self {
         case .close: [.endConnection([.close])]

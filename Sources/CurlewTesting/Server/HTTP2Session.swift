@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// The streams of one connection that speaks HTTP/2. Lives on the server's thread alone.
+/// The streams of one HTTP/2 connection. Used only on the server's thread.
 final class HTTP2Session {
     private let server: ServerCore
     private let connection: Int
@@ -10,13 +10,13 @@ final class HTTP2Session {
     private var machine: HTTP2Machine
     private var exchanges: [HTTP2Exchange] = []
     private var exchangeCount = 0
-    /// Answers for the exchanges of this connection, whatever they ask for.
+    /// Responses for the next exchanges of this connection, whatever their paths.
     private var script: [TestServer.Response]
-    /// Whether the faults of the script's first answer before reading have happened.
+    /// Whether the `.beforeReading` faults of the script's first response have happened.
     private let hasScriptBegun: Bool
-    /// What ends the connection, once everything that was said before has been sent.
+    /// The steps that end the connection, performed after all pending output has been sent.
     private(set) var ending: [Step]?
-    /// When a stream goes on by itself.
+    /// The earliest time at which a waiting stream continues.
     private(set) var wakeTime: ContinuousClock.Instant?
 
     init(_ connection: Connection) {
@@ -39,13 +39,13 @@ final class HTTP2Session {
 
     func gateOpened(_ stream: UInt32) { exchange(stream)?.stepWait.gateOpened() }
 
-    /// The peer has gone.
+    /// Called when the peer leaves.
     func recordAborted() {
         for exchange in exchanges { exchange.recordAborted() }
         exchanges = []
     }
 
-    /// Takes what the peer has sent.
+    /// Processes received bytes.
     func receive(_ input: inout InputBuffer) {
         let events = machine.receive(input.prefix(input.count))
         input.consume(input.count)
@@ -67,12 +67,12 @@ final class HTTP2Session {
         }
     }
 
-    /// Gives every stream a turn; true when one of them has more to do at once.
+    /// Gives every stream a turn; returns true if one of them can continue at once.
     func advance(_ now: ContinuousClock.Instant) -> Bool {
         guard ending == nil else { return false }
         wakeTime = nil
         var hasMoved = false
-        // Another one goes first each time: where there is little room, all get some of it.
+        // The order rotates, so that scarce output space is shared.
         if exchanges.count > 1 { exchanges.append(exchanges.removeFirst()) }
         var over: Set<UInt32> = []
         for exchange in exchanges {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Bytes that were read and not yet parsed.
+/// Bytes that were read but not parsed.
 struct InputBuffer {
     private var bytes: [UInt8] = []
     private var start = 0
@@ -24,10 +24,10 @@ struct InputBuffer {
         }
     }
 
-    /// The first `count` bytes.
+    /// The first `count` bytes, or all if there are fewer.
     func prefix(_ count: Int) -> ArraySlice<UInt8> { bytes[start..<start + min(count, self.count)] }
 
-    /// How many bytes the next line has, with its line feed; nil while it is not complete.
+    /// The length of the next line with its line feed; `nil` if it is incomplete.
     func lineLength(from offset: Int = 0) -> Int? {
         bytes.withUnsafeBytes { raw in
             guard let base = raw.baseAddress, offset < count else { return nil }

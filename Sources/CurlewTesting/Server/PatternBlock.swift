@@ -1,6 +1,6 @@
 internal import CurlewLocks
 
-/// Bytes that look random and are the same in every run.
+/// Pseudo-random bytes that depend only on the seed.
 enum PatternBlock {
     static let length = 65_521
 
@@ -10,14 +10,14 @@ enum PatternBlock {
         cache.withLock { cache in
             if let known = cache[seed] { return known }
             let made = make(seed: seed)
-            // Tests use a handful of seeds; using many costs time, not memory.
+            // Bounds the memory of the cache: a test that uses more seeds recomputes blocks.
             if cache.count >= 8 { cache.removeAll() }
             cache[seed] = made
             return made
         }
     }
 
-    /// splitmix64, eight bytes a step.
+    /// SplitMix64, eight bytes at a time.
     private static func make(seed: UInt64) -> [UInt8] {
         var state = seed
         var bytes: [UInt8] = []

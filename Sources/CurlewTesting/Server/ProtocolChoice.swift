@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// The server's side of ALPN: which of the protocols that a client offers is spoken (RFC 7301).
+/// The server's side of ALPN: selects one of the protocols that a client offers (RFC 7301).
 enum ProtocolChoice {
-    /// Makes connections of this context agree on a protocol. Where HTTP/1.1 is the only one nothing is agreed on.
+    /// Makes connections of this context negotiate a protocol. Without HTTP/2, ALPN stays off.
     static func offer(_ protocols: [TestServer.ApplicationProtocol], in context: OpaquePointer) {
         let preference: Preference
         switch (protocols.contains(.http1), protocols.contains(.http2)) {
@@ -10,7 +10,7 @@ enum ProtocolChoice {
         case (false, true): preference = .http2Only
         case (_, false): return
         }
-        // The preference is small enough to travel in place of a pointer, so there is nothing to keep alive.
+        // The preference itself is passed in place of a pointer, so no object has to outlive the context.
         SSL_CTX_set_alpn_select_cb(
             context,
             { _, chosen, chosenCount, offered, count, preference in
@@ -42,7 +42,7 @@ enum ProtocolChoice {
         }
     }
 
-    /// Where the client's list, a length before each name, has the name that we like best.
+    /// Returns the range of the most preferred name in the client's list, in which a length precedes each name.
     static func choose(from list: some Collection<UInt8>, _ preference: Preference) -> Range<Int>? {
         let list = Array(list)
         var names: [Range<Int>] = []

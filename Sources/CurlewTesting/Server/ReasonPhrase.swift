@@ -1,4 +1,4 @@
-/// The usual reason phrases.
+/// The standard reason phrases.
 enum ReasonPhrase {
     static func of(_ status: Int) -> String { known[status] ?? "Unknown" }
 

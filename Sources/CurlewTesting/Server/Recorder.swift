@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What has arrived so far, and who waits for more of it.
+/// The record of requests, connections and bytes that arrived, and the tasks that wait for more.
 final class Recorder: Sendable {
     struct Counters: Sendable {
         var requests = 0
@@ -15,9 +15,9 @@ final class Recorder: Sendable {
         var counters = Counters()
         var requests: [TestServer.Request] = []
         var aborted: [TestServer.Request] = []
-        /// Bytes of body and raw bytes in `requests`.
+        /// Bytes of bodies and raw bytes in `requests`.
         var heldBytes = 0
-        /// The first request that still has its bytes.
+        /// The index of the first request that still has its bytes.
         var firstWithBytes = 0
     }
 
@@ -44,7 +44,7 @@ final class Recorder: Sendable {
                 state.requests[state.firstWithBytes].dropBytes()
                 state.firstWithBytes += 1
             }
-            // A quarter more than allowed, then back: removing one at a time would move them all each time.
+            // Requests are removed in batches, because removing the first one moves all others.
             guard state.requests.count > requestLimit + requestLimit / 4 else { return }
             let excess = state.requests.count - requestLimit
             state.heldBytes -= state.requests[..<excess].reduce(0) { $0 + $1.heldBytes }
@@ -85,7 +85,7 @@ final class Recorder: Sendable {
         }
     }
 
-    /// Returns when the condition holds; throws when the server stops, the time is over or the task is cancelled.
+    /// Returns when the condition holds; throws if the server stops, the timeout passes or the task is cancelled.
     func wait(_ timeout: Duration, for condition: @escaping @Sendable (Counters) -> Bool) async throws {
         try await state.wait(
             atMost: timeout,

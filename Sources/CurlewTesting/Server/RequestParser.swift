@@ -1,7 +1,7 @@
 internal import CurlewCore
 
-/// Takes HTTP/1.1 requests out of a stream of bytes, one event at a time, so that the connection can stop
-/// between any two of them. What follows a request in the buffer stays there: it is the next one.
+/// An incremental HTTP/1.1 request parser. It returns one event at a time, so that the connection can stop between any
+/// two. Bytes after a request stay in the buffer: they belong to the next one.
 struct RequestParser {
     enum Event {
         case head(Head)
@@ -29,12 +29,12 @@ struct RequestParser {
     }
 
     private var state = State.head
-    /// Bytes that were taken out of the buffer since the request began.
+    /// Bytes consumed from the buffer since the request began, up to `rawLimit`.
     private(set) var raw: [UInt8] = []
     var rawLimit = 0
     var headLimit = 1 << 20
 
-    /// The next event; nil when more bytes are needed. At most `most` bytes of body come at once.
+    /// Returns the next event; `nil` if more bytes are needed. A body event has at most `most` bytes.
     mutating func next(_ buffer: inout InputBuffer, most: Int = .max) -> Event? {
         while true {
             switch state {
@@ -48,7 +48,8 @@ struct RequestParser {
                 return .body(part)
             case .chunkSize:
                 guard let line = takeLine(&buffer) else { return overlong(buffer) }
-                // Not by `Character`: a combining mark makes one of itself and what is before it.
+                // Unicode scalars, because a combining mark would form one `Character` with the semicolon or the space
+                // before it.
                 let digits = line.unicodeScalars.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
                 guard let size = Int64(String(String.UnicodeScalarView(digits)), radix: 16), size >= 0 else {
                     return fail("chunk size \(line)")
@@ -140,7 +141,7 @@ struct RequestParser {
         buffer.lineLength().map { Self.text(take(&buffer, $0)) }
     }
 
-    /// The lines up to an empty one, when that has arrived.
+    /// Returns the lines before the next empty line; `nil` until that has arrived.
     private mutating func takeFields(_ buffer: inout InputBuffer) -> [String]? {
         var lengths: [Int] = []
         var offset = 0
@@ -156,7 +157,7 @@ struct RequestParser {
         return nil
     }
 
-    /// A line without its end.
+    /// The text of a line without its line end.
     private static func text(_ bytes: ArraySlice<UInt8>) -> String {
         var line = bytes
         if line.last == 0x0A { line.removeLast() }
@@ -164,7 +165,8 @@ struct RequestParser {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Lines without a colon are left out. A mark that combines with the colon or with a space belongs to the value.
+    /// Parses field lines; skips those without a colon. A combining mark after the colon or a space belongs to the
+    /// value.
     private static func headers(_ lines: [String]) -> HTTPHeaders {
         HTTPHeaders(
             received: lines.compactMap { line in

@@ -1,12 +1,12 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Turns a response into steps.
+/// Turns a response into the steps of an HTTP/1.1 connection.
 struct ResponseSteps {
     let response: TestServer.Response
     let request: TestServer.Request
 
-    /// Whether the body's pieces are wrapped in chunks.
+    /// Whether the body is sent with chunked framing.
     var isChunked: Bool {
         switch response.framing {
         case .chunked: allowsBody
@@ -19,7 +19,7 @@ struct ResponseSteps {
 
     var echoes: Bool { response.echoes(request) }
 
-    /// Steps before any byte of the request is read (or before its body, when it was chosen by path).
+    /// Returns the steps before any byte of the request is read, or before its body if the response was chosen by path.
     static func beforeReading(_ response: TestServer.Response) -> [Step] {
         var steps: [Step] = []
         if let rate = response.readRate { steps.append(.paceReading(Pace(bytesPerSecond: rate))) }
@@ -27,7 +27,7 @@ struct ResponseSteps {
         return steps
     }
 
-    /// Steps that read the request's body.
+    /// Returns the steps that read the request's body.
     static func readingBody(_ response: TestServer.Response) -> [Step] {
         guard response.readsBody else { return [] }
         if case .echo = response.body { return [] }
@@ -40,7 +40,7 @@ struct ResponseSteps {
         return steps
     }
 
-    /// Steps that answer.
+    /// Returns the steps that send the response.
     func answering() -> [Step] {
         var steps: [Step] = []
         for interim in response.interim {
@@ -124,20 +124,20 @@ struct ResponseSteps {
 }
 
 extension TestServer.Response {
-    /// 1xx, 204 and 304 have no body, whatever the response says.
+    /// Whether the status allows a body: 1xx, 204 and 304 have none, whatever the response contains.
     var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
 
-    /// Whether body bytes are sent at all.
+    /// Whether any body byte is sent.
     func sendsBody(to request: TestServer.Request) -> Bool {
         framing == .raw || (allowsBody && request.method != "HEAD")
     }
 
-    /// Whether the request's body is read while it is answered.
+    /// Whether the request's body is read while the response is sent.
     func echoes(_ request: TestServer.Request) -> Bool {
         if case .echo = body { sendsBody(to: request) } else { false }
     }
 
-    /// nil where it is known only at the end.
+    /// The length of the body; `nil` if it is known only at the end.
     var bodyLength: Int64? {
         switch body {
         case .none: 0
@@ -149,8 +149,8 @@ extension TestServer.Response {
 }
 
 extension Step {
-    /// The end of a connection after everything has been said: first our direction, then what the peer
-    /// still sends is thrown away for a while. Closing with unread bytes would turn into a reset.
+    /// Ends a connection after all output has been sent: ends the server's direction, then discards input for up to a
+    /// second. Closing a socket with unread bytes would send a reset, which can destroy the response.
     static let ending: [Step] = [.halfClose, .drain(.seconds(1)), .close]
 }
 
@@ -177,7 +177,7 @@ extension TestServer.Fault {
 }
 
 extension [TestServer.Fault] {
-    /// The faults that have an offset, lowest first; equal ones in the order in which they were given.
+    /// The faults that have an offset, in ascending order; faults with equal offsets keep their order.
     func ordered(
         by offset: (TestServer.Fault) -> Int64?
     ) -> [(offset: Int64, action: TestServer.Fault.Action)] {

@@ -1,20 +1,20 @@
 internal import CurlewLocks
 internal import Foundation
 
-/// The routes by path, and the scripts that go before them.
+/// The routes by path, and the scripts, which take precedence.
 final class Router: Sendable {
     typealias Handler = @Sendable (TestServer.Request) throws -> TestServer.Response
 
     struct Route: Sendable {
         var pattern: PathPattern
-        /// nil takes every method.
+        /// The accepted methods; `nil` accepts all.
         var methods: Set<String>?
         var expectation: TestServer.Expectation?
         var handler: Handler
     }
 
     private struct State: Sendable {
-        /// The latest last; it wins.
+        /// Routes in the order of registration; the last one that matches is used.
         var routes: [Route] = []
         var scripts: [String: [TestServer.Response]] = [:]
         var connectionScripts: [[TestServer.Response]] = []
@@ -50,9 +50,9 @@ final class Router: Sendable {
         }
     }
 
-    /// Routes may hold on to the server that holds on to them.
+    /// Removes all routes and scripts. This breaks reference cycles: a route's closure may retain the server.
     func removeEverything() {
-        // What they hold goes without the lock.
+        // The old state is released outside the lock, because its closures may run arbitrary deinitializers.
         _ = state.withLock { state in
             let old = state
             state = State()
@@ -67,7 +67,7 @@ final class Router: Sendable {
         }
     }
 
-    /// The next response of the path's script, once.
+    /// Removes and returns the next response of the path's script.
     func takeScripted(_ path: String) -> TestServer.Response? {
         state.withLock { state in
             guard var queue = state.scripts[path], !queue.isEmpty else { return nil }
@@ -108,9 +108,9 @@ final class Router: Sendable {
     }
 }
 
-/// `/status/{code}`: segments that must be equal, placeholders, and `*` at the end for any rest.
+/// A pattern such as `/status/{code}`: literal segments, placeholders, and a final `*` that matches any rest.
 struct PathPattern: Sendable {
-    /// As it was written.
+    /// The pattern as written.
     let text: String
     private let segments: [Substring]
 
@@ -119,7 +119,7 @@ struct PathPattern: Sendable {
         segments = pattern.split(separator: "/")
     }
 
-    /// The placeholders' values, percent-decoded, when the path fits.
+    /// Returns the percent-decoded values of the placeholders; `nil` if the path does not match.
     func match(_ path: String) -> [String: String]? {
         let parts = path.split(separator: "/")
         var parameters: [String: String] = [:]

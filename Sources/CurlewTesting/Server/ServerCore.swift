@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Glibc
 
-/// What the server's thread shares with its callers.
+/// The state that the server's thread shares with callers.
 final class ServerCore: Sendable {
     let configuration: TestServer.Configuration
     let port: Int
@@ -10,7 +10,7 @@ final class ServerCore: Sendable {
     let router = Router()
     let recorder: Recorder
     let mailbox: Mailbox
-    /// nil without TLS.
+    /// The certificate and key; `nil` without TLS.
     let identity: ServerIdentity?
 
     init(
@@ -23,7 +23,7 @@ final class ServerCore: Sendable {
         mailbox = try Mailbox()
     }
 
-    /// What becomes of `Expect: 100-continue`; nil where the request does not ask.
+    /// Returns how to respond to `Expect: 100-continue`; `nil` if the request has no such field.
     func expectation(of request: TestServer.Request, _ chosen: TestServer.Response?) -> TestServer.Expectation? {
         guard ASCII.equalsIgnoringCase(request.headers["Expect"] ?? "", "100-continue") else { return nil }
         let named = chosen.map(\.expectation) ?? router.expectation(for: request)
@@ -32,7 +32,7 @@ final class ServerCore: Sendable {
 }
 
 extension TestServer.Response {
-    /// The answer to an expectation that is refused.
+    /// The response to a refused expectation.
     static var refusal: Self {
         var refusal = Self.status(417).closing()
         refusal.readsBody = false
@@ -40,7 +40,7 @@ extension TestServer.Response {
     }
 }
 
-/// What is to be told to the server's thread, and the pipe that wakes it.
+/// The messages to the server's thread, and the pipe that wakes it.
 final class Mailbox: Sendable {
     enum Message: Sendable {
         case stop
@@ -70,7 +70,8 @@ final class Mailbox: Sendable {
             guard state.isOpen else { return }
             state.messages.append(message)
             var byte: UInt8 = 1
-            // Under the lock, so that `close` cannot give the number to another socket meanwhile.
+            // The write happens under the lock. Otherwise `close` could run before it, the descriptor's number could be
+            // reused, and the byte would be written to an unrelated socket.
             _ = write(writeEnd, &byte, 1)
         }
     }

@@ -1,7 +1,7 @@
 internal import COpenSSL
 internal import Foundation
 
-/// A key and the certificate that signs itself with it, both in PEM.
+/// A key and its self-signed certificate, both in PEM.
 struct ServerIdentity: Sendable {
     let certificate: Data
     let key: Data
@@ -12,7 +12,8 @@ struct ServerIdentity: Sendable {
         defer { EVP_PKEY_free(key) }
         guard let certificate = X509_new() else { throw .openSSL("make a certificate") }
         defer { X509_free(certificate) }
-        // Browsers and libraries remember a serial number that comes twice from one issuer.
+        // Serial numbers must differ: browsers reject a second certificate with the issuer and serial of an earlier
+        // one.
         let serial = Int.random(in: 1...Int(Int32.max))
         guard X509_set_version(certificate, 2) == 1,
             ASN1_INTEGER_set(X509_get_serialNumber(certificate), serial) == 1,
@@ -28,7 +29,8 @@ struct ServerIdentity: Sendable {
         self.key = try Self.text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
     }
 
-    /// As OpenSSL's configuration writes it, where a comma or a colon would begin something else.
+    /// Returns the subjectAltName entry in the syntax of OpenSSL's configuration. Commas and colons are separators
+    /// there, so names that contain them are rejected.
     private static func alternativeName(_ name: String) throws(TestServer.TLSFailure) -> String {
         let isName = name.utf8.allSatisfy { byte in
             switch byte {

@@ -1,20 +1,20 @@
 internal import CurlewLocks
 internal import Glibc
 
-/// The server's one thread: it polls the listener, the mailbox and every connection, and runs
-/// those that are ready or whose wake time has passed. Everything in here belongs to that thread.
+/// The server's event loop: polls the listener, the mailbox and every connection, and runs connections that are ready
+/// or whose wake time has passed. All its state belongs to the server's thread.
 final class ServerLoop {
     private let core: ServerCore
     private let listener: Int32
-    /// nil without TLS.
+    /// The TLS context; `nil` without TLS.
     private let tls: TLSContext?
-    /// The mailbox, the listener, then a slot for each connection.
+    /// The mailbox, the listener, then one slot for each connection.
     private var slots: [pollfd]
     private var connections: [Connection] = []
     private var slotOfNumber: [Int: Int] = [:]
     private var wakeTimes: [Int: ContinuousClock.Instant] = [:]
     private var lastNumber = 0
-    /// Set while the process has no descriptor left for another connection.
+    /// The time of the next attempt to accept; set while the process has no free descriptor.
     private var acceptsAgain: ContinuousClock.Instant?
 
     private static let fixedSlots = 2
@@ -24,7 +24,7 @@ final class ServerLoop {
     init(core: ServerCore, listener: Int32) {
         self.core = core
         self.listener = listener
-        // `TestServer` has made one before, and would have thrown what is wrong with it.
+        // `TestServer.init` has created an equal context already and throws if that fails.
         let protocols = core.configuration.protocols
         tls = core.identity.flatMap { identity in
             core.configuration.tls.flatMap { try? TLSContext(identity, $0, protocols) }
@@ -35,7 +35,7 @@ final class ServerLoop {
         ]
     }
 
-    /// Serves until the mailbox says stop, then closes everything.
+    /// Serves until a `stop` message arrives, then closes everything.
     func run() {
         while turn() {}
         for connection in connections { drop(connection) }
@@ -74,13 +74,13 @@ final class ServerLoop {
         guard let next else { return -1 }
         guard next > now else { return 0 }
         let (seconds, attoseconds) = (next - now).components
-        // Rounded up: waking a little early would only spin.
+        // Rounded up, because waking too early would make the loop spin.
         let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1
         return Int32(clamping: milliseconds)
     }
 
     private func serveReady(_ now: ContinuousClock.Instant) {
-        // From the end, so that a connection that goes is replaced by one that has had its turn.
+        // Backwards, because removing a connection moves the last one into its place, and that one has had its turn.
         var index = connections.count - 1
         while index >= 0 {
             defer { index -= 1 }
@@ -124,7 +124,7 @@ final class ServerLoop {
             slots[slot].events = Int16(POLLIN)
             wakeTimes[connection.number] = time
         case .writable?:
-            // The client of a WebSocket may end its direction behind its close frame, which is yet to be read.
+            // A WebSocket client may end its direction after a close frame that we have yet to read.
             slots[slot].events = Int16(POLLOUT) | (connection.conversation == nil ? Self.peerLeft : 0)
         case .event?: slots[slot].events = Self.peerLeft
         case .time(let time)?:
@@ -138,7 +138,7 @@ final class ServerLoop {
     }
 
     private func acceptAll(_ now: ContinuousClock.Instant) {
-        // So many a turn, so that those that are there already get theirs.
+        // The number is limited, so that existing connections are served in between.
         for _ in 0..<256 {
             do throws(SystemError) {
                 guard let (descriptor, peerPort) = try Sockets.accept(listener) else { return }
@@ -175,13 +175,13 @@ final class ServerLoop {
         run(connection, now)
     }
 
-    /// nil where TLS is asked for and there is no memory for it: what was to be secret never goes out in the clear.
+    /// Returns `nil` if TLS is configured but cannot be set up. It never falls back to plain text.
     private func wire(_ descriptor: Int32) -> (any Wire)? {
         guard core.isSecure else { return PlainWire(descriptor) }
         return tls.flatMap { TLSWire(descriptor, $0) }
     }
 
-    /// Takes the connection out of the lists; the last one moves into its place.
+    /// Removes the connection; the last one moves into its place.
     private func finish(_ connection: Connection) {
         guard let index = slotOfNumber.removeValue(forKey: connection.number) else { return }
         wakeTimes[connection.number] = nil

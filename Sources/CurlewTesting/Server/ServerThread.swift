@@ -1,10 +1,10 @@
 internal import CurlewLocks
 internal import Glibc
 
-/// The thread that a `ServerLoop` runs on.
+/// The thread that runs a `ServerLoop`.
 final class ServerThread: Sendable {
     private let core: ServerCore
-    /// nil once it is joined or left to itself.
+    /// `nil` once the thread was joined or detached.
     private let thread: Lock<pthread_t?>
 
     private final class Start {
@@ -19,7 +19,7 @@ final class ServerThread: Sendable {
 
     init(core: ServerCore, listener: Int32) throws(SystemError) {
         self.core = core
-        // SAFETY: retained here, released once: by the new thread, or below when there is none.
+        // SAFETY: retained here and released once: by the new thread, or below if no thread was created.
         let start = Unmanaged.passRetained(Start(core: core, listener: listener))
         var made = pthread_t()
         let code = pthread_create(
@@ -27,7 +27,7 @@ final class ServerThread: Sendable {
             nil,
             { argument in
                 guard let argument else { return nil }
-                // SAFETY: takes over the reference that `init` retained.
+                // SAFETY: consumes the reference that `init` retained.
                 let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
                 ServerLoop(core: start.core, listener: start.listener).run()
                 return nil
@@ -42,7 +42,8 @@ final class ServerThread: Sendable {
         thread = Lock(made)
     }
 
-    /// Ends the loop and returns when the thread has gone. On that thread itself it only asks it to end.
+    /// Stops the loop and waits for the thread to end. If called on that thread, it detaches the thread and does not
+    /// wait.
     func stop() {
         core.mailbox.post(.stop)
         let mine = thread.withLock { thread in

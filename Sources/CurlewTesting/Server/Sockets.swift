@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The POSIX calls that the server and its dead ends need, on non-blocking IPv4 loopback sockets.
+/// The POSIX calls that the server and ``DeadEnd`` need, on non-blocking IPv4 loopback sockets.
 enum Sockets {
     static func listen(
         on port: Int = 0,
@@ -11,7 +11,7 @@ enum Sockets {
         let descriptor = try stream()
         do throws(SystemError) {
             setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
-            // Accepted sockets inherit both; the window is agreed before accept() could set them.
+            // Accepted sockets inherit both. Setting them after `accept` is too late: the window is negotiated before.
             if let sendBuffer { setOption(descriptor, SOL_SOCKET, SO_SNDBUF, Int32(sendBuffer)) }
             if let receiveBuffer { setOption(descriptor, SOL_SOCKET, SO_RCVBUF, Int32(receiveBuffer)) }
             try bind(descriptor, to: port)
@@ -34,7 +34,7 @@ enum Sockets {
         guard withLoopback(port, { Glibc.bind(descriptor, $0, $1) }) == 0 else { throw SystemError("bind") }
     }
 
-    /// Starts to connect; 0 when that worked at once, otherwise errno (EINPROGRESS as a rule).
+    /// Starts to connect; returns 0 on immediate success, otherwise `errno` (usually `EINPROGRESS`).
     static func connect(_ descriptor: Int32, to port: Int) -> Int32 {
         withLoopback(port) { Glibc.connect(descriptor, $0, $1) } == 0 ? 0 : errno
     }
@@ -49,7 +49,7 @@ enum Sockets {
         return Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// The next connection and its peer's port; nil when there is none, an error when descriptors ran out.
+    /// Returns the next connection and its peer's port; `nil` if none is pending. Throws if descriptors have run out.
     static func accept(_ listener: Int32) throws(SystemError) -> (descriptor: Int32, peerPort: Int)? {
         while true {
             var address = sockaddr_in()
@@ -59,7 +59,7 @@ enum Sockets {
             }
             if descriptor >= 0 {
                 makePrivate(descriptor)
-                // Otherwise Nagle would glue the segments of a script together.
+                // With Nagle's algorithm, the segments of a script would be merged.
                 setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
                 return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
             }
@@ -71,13 +71,13 @@ enum Sockets {
         }
     }
 
-    /// Non-blocking and closed by exec. Glibc's module has neither accept4 nor pipe2, which would do it at once.
+    /// Makes a descriptor non-blocking and close-on-exec. Glibc's module has neither `accept4` nor `pipe2`.
     static func makePrivate(_ descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Closes so that the peer gets RST instead of FIN.
+    /// Closes a socket with RST instead of FIN.
     static func reset(_ descriptor: Int32) {
         var option = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -100,11 +100,11 @@ enum Sockets {
     }
 }
 
-/// A system call that failed, with its errno.
+/// A failed system call and its errno.
 public struct SystemError: Error, Hashable, CustomStringConvertible {
-    /// The call's name.
+    /// The name of the call.
     public let call: String
-    /// Its errno.
+    /// The `errno` of the call.
     public let number: Int32
 
     init(_ call: String) {

@@ -1,43 +1,43 @@
 internal import Foundation
 
-/// What a connection does next. Every exchange is a list of these; a fault is a step among the others.
+/// A step of a connection. Every exchange is a list of steps; faults are steps in that list.
 enum Step {
-    /// Read up to the end of a request's head, then choose who answers.
+    /// Read a request's head, then choose the response.
     case readHead
-    /// Read the body until so much of it has come, or to its end.
+    /// Read the body up to this offset, or to its end.
     case readBody(upTo: Int64?)
-    /// Ask the route.
+    /// Choose the response: a scripted one, or the route's.
     case answer
     case send([UInt8])
-    /// Go on with what `send` has begun.
+    /// Continue an unfinished `send`.
     case flush
-    /// Send the body until so much of it has gone, or to its end.
+    /// Send the body up to this offset, or to its end.
     case sendBody(upTo: Int64?)
-    /// Send the last chunk and the trailers, where the framing has them.
+    /// Send the last chunk and the trailers, if the body is chunked.
     case sendBodyEnd
-    /// Begin an open WebSocket, or go on with it.
+    /// Start or continue an open WebSocket.
     case converse(AgreedConversation)
-    /// Serve the streams of HTTP/2, from the preface to the connection's end.
+    /// Serve HTTP/2 streams, from the preface to the end of the connection.
     case multiplex
-    /// Every piece of the request's body, as it arrives.
+    /// Send back the request's body, piece by piece.
     case echoBody
     case wait(Duration)
     case waitFor(Gate)
-    /// Until the peer leaves or the server stops.
+    /// Wait until the peer leaves or the server stops.
     case stall
     case paceSending(Pace)
     case paceReading(Pace)
-    /// End our direction.
+    /// End the server's direction.
     case halfClose
-    /// Throw away what still comes, until the peer ends its direction or the time is over.
+    /// Discard input until the peer ends its direction or the time has passed.
     case drain(Duration?)
     case close
     case reset
-    /// The exchange is over: the next request may be read.
+    /// End the exchange and prepare for the next request.
     case endExchange
 }
 
-/// That many bytes, then a pause.
+/// A transfer rate: a number of bytes, then a pause.
 struct Pace: Equatable {
     var bytes: Int
     var every: Duration
@@ -47,7 +47,7 @@ struct Pace: Equatable {
         self.every = every
     }
 
-    /// A hundred portions a second, or fewer where that would be less than a byte each.
+    /// At most a hundred portions a second; fewer if a portion would be less than one byte.
     init(bytesPerSecond rate: Int) {
         let portions = min(100, max(1, rate))
         self.init(bytes: rate / portions, every: .seconds(1) / portions)

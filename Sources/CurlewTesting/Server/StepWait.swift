@@ -1,13 +1,13 @@
-/// The wait of one step: for a time, or for a gate.
+/// The wait of one step: for a time or for a gate.
 struct StepWait {
-    /// When the running wait is over.
+    /// The time at which the current wait ends.
     var end: ContinuousClock.Instant?
     private var awaitsGate = false
     private var hasPassedGate = false
 
     mutating func gateOpened() { hasPassedGate = true }
 
-    /// nil when the time is over; the first call begins it.
+    /// Returns `nil` when the time has passed; the first call starts the wait.
     mutating func wait(_ duration: Duration, _ now: ContinuousClock.Instant) -> Connection.Need? {
         guard let end else {
             end = now + duration
@@ -18,7 +18,7 @@ struct StepWait {
         return nil
     }
 
-    /// nil when the gate is open, or has been meanwhile; otherwise `wakeLater` is called when it opens.
+    /// Returns `nil` if the gate is open or has opened since the first call. Otherwise calls `wakeLater` when it opens.
     mutating func wait(for gate: Gate, _ wakeLater: @escaping @Sendable () -> Void) -> Connection.Need? {
         if !awaitsGate {
             guard gate.whenOpen(wakeLater) else { return nil }

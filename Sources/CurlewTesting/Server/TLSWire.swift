@@ -3,10 +3,11 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-/// What the TLS connections of one server share. Lives on the server's thread alone, and as long as the last of them.
+/// The state that a server's TLS connections share. Used only on the server's thread.
 final class TLSContext {
     fileprivate let context: OpaquePointer
-    /// Sockets as OpenSSL sees them. Its own would write without MSG_NOSIGNAL, and a peer that has left would end the process.
+    /// The socket BIO. OpenSSL's built-in one writes without `MSG_NOSIGNAL`, so a peer that left would kill the
+    /// process.
     fileprivate let sockets: OpaquePointer
 
     init(
@@ -19,7 +20,7 @@ final class TLSContext {
         }
         self.context = context
         self.sockets = sockets
-        // A portion that was not taken may come again from another place in memory, and may be shorter.
+        // A repeated write may use another address and a shorter length.
         let modes = Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
         SSL_CTX_ctrl(context, SSL_CTRL_MODE, modes, nil)
         guard tls.minimumVersion <= tls.maximumVersion,
@@ -89,13 +90,13 @@ extension TLSContext {
     private static func descriptor(_ bio: OpaquePointer?) -> Int32 { Int32(Int(bitPattern: BIO_get_data(bio))) }
 }
 
-/// A socket under TLS, on the server's side. The handshake happens with the first byte that is read or written.
+/// The server's side of a TLS socket. The first read or write performs the handshake.
 final class TLSWire: Wire {
     private let descriptor: Int32
     private let shared: TLSContext
     private let connection: OpaquePointer
 
-    /// nil without memory.
+    /// `nil` if OpenSSL is out of memory.
     init?(_ descriptor: Int32, _ shared: TLSContext) {
         guard let connection = SSL_new(shared.context), let bio = BIO_new(shared.sockets) else { return nil }
         BIO_set_data(bio, UnsafeMutableRawPointer(bitPattern: Int(descriptor)))
@@ -118,7 +119,8 @@ final class TLSWire: Wire {
     }
 
     func endSending() {
-        // Before the end of a handshake there is nothing to end, and the call fails.
+        // Before the handshake has completed, SSL_shutdown fails without effect; its error must not remain on the
+        // thread.
         ERR_clear_error()
         SSL_shutdown(connection)
         _ = shutdown(descriptor, Int32(SHUT_WR))
@@ -133,7 +135,7 @@ final class TLSWire: Wire {
     }
 
     private func turn(_ call: () -> Int32) -> WireTurn {
-        // What an earlier call left on this thread would be taken for this one's error.
+        // SSL_get_error reads the thread's error queue, so an error of an earlier call would be attributed to this one.
         ERR_clear_error()
         let count = call()
         guard count <= 0 else { return .moved(Int(count)) }

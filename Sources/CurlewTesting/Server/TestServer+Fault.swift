@@ -1,11 +1,11 @@
 public import Foundation
 
 extension TestServer {
-    /// Something that goes wrong at one point of an exchange.
+    /// A fault that happens at one point of an exchange.
     public struct Fault: Sendable {
-        /// Where in the exchange.
+        /// The point of the exchange at which the fault happens.
         public var point: Point
-        /// What happens there.
+        /// The effect of the fault.
         public var action: Action
 
         /// Creates a fault.
@@ -14,46 +14,46 @@ extension TestServer {
             self.point = point
         }
 
-        /// Where in the exchange it happens.
+        /// A point of an exchange.
         public enum Point: Sendable, Hashable {
-            /// Before a byte of the request is read. A response that was chosen by path is known only when
-            /// the head has been read: there it happens before the body is read.
+            /// Before any byte of the request is read. If the response is chosen by path, it is known only after the
+            /// head; the fault then happens before the body is read.
             case beforeReading
-            /// When that many bytes of the request's body have been read.
+            /// After this number of bytes of the request's body has been read.
             case readingBody(after: Int64 = 0)
-            /// When the request has been read, before the first byte of the answer.
+            /// After the request has been read, before the first byte of the response.
             case beforeHead
-            /// When that many bytes of the head have been sent.
+            /// After this number of bytes of the head has been sent.
             case inHead(after: Int)
-            /// When that many bytes of the response's body have been sent (0: right after the head).
+            /// After this number of bytes of the response's body has been sent (0: right after the head).
             case inBody(after: Int64)
-            /// When everything has been sent.
+            /// After the whole response has been sent.
             case atEnd
         }
 
-        /// What happens.
+        /// The effect of a fault.
         public enum Action: Sendable {
-            /// The connection ends with FIN.
+            /// Ends the connection with FIN.
             case close
-            /// The connection ends with RST.
+            /// Ends the connection with RST.
             case reset
-            /// The server's direction ends with FIN; it goes on reading, and throws away what comes.
+            /// Ends the server's direction with FIN; the server keeps reading and discards the bytes.
             case halfClose
-            /// Nothing happens for so long.
+            /// Pauses for a duration.
             case delay(Duration)
-            /// Nothing happens until the gate opens; nil: until the peer leaves or the server stops.
+            /// Pauses until the gate opens; without a gate, until the peer leaves or the server stops.
             case stall(until: Gate? = nil)
-            /// From here on the server sends that many bytes at a time, with a pause between.
+            /// From this point on, sends this number of bytes at a time, with a pause in between.
             case dribble(bytes: Int, every: Duration)
-            /// From here on the server reads that many bytes at a time, with a pause between.
+            /// From this point on, reads this number of bytes at a time, with a pause in between.
             case dribbleReading(bytes: Int, every: Duration)
-            /// These bytes are put onto the wire, whatever the framing.
+            /// Sends these bytes, whatever the framing.
             case garbage(Data)
         }
     }
 }
 
 extension TestServer.Fault.Action {
-    /// Eight bytes that no HTTP parser takes for a head, a chunk or a content coding.
+    /// Eight bytes that are invalid as a head, a chunk or a content coding.
     public static let garbage = Self.garbage(Data([0x00, 0xFF, 0x0A, 0x0D, 0x7F, 0x80, 0x0D, 0x0A]))
 }

@@ -4,28 +4,30 @@ public import Foundation
 extension TestServer {
     /// One part of a `multipart/form-data` body.
     public struct Part: Sendable {
-        /// Its fields as sent.
+        /// The part's fields, as sent.
         public var headers: HTTPHeaders
-        /// The form field's name.
+        /// The form field's name; empty if the part has none.
         public var name: String
-        /// The file's name, where there is one.
+        /// The file's name; `nil` if the part has none.
         public var filename: String?
-        /// Its bytes.
+        /// The part's bytes.
         public var body: Data
-        /// Its `Content-Type`.
+        /// The part's `Content-Type`.
         public var contentType: String? { headers["Content-Type"] }
     }
 }
 
 extension TestServer.Request {
-    /// The parts of a multipart body; empty where it is none, or broken.
+    /// The parts of a multipart body; empty if the body is not multipart. Parts without a closing delimiter are left
+    /// out.
     public var multipartParts: [TestServer.Part] {
         guard let type = headers["Content-Type"], type.lowercased().hasPrefix("multipart/"),
             let boundary = Self.parameter("boundary", of: type)
         else { return [] }
         let line = Data("\r\n".utf8)
         let delimiter = Data("\r\n--\(boundary)".utf8)
-        // A delimiter begins with a line end, but for the first one, which may stand at the very front.
+        // A delimiter includes the preceding line end. The first one may be at the start of the body, so a line end is
+        // prepended.
         let bytes = line + body
         var parts: [TestServer.Part] = []
         guard var cursor = bytes.range(of: delimiter)?.upperBound else { return [] }
@@ -36,7 +38,7 @@ extension TestServer.Request {
         return parts
     }
 
-    /// What stands between two delimiters: the rest of the delimiter's line, fields, an empty line, the body.
+    /// Parses the bytes between two delimiters: the rest of the delimiter's line, fields, an empty line, the body.
     private static func part(_ bytes: Data, _ line: Data) -> TestServer.Part? {
         guard let start = bytes.range(of: line)?.upperBound else { return nil }
         let rest = bytes[start...]
@@ -50,7 +52,7 @@ extension TestServer.Request {
             head = Data(rest[..<end.lowerBound])
             body = Data(rest[end.upperBound...])
         }
-        // By bytes: a line that begins with a combining mark is a line, and a colon before one a colon.
+        // Splits by bytes: as text, a combining mark would merge with the line end or the colon before it.
         let fields = head.split(separator: 0x0A).compactMap { line in
             line.firstIndex(of: 0x3A).map { colon in
                 HTTPHeader(
@@ -70,7 +72,8 @@ extension TestServer.Request {
         )
     }
 
-    /// A parameter's value, with quotes and backslashes undone as browsers write them (`%22`, `\"`).
+    /// Returns a parameter's value, without the escapes that browsers write (`%22`, `%0D%0A`, `\"`); `nil` if it is
+    /// missing.
     static func parameter(_ name: String, of field: String) -> String? {
         var rest = Substring(field)
         while let semicolon = rest.firstIndex(of: ";") {

@@ -1,33 +1,34 @@
-/// What has arrived.
+/// Records of the requests, connections and bytes that arrived.
 extension TestServer {
-    /// Every request that was answered or is about to be, in the order in which they were complete.
+    /// Every request whose response has begun or is about to, in that order. An echoed request follows once its body
+    /// has ended.
     ///
-    /// A client that has its response finds its request here. The number kept and the bytes in them are
+    /// A client that has received its response finds its request here. The number of requests and the bytes in them are
     /// bounded (`Configuration.recordLimit`, `recordByteLimit`).
     public var requests: [Request] { core.recorder.requests }
 
-    /// What arrived of requests whose peer left before they were complete.
+    /// The last 1,000 requests that never became complete: the peer left, reset the stream, or sent malformed bytes.
     public var abortedRequests: [Request] { core.recorder.aborted }
 
-    /// How many requests were complete since the start or `clearRequests()`.
+    /// The number of recorded requests since the start or `clearRequests()`.
     public var requestCount: Int { core.recorder.counters.requests }
 
-    /// How many connections have been accepted.
+    /// The number of accepted connections.
     public var connectionCount: Int { core.recorder.counters.connections }
 
-    /// How many of them are open.
+    /// The number of open connections.
     public var openConnectionCount: Int { core.recorder.counters.openConnections }
 
-    /// Bytes read from all connections.
+    /// The number of bytes read from all connections.
     public var bytesReceived: Int64 { core.recorder.counters.bytesReceived }
 
-    /// Bytes handed to the kernel for all connections.
+    /// The number of bytes handed to the kernel for all connections.
     public var bytesSent: Int64 { core.recorder.counters.bytesSent }
 
-    /// Forgets the requests so far.
+    /// Removes all recorded requests and resets `requestCount`.
     public func clearRequests() { core.recorder.clear() }
 
-    /// Returns when `count` requests have been complete, with all that are kept.
+    /// Returns the recorded requests once `requestCount` has reached `count`.
     @discardableResult
     public func waitForRequests(count: Int, timeout: Duration = .seconds(30)) async throws -> [Request] {
         try await core.recorder.wait(timeout) { $0.requests >= count }
@@ -39,12 +40,12 @@ extension TestServer {
         try await core.recorder.wait(timeout) { $0.connections >= count }
     }
 
-    /// Returns when no more than `count` connections are open.
+    /// Returns when at most `count` connections are open.
     public func waitForOpenConnections(atMost count: Int, timeout: Duration = .seconds(30)) async throws {
         try await core.recorder.wait(timeout) { $0.openConnections <= count }
     }
 
-    /// Returns when that many bytes have been read from all connections.
+    /// Returns when this number of bytes has been read from all connections.
     public func waitForBytesReceived(_ count: Int64, timeout: Duration = .seconds(30)) async throws {
         try await core.recorder.wait(timeout) { $0.bytesReceived >= count }
     }

@@ -2,42 +2,43 @@ public import CurlewCore
 public import Foundation
 
 extension TestServer {
-    /// One request as it arrived.
+    /// One received request.
     ///
-    /// Routes get it when the body is complete; `TestServer.requests` keeps it for the test to look at.
+    /// Routes receive it once the body is complete; tests find it in `TestServer.requests`.
     public struct Request: Sendable {
-        /// `GET`, as sent.
+        /// The method as sent, such as `GET`.
         public var method: String
-        /// The request target as sent: `/path?query`, or an absolute URL when the client takes the server for a proxy.
+        /// The request target as sent: `/path?query`, or an absolute URL if the client uses the server as a proxy.
         public var target: String
         /// `HTTP/1.1`, `HTTP/1.0` or `HTTP/2`.
         public var version: HTTPVersion
-        /// Every field in the order and case in which it was sent. With HTTP/2 names are in lower case, `host` is there, and
-        /// the parts of a cookie are one field again.
+        /// The fields in the order and case in which they were sent. With HTTP/2, names are in lower case, `host` holds
+        /// the authority, and the parts of a cookie are joined into one field.
         public var headers: HTTPHeaders
-        /// The body after undoing chunked framing; at most `Configuration.bodyLimit` bytes of it.
+        /// The body without chunked framing; at most the first `Configuration.bodyLimit` bytes.
         public var body = Data()
-        /// Bytes of body that arrived, whether or not `body` holds them all.
+        /// The number of body bytes that arrived, whether or not `body` holds them all.
         public var bodyByteCount: Int64 = 0
-        /// SHA-256 of all that arrived of the body, in hex.
+        /// The SHA-256 of all body bytes that arrived, in hex.
         public var bodySHA256 = ""
-        /// Whether the body came to its end. Not so when a script answered early or the peer went away.
+        /// Whether the whole body arrived. False if a script responded early or the peer left.
         public var isBodyComplete = false
-        /// Fields behind the body.
+        /// The fields after the body.
         public var trailers: HTTPHeaders = [:]
-        /// Head and body byte for byte, chunk framing and all; at most `Configuration.rawLimit` bytes of it. Empty with HTTP/2.
+        /// Head and body as received, with chunk framing; at most the first `Configuration.rawLimit` bytes. Empty with
+        /// HTTP/2.
         public var rawBytes = Data()
-        /// The number of the connection it came on: the server's first is 1.
+        /// The number of the connection, from 1.
         public var connection: Int
-        /// The number of the request on its connection: the first is 1.
+        /// The number of the request on its connection, from 1.
         public var indexOnConnection: Int
         /// The peer's port.
         public var peerPort: Int
-        /// The port it was sent to.
+        /// The server's port.
         public var serverPort: Int
-        /// Whether it came over TLS.
+        /// Whether the request arrived over TLS.
         public internal(set) var isSecure = false
-        /// What the placeholders of the route's pattern stood for: `/status/{code}` gives `code`.
+        /// The values of the placeholders in the route's pattern: `/status/{code}` gives `code`.
         public var parameters: [String: String] = [:]
 
         /// The target's path, percent-decoded.
@@ -57,10 +58,10 @@ extension TestServer {
             return String(path)
         }
 
-        /// Whether the target is a URL. A path is none, although its query may hold one.
+        /// Whether the target is a URL. A path is not, even if its query contains one.
         private var isAbsolute: Bool { !target.hasPrefix("/") && target.contains("://") }
 
-        /// The target's query as sent, without the question mark.
+        /// The target's query as sent, without the question mark; `nil` if there is none.
         public var rawQuery: String? {
             target.firstIndex(of: "?").map { String(target[target.index(after: $0)...]) }
         }
@@ -68,20 +69,20 @@ extension TestServer {
         /// The query's pairs, decoded as form fields (`+` is a space), in order.
         public var query: [FormField] { rawQuery.map(FormField.parse) ?? [] }
 
-        /// The first query value of that name.
+        /// Returns the first query value with that name; `nil` if there is none.
         public func queryValue(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
-        /// The body as text, where it is UTF-8.
+        /// The body as text; `nil` if it is not UTF-8.
         public var bodyText: String? { String(data: body, encoding: .utf8) }
 
-        /// The URL the client must have meant, from the Host field.
+        /// The URL of the request, built from the target and the `Host` field.
         public var url: String {
             if isAbsolute { return target }
             return "\(isSecure ? "https" : "http")://\(headers["Host"] ?? "127.0.0.1:\(serverPort)")\(target)"
         }
     }
 
-    /// A name and a value out of a query or a form.
+    /// A name and a value from a query or a form.
     public struct FormField: Sendable, Hashable {
         /// The name, decoded.
         public var name: String
@@ -94,7 +95,7 @@ extension TestServer {
             self.value = value
         }
 
-        /// Takes `a=1&b=x+y` apart.
+        /// Parses `a=1&b=x+y`.
         static func parse(_ text: String) -> [FormField] {
             text.split(separator: "&").map { pair in
                 let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

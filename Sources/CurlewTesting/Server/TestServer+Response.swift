@@ -2,7 +2,7 @@ public import CurlewCore
 public import Foundation
 
 extension TestServer {
-    /// What the server answers, and what goes wrong meanwhile.
+    /// A response of the server, and the faults that happen while it is sent.
     ///
     ///     .text("hello")
     ///     .json(["a": 1]).delayed(by: .milliseconds(50))
@@ -10,35 +10,35 @@ extension TestServer {
     public struct Response: Sendable {
         /// The status code.
         public var status: Int
-        /// The reason phrase; nil is the usual one.
+        /// The reason phrase. `nil` sends the standard one.
         public var reason: String?
-        /// Sent in this order and case. `Content-Length` and `Transfer-Encoding` are added as `framing` says
-        /// where they are not given: give a wrong one to lie.
+        /// The fields, sent in this order and case. The server adds `Content-Length` or `Transfer-Encoding` according
+        /// to `framing` if the field is missing; set a wrong value to send a wrong one.
         public var headers: HTTPHeaders
-        /// What follows the head.
+        /// The body after the head.
         public var body: Body
-        /// How the body's end is told.
+        /// The way in which the end of the body is signalled.
         public var framing: Framing = .automatic
-        /// Sent after a chunked body, or after any over HTTP/2.
+        /// Fields sent after a chunked body, or after any body over HTTP/2.
         public var trailers: HTTPHeaders = [:]
-        /// 1xx answers that go before it.
+        /// 1xx responses that precede this one.
         public var interim: [Interim] = []
-        /// How long the server waits before the first byte of the answer.
+        /// The time that the server waits before the first byte of the response.
         public var delay: Duration = .zero
-        /// Bytes per second at which the answer is sent; nil is as fast as the peer takes it.
+        /// The rate of sending the response, in bytes per second. `nil` sends as fast as the peer reads.
         public var sendRate: Int?
-        /// Bytes per second at which the request is read; works for scripts.
+        /// The rate of reading the request, in bytes per second. Has an effect only in scripts.
         public var readRate: Int?
-        /// What goes wrong, in the order of their points.
+        /// The faults. Faults at one point happen in the order of the array.
         public var faults: [Fault] = []
-        /// Whether the server ends the connection after the answer and says so (`Connection: close`).
+        /// Whether the server ends the connection after the response and announces it (`Connection: close`).
         public var closesConnection = false
-        /// What becomes of `Expect: 100-continue`; works for scripts and for routes that name one.
+        /// The handling of `Expect: 100-continue`. Has an effect only in scripts; routes set theirs in `route`.
         public var expectation: Expectation?
-        /// Whether the request's body is read before the answer; works for scripts. When not, the
-        /// connection ends after the answer, as it is unknown where the next request would begin.
+        /// Whether the request's body is read before the response. Has an effect only in scripts. If false, an HTTP/1.1
+        /// connection ends after the response, because the start of the next request is unknown.
         public var readsBody = true
-        /// What follows a 101.
+        /// The WebSocket that follows a 101.
         var conversation: AgreedConversation?
 
         /// Creates a response.
@@ -54,25 +54,26 @@ extension TestServer {
             self.body = body
         }
 
-        /// Where the body's bytes come from.
+        /// The source of the body's bytes.
         public enum Body: Sendable {
             /// No body.
             case none
             /// These bytes.
             case data(Data)
-            /// One chunk each, with a pause between.
+            /// One chunk for each element, with a pause in between.
             case chunks([Data], every: Duration = .zero)
-            /// Made while it is sent: `make(offset, most)` gives at most `most` bytes from `offset` on, and
-            /// none at the end. Called on the server's thread.
+            /// Generated while it is sent: `make(offset, most)` returns at most `most` bytes from `offset` on, and none
+            /// at the end. Called on the server's thread.
             case generated(length: Int64?, make: @Sendable (_ offset: Int64, _ most: Int) -> Data)
-            /// The request's body, piece by piece as it arrives: the head goes out before any of it is read. Works
-            /// for scripts. Faults in the body have no effect, and the request is recorded when its body has ended.
+            /// The request's body, piece by piece as it arrives; the head is sent before any of it is read. Has an
+            /// effect only in scripts. Faults in the body have no effect, and the request is recorded when its body has
+            /// ended.
             case echo
         }
 
-        /// How the end of the body is told.
+        /// The way in which the end of a body is signalled.
         public enum Framing: Sendable, Hashable {
-            /// By length where it is known, chunked otherwise (until close for HTTP/1.0).
+            /// By length if it is known, otherwise chunked (until close for HTTP/1.0).
             case automatic
             /// In chunks.
             case chunked
@@ -80,20 +81,20 @@ extension TestServer {
             case untilClose
             /// Nothing is added to the head or the body.
             case asIs
-            /// There is no head: the body's chunks are all that is sent.
+            /// No head is sent: the body's chunks are the whole response.
             case raw
         }
 
-        /// A 1xx answer.
+        /// A 1xx response.
         public struct Interim: Sendable {
             /// The status code, 100 to 199.
             public var status: Int
-            /// Its fields.
+            /// The fields.
             public var headers: HTTPHeaders
-            /// How long the server waits after it.
+            /// The time that the server waits after it.
             public var pause: Duration
 
-            /// Creates an interim answer.
+            /// Creates an interim response.
             public init(status: Int, headers: HTTPHeaders = [:], pause: Duration = .zero) {
                 self.status = status
                 self.headers = headers
@@ -102,13 +103,13 @@ extension TestServer {
         }
     }
 
-    /// What the server does about `Expect: 100-continue`.
+    /// The server's handling of `Expect: 100-continue`.
     public enum Expectation: Sendable, Hashable {
-        /// It answers 100 and reads the body.
+        /// Answers 100 and reads the body.
         case answer
-        /// It says nothing and waits for the body.
+        /// Sends no 100 and waits for the body.
         case ignore
-        /// It answers 417 at once and ends the connection.
+        /// Answers 417 at once without reading the body. An HTTP/1.1 connection then ends.
         case refuse
     }
 }

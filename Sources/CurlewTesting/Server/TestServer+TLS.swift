@@ -1,35 +1,37 @@
 public import CurlewCore
 
 extension TestServer {
-    /// A server over TLS, with a certificate that is made when the server starts.
+    /// The TLS settings of a server, whose certificate is made when it starts.
     ///
     ///     var configuration = TestServer.Configuration()
     ///     configuration.tls = TestServer.TLS()
     ///     let server = try TestServer(configuration)
     ///     let session = Session(configuration: SessionConfiguration { $0.tls.trustRoots = server.trustRoots })
     ///
-    /// The certificate signs itself, so it is trusted by those alone who are given `server.trustRoots`.
+    /// The certificate is self-signed, so a client trusts it only if it is given `server.trustRoots`.
     public struct TLS: Sendable, Hashable {
-        /// The names and IPv4 addresses that the certificate is for. Others let a client fail with `.certificateHostMismatch`.
+        /// The host names and IPv4 addresses of the certificate. A client that uses another fails with
+        /// `.certificateHostMismatch`.
         public var names = ["localhost", "127.0.0.1"]
-        /// When the certificate begins to be valid, counted from the server's start.
+        /// The start of the certificate's validity, relative to the server's start.
         public var validFrom = Duration.seconds(-3_600)
-        /// When it expires, counted from the server's start. A negative time lets a client fail with `.certificateExpired`.
+        /// The end of its validity, relative to the server's start. If negative, a client fails with
+        /// `.certificateExpired`.
         public var validUntil = Duration.seconds(30 * 86_400)
-        /// The oldest version to agree on.
+        /// The oldest TLS version that the server accepts.
         public var minimumVersion = TLSVersion.v1_2
-        /// The newest version to agree on.
+        /// The newest TLS version that the server accepts.
         public var maximumVersion = TLSVersion.v1_3
 
-        /// Creates the usual settings.
+        /// Creates the default settings.
         public init() {}
     }
 
-    /// Why a server over TLS could not start.
+    /// A failure to start a server with TLS.
     public enum TLSFailure: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Not a name or an IPv4 address that a certificate can hold.
+        /// The text is neither a host name nor an IPv4 address that a certificate can hold.
         case invalidName(String)
-        /// OpenSSL did not do what the text says.
+        /// OpenSSL failed; the text names the step.
         case openSSL(String)
 
         public var description: String {
@@ -40,6 +42,6 @@ extension TestServer {
         }
     }
 
-    /// What a client must trust to reach this server: its own certificate; `.system` without TLS.
+    /// The trust roots with which a client accepts this server: its certificate, or `.system` without TLS.
     public var trustRoots: TrustRoots { core.identity.map { .pem($0.certificate) } ?? .system }
 }

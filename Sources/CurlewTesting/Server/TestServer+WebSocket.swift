@@ -2,67 +2,67 @@ public import CurlewCore
 public import Foundation
 
 extension TestServer {
-    /// What the server's end of a WebSocket says and does, step by step. Pings are answered while it reads.
+    /// The behaviour of the server's end of a WebSocket, step by step. It answers pings while it reads.
     ///
     ///     server.webSocket("/echo", .echo)
     ///     server.webSocket("/feed", TestServer.WebSocketScript([.send(.text("one")), .close(.goingAway)]))
     ///
-    /// Behind the last step it reads until the client closes, and answers that.
+    /// After the last step, it reads until the client closes, and answers the close frame.
     public struct WebSocketScript: Sendable {
-        /// One step.
+        /// One step of a script.
         public enum Step: Sendable {
             /// Sends a message.
             case send(WebSocketMessage)
-            /// Sends a message in fragments, a frame each.
+            /// Sends a message in fragments, one frame each.
             case fragments([Data], isText: Bool)
             /// Sends a ping.
             case ping(Data)
-            /// Reads so many messages.
+            /// Reads this number of messages.
             case receive(Int)
             /// Sends every message back until the client closes.
             case echo
-            /// Sends bytes as they are: half a frame, a wrong mask, what is no frame.
+            /// Sends these bytes unchanged: a partial frame, a wrong mask, or bytes that are not a frame.
             case raw(Data)
-            /// Does nothing for so long.
+            /// Pauses for a duration.
             case pause(Duration)
-            /// Does nothing until the gate opens.
+            /// Pauses until the gate opens.
             case wait(Gate)
-            /// Sends a close frame, and reads until the client has answered it.
+            /// Sends a close frame, then reads until the client has answered it. Later steps are skipped.
             case close(WebSocketCloseCode, reason: String = "")
-            /// Neither reads nor says anything any more.
+            /// Neither reads nor writes until the client leaves.
             case silence
             /// Ends the connection without a close frame.
             case cut
-            /// Ends its own direction without a close frame, and goes on reading until the client ends the connection.
+            /// Ends the server's direction without a close frame, then reads until the client ends the connection.
             case halfClose
             /// Ends the connection with a reset.
             case reset
         }
 
-        /// What it does, in order.
+        /// The steps, in order.
         public var steps: [Step]
-        /// The subprotocols that it speaks, the best first.
+        /// The supported subprotocols, most preferred first.
         public var protocols: [String] = []
-        /// Whether it agrees to compress messages.
+        /// Whether the server accepts message compression.
         public var compresses = false
-        /// Most bytes of a message that it takes.
+        /// The largest message that the server accepts, in bytes.
         public var maximumMessageSize = 64 * 1024 * 1024
-        /// Changes the fields of the answer to the handshake.
+        /// Changes the fields of the handshake's response.
         public var changesAnswer: (@Sendable (inout HTTPHeaders) -> Void)?
-        /// Is told every message that comes, on the server's thread.
+        /// Called with every received message, on the thread of the server or on the task of a ``MockTransport``.
         public var onMessage: (@Sendable (WebSocketMessage) -> Void)?
-        /// Is told every ping that comes, on the server's thread.
+        /// Called with every received ping, on the thread of the server or on the task of a ``MockTransport``.
         public var onPing: (@Sendable (Data) -> Void)?
-        /// Is told the client's close frame, on the server's thread.
+        /// Called with the client's close frame, on the thread of the server or on the task of a ``MockTransport``.
         public var onClose: (@Sendable (WebSocketCloseCode?, String) -> Void)?
 
         /// Creates a script.
         public init(_ steps: [Step]) { self.steps = steps }
 
-        /// Sends every message back.
+        /// A script that sends every message back.
         public static var echo: Self { Self([.echo]) }
 
-        /// The same, changed by a closure.
+        /// Returns a copy that the closure has changed.
         public func changed(_ change: (inout Self) -> Void) -> Self {
             var copy = self
             change(&copy)
@@ -77,7 +77,7 @@ extension TestServer {
 }
 
 extension TestServer.Response {
-    /// Opens a WebSocket where the request asks for one, and refuses it otherwise.
+    /// Opens a WebSocket if the request is a valid handshake; otherwise refuses it.
     public static func webSocket(_ script: TestServer.WebSocketScript, for request: TestServer.Request) -> Self {
         let acceptance = WebSocketAcceptance(
             method: request.method,
@@ -101,7 +101,7 @@ extension TestServer.Response {
     }
 }
 
-/// A script, and what was agreed on for it.
+/// A script, and the compression agreed on in the handshake.
 struct AgreedConversation: Sendable {
     let script: TestServer.WebSocketScript
     let compression: PermessageDeflate?

@@ -2,7 +2,7 @@ public import CurlewCore
 public import Foundation
 internal import Glibc
 
-/// A real HTTP/1.1 and HTTP/2 server on 127.0.0.1, in the test's own process, that can fail at any point of an exchange.
+/// A real HTTP/1.1 and HTTP/2 server on 127.0.0.1, in the test's process, that can fail at any point of an exchange.
 ///
 ///     let server = try TestServer()
 ///     let text = try await session.request(server.url("/bytes/100")).data()
@@ -15,72 +15,72 @@ internal import Glibc
 ///
 ///     #expect(server.requests[0].headers["Accept"] == "application/json")
 ///
-/// It has the routes of httpbin (`TestServer.standardRoutes` lists them), answers from closures, and
-/// follows scripts: responses that are used up one by one, with faults at any point of the exchange.
+/// It has the routes of httpbin (`TestServer.standardRoutes` lists them), responds from closures, and follows scripts:
+/// responses that are used once each, with faults at any point of the exchange.
 ///
-/// - One thread serves all connections. Closures run on it: one that blocks holds up every connection.
-///   What takes time is said in the response (`delayed(by:)`, `throttled(to:)`, `stalling(until:at:)`).
-/// - The port is chosen by the system. Servers do not share anything, so tests may run in parallel.
-/// - `stop()`, or dropping the last reference, ends the thread and closes every connection at once.
+/// - One thread serves all connections. Closures run on it: a closure that blocks delays every connection. Express
+///   delays in the response (`delayed(by:)`, `throttled(to:)`, `stalling(until:at:)`).
+/// - The system chooses the port. Servers share no state, so tests may run in parallel.
+/// - `stop()`, or releasing the last reference, ends the thread and closes every connection at once.
 public final class TestServer: Sendable {
     /// The settings of a server.
     public struct Configuration: Sendable {
-        /// 0 lets the system choose.
+        /// The port. 0 lets the system choose.
         public var port = 0
-        /// Whether the httpbin-like routes are there.
+        /// Whether the httpbin-like routes are registered.
         public var hasStandardRoutes = true
-        /// How `Expect: 100-continue` is answered where neither a script nor a route says.
+        /// The handling of `Expect: 100-continue` if neither a script nor a route sets one.
         public var expectation = Expectation.answer
-        /// Most bytes of a body that a route gets and `requests` keeps; the count and digest cover all.
+        /// The number of body bytes that a route receives and `requests` keeps. Count and digest cover the whole body.
         public var bodyLimit = 8 << 20
-        /// Most bytes as received that `requests` keeps of one request.
+        /// The number of raw bytes that `requests` keeps of one request.
         public var rawLimit = 1 << 20
-        /// Most bytes of a request's head; above it the answer is 400.
+        /// The size limit of a request's head. A longer head is answered with 400.
         public var headLimit = 4 << 20
-        /// Most requests that `requests` keeps; the oldest go first.
+        /// The number of requests that `requests` keeps. It may briefly keep a quarter more; the oldest are removed.
         public var recordLimit = 10_000
-        /// Most bytes of bodies that `requests` keeps; the oldest requests lose theirs first.
+        /// The number of bytes, of bodies and raw, that `requests` keeps. The oldest requests lose theirs first.
         public var recordByteLimit = 64 << 20
-        /// The kernel's send buffer: a small one makes a slow reader felt after few bytes.
+        /// The kernel's send buffer. With a small one, a slow reader blocks the server after few bytes.
         public var sendBufferSize: Int?
-        /// The kernel's receive buffer: a small one makes a slow server felt after few bytes.
+        /// The kernel's receive buffer. With a small one, a slow server blocks the client after few bytes.
         public var receiveBufferSize: Int?
-        /// How many connections may wait to be accepted.
+        /// The number of connections that may wait to be accepted.
         public var backlog = 4096
-        /// TLS, with a certificate that is made on the fly; nil speaks plain HTTP.
+        /// TLS, with a certificate made at start. `nil` serves plain HTTP.
         public var tls: TLS?
-        /// What the server speaks, the best first. With TLS the client and it agree by ALPN; without, a client that
-        /// begins with the preface of HTTP/2 gets HTTP/2.
+        /// The supported protocols, most preferred first. With TLS, ALPN chooses one; without TLS, a client that begins
+        /// with the HTTP/2 preface gets HTTP/2.
         public var protocols = [ApplicationProtocol.http1]
 
-        /// Creates the usual configuration.
+        /// Creates the default configuration.
         public init() {}
     }
 
-    /// A protocol under which requests come.
+    /// An application protocol of the server.
     public enum ApplicationProtocol: String, Sendable, Hashable {
         /// HTTP/1.1 and HTTP/1.0.
         case http1 = "http/1.1"
-        /// HTTP/2: all requests of a client on one connection, at the same time.
+        /// HTTP/2: all requests of a client share one connection and run concurrently.
         ///
         ///     var configuration = TestServer.Configuration()
         ///     configuration.tls = TestServer.TLS()
         ///     configuration.protocols = [.http2, .http1]
         ///     let server = try TestServer(configuration)
         ///
-        /// Routes, scripts and records are the same, with these differences:
+        /// Routes, scripts and records work as with HTTP/1.1, with these differences:
         ///
-        /// - A fault `.reset` ends its stream with RST_STREAM, and `.halfClose` ends it as if the body were whole; `.close` ends the
-        ///   connection, with every stream on it. Faults in the head happen before it.
-        /// - Garbage and `.raw` bodies go onto the connection between two frames.
-        /// - A response that does not read the request (`readsBody`) resets what is left of it; the connection goes on.
-        /// - `Request.rawBytes` is empty, and there are no WebSockets.
+        /// - A fault `.reset` ends its stream with RST_STREAM, and `.halfClose` ends it as if the body were complete;
+        ///   `.close` ends the connection with all its streams. Faults in the head happen before it.
+        /// - Garbage and `.raw` bodies are written to the connection between two frames.
+        /// - A response that does not read the request (`readsBody`) resets the rest of it; the connection continues.
+        /// - `Request.rawBytes` is empty, and WebSockets are not supported.
         case http2 = "h2"
     }
 
-    /// Why a wait failed.
+    /// The reason why a wait failed.
     public enum WaitFailure: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The time ran out; the text says what had arrived.
+        /// The timeout passed; the text says what had arrived.
         case timedOut(String)
         /// The server was stopped.
         case stopped
@@ -99,7 +99,7 @@ public final class TestServer: Sendable {
     let core: ServerCore
     private let thread: ServerThread
 
-    /// Starts a server; it accepts connections when this returns.
+    /// Starts a server, which accepts connections as soon as this returns.
     public init(_ configuration: Configuration = Configuration()) throws {
         let identity = try configuration.tls.map { tls in
             let identity = try ServerIdentity(tls)
@@ -129,24 +129,25 @@ public final class TestServer: Sendable {
         if configuration.hasStandardRoutes { addStandardRoutes() }
     }
 
-    /// Starts a server; the same as `init`, for call sites that read better with it.
+    /// Starts a server as `init` does, for call sites that read better with a method.
     public static func start(_ configuration: Configuration = Configuration()) async throws -> TestServer {
         try TestServer(configuration)
     }
 
     deinit { thread.stop() }
 
-    /// Ends the server: the listener and every connection are closed when this returns. Twice does no harm.
+    /// Stops the server: the listener and all connections are closed when this returns. A second call has no effect. If
+    /// a route calls it on the server's thread, they are closed after the route has returned.
     public func stop() { thread.stop() }
 
     /// `http://127.0.0.1:port`, or `https` with TLS.
     public var url: URL { url("") }
 
-    /// The server's URL with a path and query, which must be percent-encoded already.
+    /// Returns the server's URL with a path and query, which must be percent-encoded already.
     public func url(_ path: String) -> URL {
         let slash = path.isEmpty || path.hasPrefix("/") ? "" : "/"
         let base = "\(core.isSecure ? "https" : "http")://127.0.0.1:\(port)"
-        // Text that makes no URL is a mistake in the test, which its first request shows: it finds no route.
+        // Invalid text is a mistake in the test; its first request shows it, because it matches no route.
         return URL(string: base + slash + path) ?? URL(string: base + "/not-a-url") ?? URL(filePath: "/")
     }
 }
@@ -154,11 +155,11 @@ public final class TestServer: Sendable {
 // MARK: Answers
 
 extension TestServer {
-    /// Answers requests to `pattern` from a closure: `/a/b`, `/status/{code}`, `/files/*`.
+    /// Answers requests whose path matches `pattern` with a closure: `/a/b`, `/status/{code}`, `/files/*`.
     ///
-    /// The latest route that fits wins, so a test may replace a standard one. The closure gets the request
-    /// with its whole body; it runs on the server's thread and must not block. What it throws becomes a 500.
-    /// A closure that needs the server captures it `unowned` or `weak`: the server keeps its routes until it stops.
+    /// The latest route that matches is used, so a test may replace a standard one. The closure receives the request
+    /// with its whole body; it runs on the server's thread and must not block. An error that it throws becomes a 500. A
+    /// closure that needs the server captures it `unowned` or `weak`: the server retains its routes until it stops.
     public func route(
         _ pattern: String,
         methods: [HTTPMethod]? = nil,
@@ -171,32 +172,32 @@ extension TestServer {
         )
     }
 
-    /// Puts responses before the routes of a path: each is used for one request, in order; afterwards the
-    /// routes answer again. More may be added at any time.
+    /// Queues responses for a path, ahead of its routes: each is used for one request, in order; afterwards the routes
+    /// answer again. More may be added at any time.
     public func script(_ path: String, _ responses: Response...) {
         core.router.script(path, responses)
     }
 
-    /// Puts responses before the routes of a path, as many as the array has.
+    /// Queues all responses of the array for a path, ahead of its routes.
     public func script(_ path: String, _ responses: [Response]) {
         core.router.script(path, responses)
     }
 
-    /// Answers the first requests on the next connection with these, whatever they ask for.
+    /// Answers the first requests on the next connection with these, whatever their paths.
     ///
-    /// Only such a script can misbehave before a byte of a request is read (`.beforeReading`).
+    /// Only a connection script can fail before a byte of a request is read (`.beforeReading`).
     public func scriptNextConnection(_ responses: Response...) {
         core.router.scriptNextConnection(responses)
     }
 
-    /// Answers the first requests on every later connection with these; none ends that.
+    /// Answers the first requests on every later connection with these. Call it without responses to stop.
     public func scriptEveryConnection(_ responses: Response...) {
         core.router.scriptEveryConnection(responses.isEmpty ? nil : responses)
     }
 
-    /// Forgets all scripts that have not been used.
+    /// Removes all scripts that have not been used.
     public func removeScripts() { core.router.removeScripts() }
 
-    /// Closes every connection that is open now, as a server does with idle ones.
+    /// Closes all open connections, as a server does with idle ones. Returns before they are closed.
     public func closeConnections() { core.mailbox.post(.closeConnections) }
 }

@@ -2,12 +2,12 @@ internal import Curlew
 internal import CurlewCore
 internal import Foundation
 
-/// The server's end of an open WebSocket: an interpreter of its script. Lives on the server's thread alone.
+/// The server's end of an open WebSocket: an interpreter of its script. One thread or task uses it at a time.
 final class WebSocketConversation {
-    /// What the connection does next.
+    /// The next operation of the connection.
     enum Next {
         case write([UInt8])
-        /// More bytes are needed.
+        /// The conversation needs more bytes.
         case read
         case wait(Duration)
         case waitFor(Gate)
@@ -17,7 +17,7 @@ final class WebSocketConversation {
 
     private let script: TestServer.WebSocketScript
     private var position = 0
-    /// Messages that the running step has got.
+    /// The number of messages that the current `receive` step has read.
     private var received = 0
     private var hasClosed = false
     private var receiver: WebSocketReceiver
@@ -74,7 +74,7 @@ final class WebSocketConversation {
         }
     }
 
-    /// Takes the next event. What `answer` gives goes back to the client.
+    /// Handles the next event. The bytes that `answer` returns for a message are sent to the client.
     private func read(_ input: inout InputBuffer, answer: (WebSocketMessage) -> [UInt8]?) -> Next {
         while !input.isEmpty {
             let (result, taken) = Array(input.prefix(input.count)).withUnsafeBytes { whole in

@@ -1,28 +1,28 @@
 internal import Glibc
 
-/// How the bytes of a connection reach its socket: as they are, or under TLS. Lives on the server's thread alone.
+/// The byte transport of a connection: a plain socket or TLS. Used only on the server's thread.
 protocol Wire: AnyObject {
-    /// Takes what has come; never more than the buffer holds.
+    /// Reads available bytes into the buffer.
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> WireTurn
-    /// Sends as much as the socket takes.
+    /// Sends as many bytes as the socket accepts.
     func send(_ bytes: UnsafeRawBufferPointer) -> WireTurn
-    /// Says that nothing more will be sent.
+    /// Ends the server's direction.
     func endSending()
-    /// Whether a handshake has agreed on HTTP/2.
+    /// Whether ALPN has chosen HTTP/2.
     var hasAgreedOnHTTP2: Bool { get }
 }
 
-/// What one call brought about.
+/// The result of one call.
 enum WireTurn {
-    /// So many bytes, at least one.
+    /// This number of bytes was transferred, at least one.
     case moved(Int)
-    /// Nothing until the socket can be read or written.
+    /// No byte was transferred; the socket must become readable or writable first.
     case needs(Connection.Need)
     /// The peer has ended its direction, or the connection is broken.
     case ended
 }
 
-/// A socket as it is.
+/// A socket without TLS.
 final class PlainWire: Wire {
     private let descriptor: Int32
 
