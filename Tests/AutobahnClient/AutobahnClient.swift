@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Foundation
 
-/// The client that Autobahn's fuzzing server tests: runs every case, echoes what comes, and has the report written.
+/// The client that Autobahn's fuzzing server tests. Runs every case, echoes all messages, and requests the report.
 ///
 ///     AutobahnClient ws://127.0.0.1:9001
 @main
@@ -28,7 +28,7 @@ struct AutobahnClient {
             do {
                 for try await message in socket.messages { try await socket.send(message) }
             } catch {
-                // What the cases are about: the server knows whether the connection ended as it should.
+                // Many cases end with an error by design. The server decides whether the connection ended as it should.
             }
         }
         for try await _ in session.webSocket("\(server)/updateReports?agent=\(agent)").messages {}

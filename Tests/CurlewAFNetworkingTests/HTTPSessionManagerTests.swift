@@ -10,7 +10,7 @@ struct HTTPSessionManagerTests {
         var name: String
     }
 
-    /// Tells what was asked, as text.
+    /// A transport that responds with a description of each request, as text.
     private static let echo: @Sendable () -> any Transport = {
         MockTransport { request in
             .text(
@@ -104,7 +104,7 @@ struct HTTPSessionManagerTests {
         #expect(count.itemCount == 1)
     }
 
-    /// With and without a body, of any kind.
+    /// Responses without a body, and with bodies of any kind.
     @Test("a deletion without a type has no result", arguments: ["", "gone", "{\"id\": 1}"])
     func deletion(body: String) async throws {
         let client = HTTPSessionManager(
@@ -118,7 +118,7 @@ struct HTTPSessionManagerTests {
         try await client.delete("u/1", parameters: ["a": 1]) { $0.timeoutInterval = 5 }
         let nothing: Void = try await client.delete("u/1")
         _ = nothing
-        // The other form stays what it was.
+        // The form with a type still returns the body.
         let data: Data = try await client.delete("u/1")
         #expect(data.text == body)
         #expect(try await client.delete("u/1", parameters: ["a": 1], as: Data.self).text == "a=1\(body)")

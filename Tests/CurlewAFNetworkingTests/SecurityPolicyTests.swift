@@ -25,7 +25,7 @@ struct SecurityPolicyTests {
         Row(validatesName: false, host: "other.com", isTrusted: true),
         Row(systemTrusts: false, isTrusted: false),
         Row(allowsInvalid: true, validatesName: false, host: "other.com", systemTrusts: false, isTrusted: true),
-        // Any certificate, but with the right name: proves nothing.
+        // Any certificate with the right name would be accepted, which proves nothing.
         Row(allowsInvalid: true, systemTrusts: false, isTrusted: false),
         Row(mode: .publicKey, pin: "none", allowsInvalid: true, systemTrusts: false, isTrusted: false),
         // Pinned certificates.

@@ -74,7 +74,7 @@ struct SessionHooksTests {
         let unwanted = session.request("https://e.com")
         unwanted.taskDescription = "unwanted"
         #expect(await unwanted.response().error?.code == .cancelled)
-        // The request's own answer goes before.
+        // The request's own hook takes precedence over the session's.
         let own = session.request("https://e.com").onHTTPResponse { (_: HTTPURLResponse) async in .allow }
         own.taskDescription = "unwanted"
         #expect(try await own.string() == "body")
@@ -141,7 +141,7 @@ struct SessionHooksTests {
         #expect(try await ask().file() == scratch.file("page"))
         #expect(try Data(contentsOf: scratch.file("page")) == Data("moved".utf8))
         #expect(asked.all == [302])
-        // One that cannot be opened fails the request.
+        // A file that cannot be created at its destination fails the request.
         let error = await #expect(throws: CurlewError.self) { _ = try await ask().file() }
         #expect(error?.code == .destinationExists)
         #expect(scratch.names == ["page"])

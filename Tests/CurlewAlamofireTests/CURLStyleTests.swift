@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// A command line in Alamofire's spelling.
+/// Command lines in Alamofire's format.
 @Suite(.timeLimit(.minutes(4)))
 struct CURLStyleTests {
     private func session(_ change: (inout SessionConfiguration) -> Void = { _ in }) -> Session {
@@ -71,7 +71,7 @@ struct CURLStyleTests {
                 ])
         #expect(text.contains(#"\"say\":\"\\\"hi\\\"\""#) && text.contains("\"https://example.org/path?"))
         for secret in ["ada", "pass\"", "bar", "secret", "hunter2", "abc"] { #expect(!text.contains(secret)) }
-        // Asked for, they are there, in Curlew's quoting.
+        // On request the command contains them, in Curlew's quoting.
         #expect(request.cURLDescription(includingCredentials: true).contains("-u 'ada:pass'"))
     }
 
@@ -81,7 +81,7 @@ struct CURLStyleTests {
         return encoder
     }
 
-    /// A shell takes every argument as it was, whatever is in it.
+    /// A shell passes on every argument unchanged, whatever it contains.
     @Test func aShellFindsNothingToLookInto() async throws {
         let mark = #"$HOME `id` $(id) \ \n ! !! "quoted" 'single' #x *"#
         let request = session().request(
@@ -95,7 +95,7 @@ struct CURLStyleTests {
                 == ["-v", "-X", "A`ID`", "-H", "Accept: */*", "-H", "X-Mark: \(mark)", "https://example.org/a$b"])
     }
 
-    /// There is no comment before the end: the address would be a command of its own.
+    /// The command has no comment before its end: a shell would run the address as a separate command.
     @Test func bytesThatAreNoTextDoNotHideTheAddress() async throws {
         let request = session().upload(Data([0, 255]), to: "https://example.org/")
         _ = await request.serializingData().response
@@ -105,7 +105,7 @@ struct CURLStyleTests {
         }
     }
 
-    /// To a shell the mark is a character of its own, behind a quote.
+    /// A combining mark after a quote: one character for Swift, two for a shell.
     @Test func aMarkBehindAQuoteDoesNotHideIt() async throws {
         let text = "a'\u{301}; b '\u{301}"
         let request = session().upload(Data(text.utf8), to: "https://example.org/")
@@ -118,7 +118,7 @@ struct CURLStyleTests {
     private func shell(_ script: String) throws -> String {
         let process = Process()
         let pipe = Pipe()
-        // Foundation's `Process` keeps itself, and its pipes.
+        // Foundation's `Process` retains itself and its pipes.
         defer { try? pipe.fileHandleForReading.close() }
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", script]

@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import FoundationNetworking
 
-// Call sites of the public contract, as a user types them. They are compiled, not run.
+// Call sites of the public contract, as users type them. They are compiled and not run.
 
 private func freeFunctions(_ url: URL) {
     _ = request(url)
@@ -30,7 +30,7 @@ private func history(_ request: DataRequest) {
     _ = (request.allMetrics, request.firstMetrics, request.lastMetrics, request.metrics)
 }
 
-/// A program's own methods with names that requests have.
+/// Methods of a program with names that requests have too.
 extension DataRequest {
     func string(_ encoding: String.Encoding = .utf8) async throws -> String { try await string(encoding: encoding) }
 }

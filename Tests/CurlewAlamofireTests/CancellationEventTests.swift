@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Cancelling over and over, from the monitor that hears of a task of a request that has started by itself.
+/// Cancels again and again, from a monitor that receives the first task of a request that starts by itself.
 @Suite(.timeLimit(.minutes(4)))
 struct CancellationEventTests {
     private struct Seen {
@@ -17,8 +17,8 @@ struct CancellationEventTests {
         var isComplete: Bool { cancellations > 0 && cancelledTasks > 0 && finishes > 0 }
     }
 
-    /// A monitor is told of events, it does not take part in them: what it does comes in time where the response takes
-    /// its time, here for ever.
+    /// A monitor observes a request and takes no part in it, so its cancellation is in time only if the response takes
+    /// long. This server never responds.
     @Test(arguments: [true, false]) func isToldOnce(sharesQueue: Bool) async throws {
         let server = try TestServer()
         for round in 0..<500 {
@@ -44,7 +44,7 @@ struct CancellationEventTests {
             let error = await withCheckedContinuation { continuation in
                 request.response(queue: queue) { continuation.resume(returning: $0.error?.code) }
             }
-            // The monitor may hear of the end later than the handler.
+            // The monitor may receive the end later than the handler.
             for await _ in told.stream {}
             #expect(error == .cancelled, "round \(round)")
             #expect(request.state == .cancelled)

@@ -9,8 +9,8 @@ import Testing
 
 @testable import Curlew
 
-/// Each event of a monitor reaches its own closure, and no other, under Alamofire's names and under the core's; a composite passes
-/// every one on.
+/// Each event of a monitor calls its own closure and no other, under Alamofire's names and under the core's. A
+/// composite forwards every event.
 @Suite(.timeLimit(.minutes(4)))
 struct ClosureEventMonitorTests {
     @Test func eachEventCallsItsClosure() async throws {
@@ -155,7 +155,7 @@ struct ClosureEventMonitorTests {
         monitor.requestDidParseDownloadResponse = { _, _ in heard.note("parsedDownload") }
     }
 
-    /// Calls what a monitor has for each name, in their order.
+    /// Calls the monitor's method for each name, in the order of the names.
     private static func emitEverything(to monitor: any CurlewAlamofire.EventMonitor) throws {
         let url = try #require(URL(string: "https://example.org/"))
         let file = URL(filePath: "/file")
@@ -168,7 +168,7 @@ struct ClosureEventMonitorTests {
         let metrics = TransferMetrics(queued: .distantPast, ended: .distantPast)
         let task = TaskIdentifier(rawValue: 10)
         let reference = SessionReference(identifier: nil, session: nil)
-        // None of them is ever resumed.
+        // None of these requests is ever resumed.
         let session = Session(transport: MockTransport { _ in .text("") }, startRequestsImmediately: false)
         let data = session.request(url)
         let stream = session.streamRequest(url)
@@ -229,7 +229,7 @@ struct ClosureEventMonitorTests {
                 result: .success(nil)))
     }
 
-    /// Calls every method of the core, in the order of their declaration.
+    /// Calls every method of the core's protocol, in the order of their declarations.
     private static func emitEventsOfTheCore(to monitor: any Curlew.EventMonitor) throws {
         let url = try #require(URL(string: "https://example.org/"))
         let file = URL(filePath: "/file")

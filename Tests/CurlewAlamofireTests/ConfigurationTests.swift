@@ -7,7 +7,7 @@ import Testing
 
 @testable import CurlewAlamofire
 
-/// What Alamofire's code hands to a session.
+/// Values that code for Alamofire passes to a session.
 @Suite(.timeLimit(.minutes(4)))
 struct ConfigurationTests {
     @Test func foundationsConfigurationIsTakenAsFarAsItHasAMeaning() {
@@ -42,7 +42,8 @@ struct ConfigurationTests {
             configuration.maximumConnectionsPerHost == URLSessionConfiguration.default.httpMaximumConnectionsPerHost)
     }
 
-    /// Every configuration has the shared cache; a server does not want its users' responses in there by default.
+    /// Every `URLSessionConfiguration` has the shared cache. A server should not store its users' responses there by
+    /// default, so only another cache counts.
     @Test func aURLCacheOfTheProgramsOwnBecomesACacheOfItsSize() async throws {
         #expect(SessionConfiguration(URLSessionConfiguration.default).cache == nil)
         let foundation = URLSessionConfiguration.default
@@ -136,7 +137,7 @@ struct ConfigurationTests {
         #expect(routing(try #require(URL(string: "http://a.org"))) == .url(url, exclusions: []))
     }
 
-    /// No request goes out directly where the proxy is none.
+    /// A request is not sent directly if its proxy is invalid.
     @Test func aProxyThatIsNoHostFailsRequests() async throws {
         let server = try TestServer()
         let foundation = URLSessionConfiguration.default
@@ -155,14 +156,14 @@ struct ConfigurationTests {
         #expect(FoundationNotice.properties(setIn: foundation) == ["allowsCellularAccess", "networkServiceType"])
     }
 
-    /// Moya waits for the request queue of every live request, on the thread that asks.
+    /// Moya waits synchronously for the request queue of every live request, on the calling thread.
     @Test @MainActor func theMainThreadMayWaitForTheQueuesOfASession() {
         let (session, order) = (Session(), Lock<[Int]>([]))
         for (number, queue) in [session.rootQueue, session.requestQueue, session.serializationQueue].enumerated() {
             queue.sync { order.withLock { $0.append(number) } }
         }
         let done = DispatchSemaphore(value: 0)
-        // The main thread waits for another thread, which waits for the queue.
+        // The main thread waits for another thread, which waits for the queues.
         DispatchQueue.global().async {
             session.rootQueue.sync { session.requestQueue.sync { order.withLock { $0.append(3) } } }
             done.signal()
@@ -171,7 +172,7 @@ struct ConfigurationTests {
         #expect(order.withLock { $0 } == [0, 1, 2, 3])
     }
 
-    /// With work on the session's queue, too.
+    /// Work that the completion adds to the session's queue runs last.
     @Test func progressComesBeforeTheCompletion() async throws {
         let server = try TestServer()
         let session = Session()

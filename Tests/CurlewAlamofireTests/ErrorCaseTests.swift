@@ -30,7 +30,7 @@ struct ErrorCaseTests {
         }
     }
 
-    /// Retriers and renewers take `responseCode` for a status that was refused.
+    /// Retriers and authenticators read `responseCode` as a status that was refused.
     @Test func onlyAnUnacceptableStatusHasAResponseCode() async throws {
         let server = try TestServer()
         let session = Session()
@@ -56,7 +56,7 @@ struct ErrorCaseTests {
             return
         }
         #expect(inside is DecodingError)
-        // The reason is also what `underlying` holds.
+        // `underlying` holds the reason too.
         #expect(error?.underlying is AFError.ResponseSerializationFailureReason)
     }
 

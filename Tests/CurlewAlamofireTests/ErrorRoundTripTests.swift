@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// Alamofire's cases become errors, and errors become cases.
+/// Conversions from Alamofire's cases to errors, and back.
 struct ErrorRoundTripTests {
     private struct Refusal: Error, Equatable {}
 

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// What `usingThreshold` does in files that import CurlewAlamofire.
+/// The effect of `usingThreshold` in files that import CurlewAlamofire.
 @Suite(.timeLimit(.minutes(4)))
 struct FormStorageTests {
     private let session = Session()
@@ -14,7 +14,7 @@ struct FormStorageTests {
         form.append(Data(count: 1000), withName: "file", fileName: "a", mimeType: "application/octet-stream")
     }
 
-    /// The form that the server got is the same wherever it was meanwhile.
+    /// The server receives the same form whether it was stored in memory or in a file.
     private func check(_ server: TestServer, has form: MultipartFormData) throws {
         let last = try #require(server.requests.last)
         #expect(last.body == (try form.encode()))
@@ -62,7 +62,7 @@ struct FormStorageTests {
         try await eventually { !FileManager.default.fileExists(atPath: file.path) }
     }
 
-    /// What was encoded ahead of the start goes with the request, although no run cleans up after it.
+    /// A form that was encoded before the start is removed with its request, although no run cleans up after it.
     @Test(arguments: [true, false]) func aRequestThatNeverRanLeavesNoFile(isCancelled: Bool) async throws {
         var session: Session? = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
         let prepared = session?.upload(multipartFormData: fill, to: "https://example.org/", usingThreshold: 1003)
@@ -74,12 +74,12 @@ struct FormStorageTests {
         }
         #expect(FileManager.default.fileExists(atPath: file.path))
         if isCancelled { request.cancel() } else { session = nil }
-        // The handle is still there.
+        // The file is removed although the request's handle still exists.
         try await eventually { !FileManager.default.fileExists(atPath: file.path) }
         withExtendedLifetime((request, session)) {}
     }
 
-    /// What is stored may be sent as often as it takes.
+    /// A stored form can be sent any number of times.
     @Test func aStoredFormIsSentAgain() async throws {
         let server = try TestServer()
         let form = MultipartFormData()
@@ -105,7 +105,7 @@ struct FormStorageTests {
         #expect(length > Int64(long))
     }
 
-    /// Its bytes come when they come: to wait for the last of them would hold a thread.
+    /// A form with a stream is not encoded ahead: waiting for the stream's last bytes would block a thread.
     @Test func aFormWithAStreamIsStreamed() async throws {
         let server = try TestServer()
         for threshold: UInt64 in [0, .max] {
@@ -137,7 +137,7 @@ struct FormStorageTests {
         #expect(request.uploadable == nil)
     }
 
-    /// Parts of a form are not shown in a command line, wherever they are.
+    /// A command line does not show the parts of a form, whether it was stored in memory or in a file.
     @Test func commandLinesDoNotShowParts() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") })
         let request = session.upload(

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// Alamofire 4's functions send what the session's methods of the same names do.
+/// Alamofire 4's functions send the same requests as the session's methods of the same names.
 @Suite(.timeLimit(.minutes(4)))
 struct FreeFunctionTests {
     struct Name: Codable, Sendable { var name = "Ada" }
@@ -15,7 +15,7 @@ struct FreeFunctionTests {
         return request
     }
 
-    /// Method, path with query and body of what came, one line a request.
+    /// The method, the path with its query and the body of each received request, one line per request.
     private func seen(_ server: TestServer) -> [String] {
         server.requests.map { "\($0.method) \($0.target) \($0.bodyText ?? "")".trimmingCharacters(in: .whitespaces) }
     }
@@ -87,7 +87,7 @@ struct FreeFunctionTests {
         ]
         for request in all { _ = await request.serializingData().response.error.map { Issue.record($0) } }
         let bodies = ["data", "file", "stream", "pieces"]
-        // All run at once.
+        // The requests run concurrently, so their order varies.
         #expect(seen(server).sorted() == bodies.flatMap { ["POST /anything \($0)", "PUT /anything \($0)"] }.sorted())
     }
 
@@ -127,7 +127,7 @@ struct FreeFunctionTests {
         #expect(seen(server).sorted() == ["DELETE /anything", "GET /anything?name=Ada", "PUT /anything"])
     }
 
-    /// Without the module's name where nothing else is called so.
+    /// The functions need no module name if nothing else has their names.
     @Test func areThereByThemselves() async throws {
         let server = try TestServer()
         #expect(try await request(server.url("/anything")).data().isEmpty == false)

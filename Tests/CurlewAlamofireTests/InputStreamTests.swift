@@ -4,12 +4,12 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Bodies as Foundation's streams, in both directions.
+/// Bodies as Foundation streams, in both directions.
 @Suite(.timeLimit(.minutes(4)))
 struct InputStreamTests {
-    /// Reads on a thread of its own: reading waits.
+    /// Reads on a separate thread, because reading blocks.
     private func contents(_ stream: sending InputStream, pieces: Int) async -> (Data, Stream.Status) {
-        // SAFETY: the stream was sent here, and the one closure that gets it reads it alone.
+        // SAFETY: the stream was sent here, and only the closure that receives it reads it.
         nonisolated(unsafe) let stream = stream
         return await withCheckedContinuation { continuation in
             DispatchQueue(label: "reader").async {

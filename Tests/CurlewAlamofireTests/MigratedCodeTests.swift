@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// What code written for Alamofire relies on.
+/// Behaviour that code written for Alamofire relies on.
 @Suite(.timeLimit(.minutes(4)))
 struct MigratedCodeTests {
     @Test func callSitesCompile() async throws {
@@ -89,7 +89,7 @@ struct MigratedCodeTests {
     }
 
     @Test func aSubclassOfARetryPolicyMayOverrideEitherForm() async throws {
-        // SAFETY: neither subclass has a variable of its own.
+        // SAFETY: neither subclass adds a stored property.
         final class Old: RetryPolicy, @unchecked Sendable {
             override func retry(
                 _ request: Request,

@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Testing
 
-/// A monitor as Alamofire's users wrote it is called.
+/// A monitor in the form that Alamofire's users wrote is called.
 @Suite(.timeLimit(.minutes(4)))
 struct MonitorTypeTests {
     private final class Monitor: EventMonitor {

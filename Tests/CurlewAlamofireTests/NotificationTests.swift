@@ -4,10 +4,10 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// A program that names a notification has it of every request.
+/// A program that names a notification receives it for every request.
 @Suite(.timeLimit(.minutes(4)))
 struct NotificationTests {
-    /// The names of what was posted about requests, in order.
+    /// Records the names of the notifications about requests, in order.
     // SAFETY: only the initializer and `deinit` touch `tokens`.
     private final class Listener: @unchecked Sendable {
         private let seen = Lock<[(name: Notification.Name, request: Request?)]>([])
@@ -43,7 +43,7 @@ struct NotificationTests {
         #expect(listener.about(request).first == Request.didResumeNotification)
     }
 
-    /// Beside a monitor of another kind, of the session or of the request.
+    /// Notifications are posted even if the session or the request has a monitor of another kind.
     @Test func otherMonitorsDoNotTakeTheirPlace() async throws {
         let listener = Listener(Self.names)
         let monitor = ClosureEventMonitor()
@@ -52,7 +52,7 @@ struct NotificationTests {
         try await eventually { listener.about(request).count == 5 }
     }
 
-    /// A session or a request that posts its own is not told of twice.
+    /// A session or a request with its own `RequestNotifications` posts each notification once.
     @Test(arguments: [0, 1, 2]) func nothingIsPostedTwice(place: Int) async throws {
         let listener = Listener(Self.names)
         let own = RequestNotifications(queue: DispatchQueue(label: "own"))
@@ -61,7 +61,8 @@ struct NotificationTests {
         let request = session.request("https://example.org/")
         if place == 2 { request.eventMonitor(own) }
         request.response { _ in }
-        // A later request of a session without monitors: its events come after those of the first one on the main queue.
+        // A later request of a session without monitors. Its events follow those of the first request on the main
+        // queue.
         let last = Session(transport: MockTransport { _ in .text("x") }).request("https://example.org/")
         try await eventually { listener.about(request).count >= 5 }
         last.response { _ in }

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// Alamofire's lists of what a request has sent, over all attempts.
+/// Alamofire's lists of a request's URL requests, tasks and metrics, over all attempts.
 @Suite(.timeLimit(.minutes(4)))
 struct RequestHistoryTests {
     @Test func theListsSpanAttemptsAndRedirects() async throws {

@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// `request.task` answers what code reads of a `URLSessionTask`.
+/// `request.task` has the properties that code reads of a `URLSessionTask`.
 @Suite(.timeLimit(.minutes(4)))
 struct RequestTaskTests {
     @Test func aTaskTellsWhatHappened() async throws {
@@ -36,11 +36,11 @@ struct RequestTaskTests {
         let now = Date(timeIntervalSince1970: 1_700_000_000)
         let metrics = TransferMetrics(queued: now, ended: now + 2)
         #expect(metrics.taskInterval == DateInterval(start: now, duration: 2))
-        // A clock that was set back.
+        // The clock was set back.
         #expect(TransferMetrics(queued: now, ended: now - 2).taskInterval.duration == 0)
     }
 
-    /// As retriers written for Alamofire look at it.
+    /// Reads the task as retriers written for Alamofire do.
     @Test func aRetrierSeesTheTaskThatHasEnded() async throws {
         let server = try TestServer()
         server.script("/flaky", .status(503), .text("well"))
@@ -83,7 +83,7 @@ struct RequestTaskTests {
         #expect(CompositeEventMonitor(monitors: parts).monitors.count == 2)
     }
 
-    /// Its exchange was being made, or had been; either way it is over.
+    /// The exchange may or may not exist when the session is released; the task is completed in either case.
     @Test func aSessionThatGoesLeavesItsTasksCompleted() async throws {
         var session: Session? = Session(startRequestsImmediately: false, requestSetup: .eager)
         let ended = Lock(0)

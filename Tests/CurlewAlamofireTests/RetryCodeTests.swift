@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// What is retried, in Foundation's codes.
+/// Decisions to retry, by Foundation's error codes.
 @Suite(.timeLimit(.minutes(4)))
 struct RetryCodeTests {
     private func decision(_ policy: RetryPolicy, _ error: any Error) async -> Bool {

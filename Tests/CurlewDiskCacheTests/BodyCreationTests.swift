@@ -15,14 +15,14 @@ struct BodyCreationTests {
         try FileManager.default.createDirectory(at: folder.bodies, withIntermediateDirectories: true)
     }
 
-    /// Another store, or another process, looks for orphans at any moment: also between the making of a file and its lock.
+    /// Another store or process may look for orphans at any moment, even between the creation of a file and its lock.
     /// It looks at each name once.
     @Test("a file that was made stays until it is closed") func creationAndCollection() async throws {
         let path = folder.bodies.appending(path: "body").path(percentEncoded: false)
         #expect(await inOwnThread { Self.lost(of: 2_000, path) } == 0)
     }
 
-    /// Makes the file again and again, and counts the times that it is gone before it is closed.
+    /// Creates the file `rounds` times, and counts how often it is removed before it is closed.
     private static func lost(of rounds: Int, _ path: String) -> Int {
         let round = Lock(0)
         let collector = Thread {
@@ -42,7 +42,7 @@ struct BodyCreationTests {
         var lost = 0
         for number in 0..<rounds {
             round.withLock { $0 = number }
-            // The collector may be off its processor while it holds the lock.
+            // The collector may be preempted while it holds the lock.
             let file = NewBodyFile(path, expectedSize: nil, patience: .seconds(30))
             if file == nil || access(path, F_OK) != 0 { lost += 1 }
             file?.close(isKept: false)

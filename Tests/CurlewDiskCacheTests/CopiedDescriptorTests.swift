@@ -6,8 +6,8 @@ import Testing
 
 @testable import CurlewDiskCache
 
-/// A process that is being started has copies of all descriptors until it runs its program, also of those that are closed
-/// meanwhile.
+/// Between fork and exec, a starting process has copies of all descriptors, even of those that this process closes in
+/// that time. Such a copy keeps a lock on its file.
 @Suite("Locks on files whose descriptors a starting process has copied")
 struct CopiedDescriptorTests {
     private let folder: TestFolder
@@ -19,15 +19,15 @@ struct CopiedDescriptorTests {
         body = folder.bodies.appending(path: "body").path(percentEncoded: false)
     }
 
-    /// The copies that such a process has of this process's descriptors of a file.
+    /// Copies this process's descriptors of a file, as a starting process would.
     private func copies(of path: String) throws -> [FileHandle] {
-        // Links of /proc name no links on the way to a file.
+        // The links in /proc are resolved paths, so only the part from the test's folder is compared.
         let name = try #require(path.firstRange(of: folder.url.lastPathComponent).map { path[$0.lowerBound...] })
         let opened = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { number in
             let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + number)
             return file?.hasSuffix("/" + name) == true
         }
-        // Afterwards: a copy takes the place of the descriptor by which the folder was listed.
+        // Copies are made after the listing, because a copy may reuse the descriptor with which the folder was listed.
         return opened.compactMap { Int32($0) }.map { descriptor in
             FileHandle(fileDescriptor: fcntl(descriptor, F_DUPFD_CLOEXEC, 0), closeOnDealloc: true)
         }

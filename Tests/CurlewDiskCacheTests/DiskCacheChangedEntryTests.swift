@@ -12,7 +12,7 @@ struct DiskCacheChangedEntryTests {
 
     init() throws { folder = try TestFolder() }
 
-    /// Puts other bytes in the place of the encoded entry, past the store.
+    /// Replaces the encoded entry in the index without the store.
     private func replaceEntry(with data: Data) throws {
         var opened: OpaquePointer?
         try #require(sqlite3_open(folder.index.path(percentEncoded: false), &opened) == SQLITE_OK)
@@ -23,14 +23,14 @@ struct DiskCacheChangedEntryTests {
         try #require(sqlite3_exec(database, "UPDATE entries SET entry = X'\(digits)'", nil, nil, nil) == SQLITE_OK)
     }
 
-    /// Whether the entry is a miss, and removed, when these bytes stand in its place.
+    /// Whether the entry is a miss and is counted as damaged, once `change` has replaced its bytes.
     private func isMiss(_ store: DiskCacheStore, _ change: (Data) -> Data) async throws -> Bool {
         let stored = entry("a", headers: ["ETag": "\"e\""])
         #expect(await store.put(stored, body))
         let before = store.faults.damagedEntries
         try replaceEntry(with: change(stored.encoded))
         guard await store.entries(for: stored.key).isEmpty else { return false }
-        // Behind what the miss has left to do.
+        // The update runs after the work that the miss has queued.
         await store.update(stored)
         return store.faults.damagedEntries == before + 1 && store.faults.rebuiltIndexes == 0
     }
@@ -47,7 +47,7 @@ struct DiskCacheChangedEntryTests {
             #expect(isMiss, "byte \(index)")
             #expect(try await self.isMiss(store) { $0.prefix(index) }, "cut to \(index)")
         }
-        // As it was, it is found.
+        // The unchanged entry is found.
         #expect(try await !isMiss(store) { $0 })
     }
 }

@@ -21,12 +21,13 @@ struct DiskCacheDamageTests {
         try await untilClosed()
     }
 
-    /// A store that goes writes its last uses first, and would mend what is damaged until then.
+    /// Waits until the previous store has closed its files. At its end a store writes the last uses, which would repair
+    /// damage that is done before.
     private func untilClosed() async throws {
         #expect(try await eventually { try folder.openFiles() == 0 })
     }
 
-    /// Every key is a miss or right, and the store works.
+    /// Expects that every key is a miss or has its right body, and that the store stores a new entry.
     private func expectHarmless(_ comment: Comment) async throws -> (found: Int, faults: DiskCacheFaults) {
         let store = try folder.open()
         var found = 0
@@ -40,7 +41,7 @@ struct DiskCacheDamageTests {
         }
         let fresh = entry("fresh")
         var isThere = false
-        // A damage that only a change meets costs that change.
+        // Some damage is found only by a change, which then fails. A later change succeeds.
         for _ in 0..<3 where !isThere {
             await store.put(fresh, bytes(5000))
             isThere = try await store.body(fresh.key) == bytes(5000)
@@ -98,7 +99,7 @@ struct DiskCacheDamageTests {
         try other.execute("PRAGMA user_version = 99; BEGIN IMMEDIATE;")
         let start = ContinuousClock.now
         let store = try folder.open(lockPatience: .milliseconds(300))
-        // The change has no end, so it is waited for as long as a statement may take.
+        // The change never ends, so the store waits for it as long as a statement may take.
         #expect(ContinuousClock.now - start >= .milliseconds(300))
         #expect(store.faults.rebuiltIndexes == 1)
         #expect(await store.put(contents[1].0, contents[1].1))
@@ -113,7 +114,7 @@ struct DiskCacheDamageTests {
         try FileManager.default.removeItem(at: folder.index)
         #expect(await one.put(contents[1].0, contents[1].1))
         #expect(try await two.body(contents[1].0.key) == contents[1].1)
-        // Behind what its opening has left to do.
+        // The update runs after the work that the new opening has queued.
         await two.update(entry("none"))
         try FileManager.default.removeItem(at: folder.cache)
         #expect(await two.entries(for: contents[1].0.key).isEmpty)
@@ -125,7 +126,7 @@ struct DiskCacheDamageTests {
     func damagedBody() async throws {
         let body = bytes(900_000)
         for offset in stride(from: 0, to: body.count, by: 36_000) {
-            // Another name each time: the file of the last one goes after its row.
+            // Each round uses another name, because the file of the previous entry is removed after its row.
             let (stored, store) = (entry("large\(offset)"), try folder.open())
             #expect(await store.put(stored, body))
             let file = folder.bodies.appending(path: stored.id)
@@ -133,7 +134,7 @@ struct DiskCacheDamageTests {
             data[offset] ^= 1
             try data.write(to: file)
             #expect(try await store.body(stored.key) == nil)
-            // Behind what the miss has left to do.
+            // The update runs after the work that the miss has queued.
             await store.update(stored)
             #expect(store.faults.damagedEntries == 1)
             #expect(try await eventually { await store.entries(for: stored.key).isEmpty })
@@ -151,7 +152,7 @@ struct DiskCacheDamageTests {
         try data.write(to: folder.bodies.appending(path: stored.id))
         try #require(found.count == 3)
         for found in found { #expect(await found.body.reader(of: 0..<900_000) == nil) }
-        // Behind what the misses have left to do.
+        // The update runs after the work that the misses have queued.
         await store.update(stored)
         #expect(store.faults.damagedEntries == 1)
         #expect(await store.entries(for: stored.key).isEmpty)

@@ -19,7 +19,7 @@ struct DiskCacheEvictionTests {
             #expect(await store.size() <= 4 << 20)
         }
         #expect(await store.size() > 2 << 20)
-        // On top of the entries come what SQLite writes ahead, and its trees.
+        // SQLite's write-ahead log and its trees add to the size of the entries.
         #expect(try await eventually { try folder.sizeOnDisk() <= 6 << 20 })
     }
 
@@ -41,7 +41,7 @@ struct DiskCacheEvictionTests {
         for entry in entries { await store?.put(entry, bytes(600_000)) }
         #expect(try await store?.body(entries[0].key) != nil)
         store = nil
-        // The last connection closes when the lane has written.
+        // The last connection closes once its lane has written the uses.
         #expect(try await eventually { try folder.openFiles() == 0 })
         let later = try folder.open(maximumSize: 2 << 20)
         #expect(await later.put(entry("d", canBeValidated: true), bytes(600_000)))

@@ -23,7 +23,7 @@ struct DiskCacheFailedRemovalTests {
         let store = try folder.open(lockPatience: .milliseconds(200))
         let (stale, other) = (entry("a", origin: "http://stale.test"), entry("b"))
         for entry in [stale, other] { #expect(await store.put(entry, bytes(100))) }
-        // As another process that is in the middle of a change.
+        // Acts as another process in the middle of a change.
         let writer = try Database(path: folder.index.path(percentEncoded: false), patience: .seconds(2))
         try writer.execute("BEGIN IMMEDIATE")
         await Self.removals[removal](store, stale)
@@ -37,7 +37,7 @@ struct DiskCacheFailedRemovalTests {
         let later = try folder.open()
         #expect(
             try await eventually {
-                // Each use of the store tries again.
+                // Each use of the store repeats the failed removal.
                 _ = await store.entries(for: other.key)
                 return await later.entries(for: stale.key).map(\.entry) == [fresh]
             })

@@ -12,14 +12,15 @@ struct DiskCacheLockTests {
 
     init() throws { folder = try TestFolder() }
 
-    /// Holds the lock as another process would: for `flock` each opening of the file is another holder.
+    /// Holds the lock as another process would: for `flock`, each opening of the file is a separate holder.
     private func hold() throws -> FileHandle {
         let file = try FileHandle(forUpdating: folder.cache.appending(path: "lock"))
         try #require(flock(file.fileDescriptor, LOCK_EX | LOCK_NB) == 0)
         return file
     }
 
-    /// Whether work ends, while the test goes on: without a limit it would wait for the end of the lock.
+    /// Whether `work` ends while the lock is held. It runs in another task, because without a limit it would wait for
+    /// the lock's end.
     private func ends(_ work: @escaping @Sendable () async -> Void) async throws -> Bool {
         let isOver = Lock(false)
         Task {
@@ -33,13 +34,13 @@ struct DiskCacheLockTests {
         let store = try folder.open(lockPatience: .milliseconds(20))
         #expect(await store.put(entry("a"), bytes(100)))
         let lock = try hold()
-        // Its connections have to be opened anew.
+        // Without the file, the store must open its connections again, which needs the lock.
         try FileManager.default.removeItem(at: folder.index)
         #expect(try await ends { _ = await store.entries(for: entry("a").key) })
         #expect(try await ends { _ = await store.put(entry("a"), bytes(100)) })
         #expect(try await ends { await store.removeAll() })
         try lock.close()
-        // One of the lookup, those of the others.
+        // The lookup is the failed read; the put and the removal are the failed writes.
         #expect(store.faults.failedReads == 1 && store.faults.failedWrites == 2)
         #expect(try await eventually { await store.put(entry("a"), bytes(200)) })
         #expect(try await store.body(entry("a").key) == bytes(200))

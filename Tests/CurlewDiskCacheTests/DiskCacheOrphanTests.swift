@@ -15,10 +15,10 @@ struct DiskCacheOrphanTests {
     @Test("the bodies of an index that was replaced while the store was open go")
     func replacedWhileOpen() async throws {
         let store = try folder.open()
-        // More than a collection looks at in one turn.
+        // More bodies than a collection checks in one turn.
         for number in 0..<70 { #expect(await store.put(entry("\(number)"), bytes(20_000))) }
         try FileManager.default.removeItem(at: folder.index)
-        // The lane of lookups makes the index anew.
+        // A lookup creates the new index.
         #expect(await store.entries(for: entry("0").key).isEmpty)
         let kept = entry("kept")
         #expect(await store.put(kept, bytes(20_000)))
@@ -26,7 +26,7 @@ struct DiskCacheOrphanTests {
         #expect(try await store.body(kept.key) == bytes(20_000))
     }
 
-    /// As a lane that has asked for its file and goes on after another process has replaced it.
+    /// The old index is that of a lane that opened its file before another process replaced it.
     @Test("a collection with an index that was replaced leaves the bodies of the new one alone")
     func oldIndex() throws {
         let cache = CacheFolder(folder.cache)
@@ -55,13 +55,13 @@ struct DiskCacheOrphanTests {
             return Date()
         }
         let other = try folder.open()
-        // As another process that is in the middle of a change: the insertion waits for it.
+        // Acts as another process in the middle of a change, for which the insertion waits.
         let writer = try Database(path: folder.index.path(percentEncoded: false), patience: .seconds(2))
         try writer.execute("BEGIN IMMEDIATE")
         let stored = entry("a")
         async let isStored = store.put(stored, bytes(300_000))
         try await isInserting.wait()
-        // By the end of these it has most likely begun to wait. Where it has not, the new index gets the row.
+        // After these calls the insertion has most likely begun to wait. If it has not, the new index gets the row.
         for _ in 0..<20 { _ = await other.size() }
         await other.removeAll()
         try writer.execute("COMMIT")
@@ -92,7 +92,7 @@ struct DiskCacheOrphanTests {
         for store in stores { #expect(store.faults == DiskCacheFaults()) }
     }
 
-    /// The same key with another id.
+    /// Returns an entry with the key of `old` and another id.
     private func newer(_ old: CacheEntry) -> CacheEntry {
         CacheEntry(
             id: UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased(),

@@ -21,7 +21,7 @@ struct DiskCacheOwnershipTests {
 
     private func prepare(_ name: String) async throws {
         #expect(try await folder.open().put(entry("a"), bytes(100)))
-        // A store that is closed may lack the files beside the index.
+        // A closed store may have removed the files next to the index, so the test creates the named one.
         let descriptor = open(path(name), O_RDONLY | O_CREAT | O_CLOEXEC, 0o600)
         if descriptor >= 0 { close(descriptor) }
     }
@@ -35,7 +35,7 @@ struct DiskCacheOwnershipTests {
     @Test("what belongs to another user is refused", .enabled(if: geteuid() == 0), arguments: names)
     func owner(of name: String) async throws {
         try await prepare(name)
-        // The directory of another user must be open to be looked at.
+        // A process can inspect another user's directory only if its mode allows that.
         if name.isEmpty { try #require(chmod(path(name), 0o755) == 0) }
         try #require(chown(path(name), 65_534, 65_534) == 0)
         expectRefusal(name, "belongs to user 65534")
@@ -104,7 +104,7 @@ struct DiskCacheOwnershipTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: target).isEmpty)
     }
 
-    // Only root can give a file to another user.
+    // Only root can change the owner of a file.
     @Test("a body that others may write, or have, is damage", arguments: geteuid() == 0 ? [true, false] : [true])
     func body(byMode: Bool) async throws {
         let store = try folder.open()

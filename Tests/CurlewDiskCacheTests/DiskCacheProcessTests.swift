@@ -18,7 +18,8 @@ struct DiskCacheProcessTests {
     func kill() async throws {
         let keys = 50
         var committed: Set<Int> = []
-        // More than 1,000 entries, killed at 14 moments. The child is some twenty times slower under a sanitizer.
+        // Kills the child at 14 moments, after more than 1,000 entries in all. With a sanitizer the child is about
+        // twenty times slower, so there are fewer moments.
         let isSanitized = (ProcessInfo.processInfo.environment["CURLEW_SANITIZER"] ?? "plain") != "plain"
         let moments = isSanitized ? [1, 5, 11, 20] : [1, 2, 5, 11, 20, 37, 60, 80, 100, 120, 140, 150, 160, 170]
         for (round, lines) in moments.enumerated() {
@@ -110,7 +111,7 @@ struct DiskCacheProcessTests {
 
     @Test("a body that cannot be opened for want of descriptors is a miss, and stays") func noDescriptors() async throws
     {
-        // No entry, no damage, one read that failed.
+        // The values: no entry, no damage, one failed read, and the body found afterwards.
         #expect(try await Probe("descriptors", path).result() == "0 0 1 there")
     }
 
@@ -150,7 +151,7 @@ struct DiskCacheProcessTests {
                 #expect(try await store.body(Sample(key: key, size: 0, tag: "").entry.key) == stored[key]?.body)
             }
         }
-        // Clearing makes room.
+        // Clearing the cache frees space on the disk.
         await store.removeAll()
         #expect(try await eventually { await Sample(key: 1, size: 200_000, tag: "full").store(in: store) })
     }

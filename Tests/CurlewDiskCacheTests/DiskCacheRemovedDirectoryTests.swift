@@ -25,7 +25,7 @@ struct DiskCacheRemovedDirectoryTests {
     @Test("a store that has gone does not make it anew") func ended() async throws {
         var store: DiskCacheStore? = try folder.open()
         #expect(await store?.put(entry("a"), bytes(100)) == true)
-        // As another process that is in the middle of a change: what the next store has to do at its opening waits for it.
+        // Acts as another process in the middle of a change, for which the work of the next store's opening waits.
         var writer: Database? = try Database(path: folder.index.path(percentEncoded: false), patience: .seconds(2))
         try writer?.execute("BEGIN IMMEDIATE")
         store = try folder.open()
@@ -34,7 +34,7 @@ struct DiskCacheRemovedDirectoryTests {
         try FileManager.default.removeItem(at: folder.cache)
         try writer?.execute("COMMIT")
         writer = nil
-        // Its connections are closed when its lanes have nothing left to do.
+        // The store's connections close once its lanes have no work left.
         #expect(try await eventually { try folder.openFiles() == 0 })
         #expect(!FileManager.default.fileExists(atPath: folder.cache.path(percentEncoded: false)))
     }

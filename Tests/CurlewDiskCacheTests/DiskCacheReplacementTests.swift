@@ -10,7 +10,8 @@ struct DiskCacheReplacementTests {
 
     init() throws { folder = try TestFolder() }
 
-    /// A lookup reads the rows first and looks for their files then: another store may replace an entry in between.
+    /// A lookup first reads the rows and then opens their files. In between, another store may replace an entry and
+    /// remove its file.
     @Test("an entry whose file goes after its row was read is no damage", arguments: [1, 2])
     func replacedMeanwhile(variants: Int) async throws {
         let (writing, reading) = (try folder.open(), try folder.open())
@@ -36,7 +37,7 @@ struct DiskCacheReplacementTests {
         #expect(await stored == 1_000)
         #expect(read > 0)
         #expect(await reading.entries(for: key).count == variants)
-        // Behind what the last misses have left to do.
+        // The update runs after the work that the last misses have queued.
         await reading.update(entry("a"))
         #expect(reading.faults == DiskCacheFaults())
     }

@@ -10,7 +10,7 @@ struct DiskCacheStoreTests {
 
     init() throws { folder = try TestFolder() }
 
-    // Empty, inside the index, at its limit, behind it, and around whole pieces of a file.
+    // An empty body, bodies inside the index, at and above the limit for those, and around whole pieces of a file.
     @Test(
         "a body comes back as it was, also in a later store",
         arguments: [0, 1, 4096, 16_384, 16_385, 262_143, 262_144, 262_145, 1_048_576, 1_500_000]
@@ -66,7 +66,7 @@ struct DiskCacheStoreTests {
                     }
                 }
                 group.addTask { #expect(await store.entries(for: entry("none\(turn)").key).isEmpty) }
-                // What was committed before is found, whatever is looked up meanwhile.
+                // A committed entry is found, although other lookups run at that time.
                 group.addTask {
                     let stored = entry("new\(turn)")
                     #expect(await store.put(stored, bytes(10)))
@@ -138,7 +138,7 @@ struct DiskCacheStoreTests {
                 writer = nil
             }
         }
-        // What the lanes still have to do is done when the store has nothing under way: a clearing comes after it.
+        // Clearing runs after the work that the lanes have queued for the dropped writers.
         await store.removeAll()
         #expect(try await eventually { try folder.bodyNames().isEmpty })
         #expect(await store.size() == 0)
@@ -158,7 +158,7 @@ struct DiskCacheStoreTests {
             let found = try #require(await (try folder.open()).entries(for: stored.key).first)
             #expect(found.entry == newer)
             #expect(try await found.body.whole() == body)
-            // Of an entry that has been replaced nothing is changed.
+            // An update for an entry that has been replaced changes nothing.
             let other = entry("a\(size)")
             await store.put(other, body)
             await store.update(newer)

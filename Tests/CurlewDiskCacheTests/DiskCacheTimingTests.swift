@@ -16,10 +16,10 @@ struct DiskCacheTimingTests {
         let (stored, body) = (entry("a"), bytes(1000))
         await store?.put(stored, body)
         store = nil
-        // As many rows as a store would make, without their puts.
+        // Inserts the rows directly, which is faster than storing the entries.
         var database: OpaquePointer?
         #expect(sqlite3_open(folder.index.path(percentEncoded: false), &database) == SQLITE_OK)
-        // The lanes of the store may still be at work.
+        // The lanes of the released store may still be writing.
         sqlite3_busy_timeout(database, 30_000)
         let rows = """
             BEGIN;

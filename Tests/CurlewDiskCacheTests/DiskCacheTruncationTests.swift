@@ -6,8 +6,8 @@ import StoreProbe
 import StoreSupport
 import Testing
 
-/// Another program cuts files to nothing while stores have them open. A file that is mapped would end a process by
-/// SIGBUS: one of its own, or that of the tests.
+/// Another program truncates files while stores have them open. If a file were mapped, SIGBUS would end the process,
+/// either a probe or that of the tests.
 @Suite("Files of a disk cache that are truncated while it is open", .serialized)
 struct DiskCacheTruncationTests {
     private let folder: TestFolder
@@ -32,7 +32,7 @@ struct DiskCacheTruncationTests {
         for round in 0..<60 {
             var names = (FileManager.default.subpaths(atPath: path) ?? []).sorted()
             if round % 2 == 0 { names.removeAll { !$0.hasPrefix("index.sqlite") } }
-            // Another one each time.
+            // Truncates another file in each round.
             if !names.isEmpty { truncate(path + "/" + names[round / 2 % names.count], 0) }
             #expect(await !probes[round % 2].lines(1).isEmpty)
             for key in 0..<8 {

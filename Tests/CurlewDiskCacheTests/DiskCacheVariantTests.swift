@@ -25,9 +25,9 @@ struct DiskCacheVariantTests {
         #expect(await store.put(variants[16], bytes(size)))
         let kept = Set(await store.entries(for: variants[0].key).map(\.entry.variant))
         #expect(kept == Set(variants.map(\.variant)).subtracting(["v1"]))
-        // Other keys have their own.
+        // The limit counts the variants of each key, so entries of other keys stay.
         for other in others { #expect(await store.entries(for: other.key).count == 1) }
-        // A body goes with its entry.
+        // The body of an evicted entry is removed.
         #expect(try await eventually { try folder.bodyNames().count == (size > 16_384 ? 16 : 0) })
     }
 
@@ -63,7 +63,7 @@ struct DiskCacheVariantTests {
         #expect(try await eventually { try folder.bodyNames().count == 2 })
         #expect(await found.body.reader(of: 0..<300_000) == nil)
         #expect(await store.entries(for: variant(0).key).count == 2)
-        // Behind what the miss has left to do.
+        // The update runs after the work that the miss has queued.
         await store.update(found.entry)
         #expect(store.faults == DiskCacheFaults())
     }

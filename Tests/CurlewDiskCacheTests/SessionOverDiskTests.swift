@@ -36,7 +36,7 @@ struct SessionOverDiskTests {
         #expect(await store.size() == 0)
         #expect(try await eventually { try folder.bodyNames().isEmpty })
         #expect(await session.request(url).response().data == body)
-        // Also for the next process.
+        // A new store over the directory, as the next process would have it, finds the response.
         let hit = await self.session(try folder.open()).request(url).response()
         #expect(hit.data == body && hit.cacheStatus == .hit)
         #expect(store.faults == DiskCacheFaults())

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Time of cache hits")
 struct CacheTimingTests {
-    // Optimised it is well below 2 µs on the slowest machine tried; unoptimised and busy it may be ten times that.
+    // An optimised build takes well below 2 µs on the slowest machine tried. A debug build on a busy machine may take
+    // ten times as long.
     @Test("a hit costs microseconds")
     func hits() throws {
         let cache = AutoPurgingImageCache(

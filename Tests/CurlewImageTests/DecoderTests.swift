@@ -19,7 +19,7 @@ struct DecoderTests {
         let image = try ImageDecoder().decode(data)
         #expect(image.size == ImageSize(width: 16, height: 8))
         let pixel = try #require(image[8, 4])
-        // JPEG and GIF's palette may be off by a little.
+        // JPEG's compression and GIF's palette may change the colour slightly.
         #expect(abs(Int(pixel.red) - 200) < 4 && abs(Int(pixel.green) - 100) < 4 && abs(Int(pixel.blue) - 50) < 4)
         #expect(pixel.alpha == 255)
     }
@@ -36,9 +36,9 @@ struct DecoderTests {
     @Test(arguments: [[UInt8](), [0], [0xFF, 0x01]])
     func `a GIF is refused whose pictures are small alone and too many`(stray: [UInt8]) throws {
         var data = Data("GIF89a".utf8) + Data([1, 0, 1, 0, 0x80, 0, 0] + [0, 0, 0, 255, 255, 255])
-        // 10 x 10.
+        // A picture of 10 x 10 pixels.
         let picture = Data(stray + [0x2C, 0, 0, 0, 0, 10, 0, 10, 0, 0, 2, 2, 0x4C, 0x01, 0])
-        // 39 pictures and the screen have less than four times the pixels that one may have.
+        // The pixels of 39 pictures and of the screen are less than four times the limit for one picture.
         for _ in 0..<39 { data += picture }
         let decoder = ImageDecoder(limits: .init(maximumDimension: 100, maximumPixels: 1_000))
         do throws(ImageError) {
@@ -72,14 +72,14 @@ struct DecoderTests {
     }
 
     @Test func `a picture larger than its GIF's screen is refused before it is decoded`() throws {
-        // A screen of 1 x 1 with two colours; an extension; a picture of 23,000 x 23,000.
+        // A screen of 1 x 1 with two colours, an extension, and a picture of 23,000 x 23,000.
         var data = Data("GIF89a".utf8) + Data([1, 0, 1, 0, 0x80, 0, 0] + [0, 0, 0, 255, 255, 255])
         data += Data([0x21, 0xF9, 4, 0, 0, 0, 0, 0])
         data += Data([0x2C, 0, 0, 0, 0, 0xD8, 0x59, 0xD8, 0x59, 0, 2, 2, 0x4C, 0x01, 0, 0x3B])
         #expect(throws: ImageError.tooLarge(ImageSize(width: 23_000, height: 23_000))) {
             try ImageDecoder().decode(data)
         }
-        // The same in a second picture.
+        // A small first picture does not hide the size of the second one.
         let small = Data([0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x4C, 0x01, 0])
         data.replaceSubrange(19..<19, with: small)
         #expect(throws: ImageError.tooLarge(ImageSize(width: 23_000, height: 23_000))) {

@@ -40,7 +40,7 @@ struct FilterTests {
     }
 
     @Test func `filling with a line of pixels makes no more than is wanted`() {
-        // The covering picture would have 655 million pixels.
+        // The whole scaled picture, of which the result is a part, would have 655 million pixels.
         let line = Image(size: ImageSize(width: 16_384, height: 1), pixels: Array(repeating: 90, count: 16_384 * 4))!
         let filled = ScaledToSizeFilter(size: ImageSize(width: 200, height: 200), mode: .fill).filter(line)
         #expect(filled.size == ImageSize(width: 200, height: 200))
@@ -51,7 +51,7 @@ struct FilterTests {
     func `stretching a line of pixels to the other direction takes no more than both`(
         width: Int, height: Int, wantedWidth: Int, wantedHeight: Int
     ) throws {
-        // Between the passes the wrong order would have 268 million pixels of 16 bytes.
+        // With the wrong order, the image between the passes would have 268 million pixels of 16 bytes.
         let line = Self.gradient(width, height)
         let wanted = ImageSize(width: wantedWidth, height: wantedHeight)
         let image = ScaledToSizeFilter(size: wanted).filter(line)
@@ -61,7 +61,7 @@ struct FilterTests {
     }
 
     @Test func `the order of the passes is not seen`() throws {
-        // Columns first from 3 × 2,000 to 1,000 × 5; rows first for each half of the way.
+        // Scaling from 3 × 2,000 to 1,000 × 5 begins with the columns, each of the two steps with the rows.
         let image = Self.gradient(3, 2_000)
         let direct = ScaledToSizeFilter(size: ImageSize(width: 1_000, height: 5)).filter(image)
         let lower = ScaledToSizeFilter(size: ImageSize(width: 3, height: 5)).filter(image)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Loading pictures", .timeLimit(.minutes(4)))
 struct ImageDownloaderTests {
-    /// Serves one picture at every path, `/broken` and `/404` excepted.
+    /// Serves one picture at every path except `/broken` and `/404`.
     private final class Gallery: Sendable {
         let transport: MockTransport
         let gate: Gate
@@ -304,7 +304,7 @@ struct ImageDownloaderTests {
         prefetcher.start([url("a")])
         prefetcher.stop([url("a")])
         prefetcher.start([url("a")])
-        // Behind the end of the first load.
+        // The queue is serial, so the end of the first load has been handled once this block runs.
         await withCheckedContinuation { told in ImagePrefetcher.queue.async { told.resume() } }
         #expect(prefetcher.activeCount == 1 && downloader.activeDownloadCount == 1)
         prefetcher.stop()

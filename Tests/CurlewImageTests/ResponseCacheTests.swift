@@ -24,7 +24,8 @@ struct ResponseCacheTests {
         }
     }
 
-    /// As a later process would: with nothing in memory, and its own opening of the directory.
+    /// A downloader like that of a later process: it has no image in memory, and the test gives it a new cache over the
+    /// directory.
     private func downloader(_ cache: ResponseCache?) -> ImageDownloader {
         ImageDownloader(imageCache: nil, responseCache: cache)
     }

@@ -4,13 +4,13 @@ import Testing
 
 @Suite("FastJSONDecoder")
 struct FastJSONDecoderTests {
-    /// All of them; under a sanitizer, where each takes ten times as long, every sixth.
+    /// Returns all texts, or every sixth with a sanitizer, because each then takes ten times as long.
     private static func enough<T>(_ texts: [T]) -> [T] {
         guard ProcessInfo.processInfo.environment["CURLEW_SANITIZER"] ?? "plain" != "plain" else { return texts }
         return stride(from: 0, to: texts.count, by: 6).map { texts[$0] }
     }
 
-    /// The first difference between the two decoders for one text, with every type and set of options.
+    /// Returns the first difference between the two decoders for one text, over all types and sets of options.
     static func difference(
         _ data: Data,
         options: [JSONOptions] = JSONOptions.all,
@@ -62,7 +62,7 @@ struct FastJSONDecoderTests {
         #expect(found == nil)
     }
 
-    // CURLEW_JSON_FUZZ_SECONDS and CURLEW_JSON_FUZZ_SEED make it a long run with other texts.
+    // For a long run with other texts, set CURLEW_JSON_FUZZ_SECONDS and CURLEW_JSON_FUZZ_SEED.
     @Test("decodes random texts as JSONDecoder does")
     func random() throws {
         let environment = ProcessInfo.processInfo.environment
@@ -93,7 +93,7 @@ struct FastJSONDecoderTests {
         }
     }
 
-    // JSONDecoder of Swift 6.3 reads beyond the end of these, and crashes.
+    // JSONDecoder of Swift 6.3 reads beyond the end of these texts and crashes.
     @Test("throws where JSONDecoder crashes")
     func crashes() {
         let brackets = Data(String(repeating: "[", count: 513).utf8)
@@ -140,7 +140,7 @@ struct FastJSONDecoderTests {
 
     @Test("finds keys that are equal as strings, though not in their bytes")
     func equivalentKeys() {
-        // The signs for Kelvin, for the Greek question mark and for varia stand for ASCII letters.
+        // The Kelvin sign, the Greek question mark and the varia are canonically equivalent to ASCII characters.
         let texts = [
             #"{"a":0,"K":1,";":2,"`":3,"é":4,"Å":5}"#, #"{"a":0,"K":1,";":2,"`":3}"#, #"{"e\u0301":1,"\u212a":2}"#,
             "{}",
@@ -166,7 +166,7 @@ struct FastJSONDecoderTests {
             let number = turn % 2 == 0 ? "\(digits)e\(Int(random() % 140) - 70)" : "\(random() % 1000).\(digits)"
             let double = try FastJSONDecoder().decode(Double.self, from: Data(number.utf8))
             #expect(double == Double(number), "\(number)")
-            // Halfway between two values, and just beside.
+            // A number halfway between two doubles, or close to it.
             let middle = (Double(random() >> 11) + 0.5) * 4
             let text = "\(UInt64(middle))"
             #expect(try FastJSONDecoder().decode(Double.self, from: Data(text.utf8)) == Double(text), "\(text)")

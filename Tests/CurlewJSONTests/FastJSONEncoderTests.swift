@@ -4,12 +4,12 @@ import Testing
 
 @Suite("FastJSONEncoder")
 struct FastJSONEncoderTests {
-    /// The first difference between the two encoders, with every set of options.
+    /// Returns the first difference between the two encoders, over all sets of options.
     static func difference(_ value: some Encodable) -> String? {
         JSONEncoderOptions.all.lazy.compactMap { $0.difference(value) }.first
     }
 
-    // CURLEW_JSON_FUZZ_SECONDS and CURLEW_JSON_FUZZ_SEED make it a long run with other values.
+    // For a long run with other values, set CURLEW_JSON_FUZZ_SECONDS and CURLEW_JSON_FUZZ_SEED.
     @Test("encodes random values as JSONEncoder does")
     func random() {
         let environment = ProcessInfo.processInfo.environment
@@ -26,7 +26,7 @@ struct FastJSONEncoderTests {
         if seconds != nil { print("\(count) random values compared") }
     }
 
-    /// Encodes something else where a number is none.
+    /// Encodes null if one of its numbers cannot be encoded.
     private struct Lenient: Encodable {
         let numbers: [Double]
 
@@ -39,7 +39,7 @@ struct FastJSONEncoderTests {
     @Test("numbers that cannot be encoded leave nothing behind")
     func caughtFailure() throws {
         let value = ["a": [Lenient(numbers: [1, .nan]), Lenient(numbers: [2]), Lenient(numbers: [.infinity])]]
-        // Foundation's encoder traps here.
+        // Foundation's encoder traps for this value.
         #expect(String(decoding: try FastJSONEncoder().encode(value), as: UTF8.self) == #"{"a":[null,[2],null]}"#)
     }
 
@@ -48,7 +48,7 @@ struct FastJSONEncoderTests {
         #expect(named.difference() == nil)
     }
 
-    // Texts are written eight bytes at a time.
+    // The encoder writes texts eight bytes at a time, so an escape can be at each of eight offsets.
     @Test("escapes at every place of texts of every length")
     func escapes() {
         var texts: [String] = []
@@ -99,7 +99,7 @@ struct FastJSONEncoderTests {
         #expect(String(decoding: text, as: UTF8.self) == #"{"zebra":1,"apple":[2],"middle":"3"}"#)
     }
 
-    // JSONEncoder of Swift 6.3 ends the process here.
+    // JSONEncoder of Swift 6.3 traps for these values.
     @Test("throws where JSONEncoder crashes")
     func misuse() {
         struct Misuse: Encodable {
@@ -129,7 +129,8 @@ struct FastJSONEncoderTests {
         }
     }
 
-    // By its sources, JSONEncoder writes what is left of the failed object into the next one: it is not asked here.
+    // According to its sources, JSONEncoder writes the rest of the failed object into the next one, so its result is
+    // not compared.
     @Test("leaves nothing behind of a value that could not be encoded")
     func failed() throws {
         struct Failing: Encodable {
@@ -178,7 +179,7 @@ struct FastJSONEncoderTests {
 
     @Test("takes the options of a plain JSONEncoder, and leaves subclasses alone")
     func subclass() throws {
-        // SAFETY: it has no state of its own.
+        // SAFETY: the class adds no state to JSONEncoder.
         final class Shouting: JSONEncoder, @unchecked Sendable {
             override func encode<T: Encodable>(_ value: T) throws -> Data { Data("LOUD".utf8) }
         }

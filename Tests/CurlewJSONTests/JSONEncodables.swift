@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A value to encode, and its name.
+/// A value to encode with both encoders, and its name.
 struct JSONEncodables: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let difference: @Sendable () -> String?
@@ -54,7 +54,7 @@ struct JSONEncodables: Sendable, CustomTestStringConvertible {
         JSONEncodables("nothings", [JSONTree.nothing]), JSONEncodables("failing", ["a": [JSONTree.failing]]),
     ]
 
-    // What does not go from front to back, and is left to JSONEncoder.
+    // Values that cannot be written from front to back, so the encoder leaves them to JSONEncoder.
     private static let ways: [JSONEncodables] = [
         JSONEncodables(
             "the same key twice", JSONTree.object([("a", .int(1)), ("b", .int(2)), ("a", .array([.int(3)]))])),

@@ -1,7 +1,7 @@
 import CurlewJSON
 import Foundation
 
-/// One set of options for both encoders, and what comes of a value.
+/// One set of options for both encoders, and the comparison of their results.
 struct JSONEncoderOptions: Sendable {
     var name: String
     var format: JSONEncoder.OutputFormatting = []
@@ -66,7 +66,7 @@ struct JSONEncoderOptions: Sendable {
         return encoder
     }
 
-    /// How the encoders differ for a value; nil where they agree.
+    /// Returns the difference between the encoders for a value, or `nil` if they agree.
     func difference(_ value: some Encodable) -> String? {
         let (fast, foundation) = (fast, foundation)
         let isUnordered = (value as? JSONTree)?.isUnordered == true
@@ -75,7 +75,8 @@ struct JSONEncoderOptions: Sendable {
         return left == right ? nil : "\(name): \(JSONOutcome.difference(left, right))"
     }
 
-    /// The text, its members in one order: JSONEncoder gives them any.
+    /// Returns the text with sorted members, because JSONEncoder writes them in any order, or the description of the
+    /// error.
     private func outcome(_ isUnordered: Bool, _ encode: () throws -> Data) -> String {
         do {
             let text = try encode()
@@ -93,7 +94,7 @@ struct JSONEncoderOptions: Sendable {
     }
 }
 
-/// Sorts the members of all objects in a text, and leaves every other byte as it is.
+/// Sorts the members of all objects in a text, and changes no other byte.
 struct JSONMembers {
     private let text: [UInt8]
     private var at = 0

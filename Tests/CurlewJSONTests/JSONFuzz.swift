@@ -1,7 +1,7 @@
 import CurlewTesting
 import Foundation
 
-/// Random texts, most of them nearly JSON: the same ones for the same seed.
+/// Makes random texts, most of which are nearly JSON. The texts follow from the seed.
 struct JSONFuzz {
     private var random: SplitMix
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What came of a decoding, as text that is the same for the same outcome.
+/// Describes the result of a decoding. Equal results have equal descriptions.
 enum JSONOutcome {
     static func of<T>(_ body: () throws -> T) -> String {
         do {
@@ -20,7 +20,7 @@ enum JSONOutcome {
         case .valueNotFound(let type, let context): return "valueNotFound \(type) \(place(context))"
         case .keyNotFound(let key, let context): return "keyNotFound \(key.stringValue) \(place(context))"
         case .dataCorrupted(let context): return "dataCorrupted \(place(context))"
-        // Each decoder has an error of its own for malformed text, which types see and callers do not.
+        // For malformed text, each decoder throws a private error, which only decoded types can see.
         case nil: return "another error"
         @unknown default: return "unknown"
         }
@@ -49,7 +49,7 @@ enum JSONOutcome {
         }
     }
 
-    /// Where two outcomes begin to differ, with a little around it.
+    /// Returns excerpts of two descriptions from the place at which they begin to differ.
     static func difference(_ left: String, _ right: String) -> String {
         let same = zip(left.utf8, right.utf8).prefix { $0 == $1 }.count
         func excerpt(_ text: String) -> String {

@@ -1,7 +1,7 @@
 import CurlewJSON
 import Foundation
 
-/// The two decoders that have to agree.
+/// One of the two decoders that must agree.
 enum JSONSide {
     case fast(FastJSONDecoder)
     case foundation(JSONDecoder)
@@ -14,7 +14,7 @@ enum JSONSide {
     }
 }
 
-/// One set of options, for both.
+/// One set of options for both decoders.
 struct JSONOptions: Sendable {
     var name: String
     var dates: JSONDecoder.DateDecodingStrategy = .deferredToDate

@@ -2,21 +2,21 @@ import CurlewJSON
 import Foundation
 import Testing
 
-/// The values of a stream are decoded in the memory of the first.
+/// All values of a stream are decoded in the memory that the first one allocated.
 struct JSONTapeMemoryTests {
     private struct Point: Decodable, Equatable {
         var x: Int
         var name: String?
     }
 
-    /// Keeps what it was decoded from.
+    /// Keeps the container from which it was decoded.
     private struct Keeper: Decodable {
         let container: any UnkeyedDecodingContainer
 
         init(from decoder: any Decoder) throws { container = try decoder.unkeyedContainer() }
     }
 
-    /// Decodes another text while it is decoded itself.
+    /// Decodes another text while it is being decoded.
     private struct Nesting: Decodable {
         let point: Point
 
@@ -27,7 +27,7 @@ struct JSONTapeMemoryTests {
         }
     }
 
-    // SAFETY: the test's task alone touches it.
+    // SAFETY: only the test's task uses the memory.
     private final class Shared: @unchecked Sendable {
         let memory = JSONTapeMemory()
     }

@@ -11,7 +11,7 @@ enum JSONTexts {
         init(_ data: Data) { self.data = data }
     }
 
-    // Well-formed, malformed, and what Foundation takes beyond the grammar.
+    // Texts that are well-formed, malformed, or accepted by Foundation although the grammar forbids them.
     static let structure = [
         "", " ", "\n", "[", "]", "{", "}", "[]", "{}", " [ ] ", "\t{\r\n} ", "[[]]", "[{}]", "{\"a\":{}}", "[[],[],{}]",
         "[,]", "[1,]", "[1,,2]", "[,1]", "[1 2]", "[1,2", "[1,", "[1", "{,}", "{\"a\":1,}", "{\"a\":1,,}",
@@ -71,7 +71,7 @@ enum JSONTexts {
         ["{\"a\":1,\"b\":\"äöü€😀\"}", "[1]", "7", "\"x\""].compactMap { $0.data(using: encoding).map(Text.init) }
     }
 
-    /// Objects with many keys, deep texts.
+    /// Objects with many keys.
     private static let large: [Text] = [1, 47, 48, 49, 60].flatMap { count in
         let keys = (0..<count).map { "\"key\($0)\":\($0)" }
         return [
@@ -81,7 +81,7 @@ enum JSONTexts {
         ]
     }
 
-    /// As deep as JSONDecoder goes.
+    /// Texts as deep as JSONDecoder allows.
     static let deep: [Text] = [511, 512].flatMap { depth in
         [
             Text(String(repeating: "[", count: depth) + String(repeating: "]", count: depth)),

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value that asks its encoder for all kinds of things, in random ways.
+/// A value that uses the methods of its encoder in random combinations.
 indirect enum JSONTree: Encodable {
     case nothing, null, bool(Bool), string(String), int(Int), small(Int8), unsigned(UInt64), wide(Int128)
     case double(Double), float(Float), decimal(Decimal), date(Date), data(Data), url(URL)
@@ -88,7 +88,7 @@ indirect enum JSONTree: Encodable {
         }
     }
 
-    // With the container's own methods, where there are some.
+    // Uses the container's method for the type of the value, if there is one.
     private static func encode(_ value: JSONTree, into container: inout any UnkeyedEncodingContainer) throws {
         switch value {
         case .null: try container.encodeNil()
@@ -135,7 +135,7 @@ indirect enum JSONTree: Encodable {
 }
 
 extension JSONTree {
-    /// Whether there is a dictionary in it: which of several errors comes first hangs on the hashes of the keys.
+    /// Whether the value contains a dictionary. The hashes of its keys decide which of several errors is thrown first.
     var isUnordered: Bool {
         switch self {
         case .dictionary, .numbered: true

@@ -1,7 +1,7 @@
 import CurlewTesting
 import Foundation
 
-/// Random values to encode: the same ones for the same seed.
+/// Makes random values to encode. The values follow from the seed.
 struct JSONTreeFuzz {
     private var random: SplitMix
 

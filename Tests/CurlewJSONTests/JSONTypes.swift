@@ -1,6 +1,6 @@
 import Foundation
 
-// Types as people write them, and the tricky ones of Codable.
+// Common types, and types that use the difficult parts of Codable.
 
 struct JSONPlain: Codable {
     enum Role: String, Codable { case admin, editor }
@@ -67,7 +67,7 @@ final class JSONDerived: JSONBase {
     }
 }
 
-/// Tries one type after the other.
+/// Decodes a value by trying one type after another.
 indirect enum JSONAny: Decodable {
     case null, bool(Bool), int(Int), double(Double), string(String), array([JSONAny]), object([String: JSONAny])
 
@@ -91,7 +91,7 @@ indirect enum JSONAny: Decodable {
     }
 }
 
-/// Asks for keys by other letters than the text has.
+/// Asks for keys that are canonically equivalent to those of the text, but have other scalars.
 struct JSONEquivalentKeys: Decodable {
     var found: [Int?] = []
 
@@ -103,7 +103,7 @@ struct JSONEquivalentKeys: Decodable {
     }
 }
 
-/// A type by which to decode, with both decoders.
+/// Decodes one type with either decoder, and describes the result.
 struct JSONProbe {
     let name: String
     let run: (JSONSide, Data) -> String
@@ -113,7 +113,8 @@ struct JSONProbe {
         run = { side, data in JSONOutcome.of { try side.decode(type, data) } }
     }
 
-    /// With dictionaries: which of several errors JSONDecoder finds first hangs on the hashes of the keys.
+    /// Probes a type with dictionaries, without details of errors: the hashes of the keys decide which of several
+    /// errors JSONDecoder finds first.
     init<T: Decodable>(unordered type: T.Type) {
         name = "\(type)"
         run = { side, data in

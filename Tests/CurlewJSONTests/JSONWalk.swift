@@ -1,6 +1,6 @@
 import Foundation
 
-/// A type that asks its decoder for everything there is, and writes down the answers.
+/// A type that calls every method of its decoder and records the results.
 struct JSONWalk: Decodable {
     var log: [String] = []
 
@@ -125,7 +125,7 @@ struct JSONWalk: Decodable {
     }
 }
 
-/// A small look at a decoder.
+/// Records the coding path and a string of its decoder.
 struct JSONPeek: Decodable {
     var path: [String]
     var string: String

@@ -13,8 +13,8 @@ struct LockTests {
         #expect(lock.withLock { $0 } == 80_000)
     }
 
-    /// More threads than processors, and a lock that is held for longer than others go round in circles: they sleep, and
-    /// each has to be woken.
+    /// There are more threads than processors, and the lock is held for longer than a waiter spins. So waiters sleep,
+    /// and the holder must wake each of them.
     @Test func thoseWhoSleepAreWoken() async {
         let lock = Lock((isHeld: false, overlaps: 0, rounds: 0))
         let group = DispatchGroup()
@@ -24,7 +24,7 @@ struct LockTests {
                     lock.withLock { state in
                         if state.isHeld { state.overlaps += 1 }
                         state.isHeld = true
-                        // Lets others run, who find the lock taken.
+                        // Lets other threads run, which find the lock taken.
                         sched_yield()
                         state.rounds += 1
                         state.isHeld = false
@@ -48,7 +48,7 @@ struct LockTests {
     }
 
     #if DEBUG && compiler(>=6.2)
-    /// A release build waits for ever, which no test would see the end of.
+    /// In a release build the thread would wait for ever, so this needs a debug build.
     @Test func aThreadThatTakesALockTwiceTrapsInADebugBuild() async {
         await #expect(processExitsWith: .failure) {
             let lock = Lock(0)
@@ -68,7 +68,7 @@ struct LockTests {
         #expect(outer.withLock { $0 } + inner.withLock { $0 } == 6)
     }
 
-    /// The body drops the last reference to what holds the lock.
+    /// The body releases the last reference to the owner of the lock.
     @Test func aLockOutlivesTheBodyThatItRuns() {
         final class Owner: Sendable {
             let lock = Lock(0)
@@ -89,8 +89,9 @@ struct LockTests {
         }
     }
 
-    /// A debug build keeps what is discarded to the end of the statement in any case, so this can fail in a release build
-    /// only. There the thread would wait for itself.
+    /// In a release build, a discarded result could be released before the lock is free; its `deinit` would then wait
+    /// for its own thread. A debug build keeps the result until the end of the statement, so this can only fail in a
+    /// release build.
     @Test func aDiscardedResultLivesUntilTheLockIsFree() {
         final class Asker: Sendable {
             let lock: Lock<Asker?>
@@ -111,7 +112,7 @@ struct LockTests {
         #expect(done.wait(timeout: .now() + 10) == .success)
     }
 
-    /// The lock owns its state, so it need not be Sendable; what comes out of it must not share that state.
+    /// The lock owns its state, so the state need not be Sendable. A result of `withLock` must not share the state.
     @Test func holdsWhatIsNotSendable() async {
         final class Counter {
             var count = 0

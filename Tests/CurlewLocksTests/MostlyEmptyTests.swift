@@ -21,7 +21,7 @@ struct MostlyEmptyTests {
                     var isSeen = true
                     for _ in 0..<2_000 {
                         words.withLock { $0.append(number) }
-                        // No other task takes this one out.
+                        // Only this task removes its number, so the storage cannot be empty here.
                         isSeen = isSeen && !words.isEmpty
                         words.withLock { words in _ = words.firstIndex(of: number).map { words.remove(at: $0) } }
                     }

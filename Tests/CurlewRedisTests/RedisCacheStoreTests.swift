@@ -12,7 +12,7 @@ struct RedisCacheStoreTests {
 
     init() async throws { server = try await RedisProcess() }
 
-    /// With time limits that a busy machine keeps.
+    /// A store with timeouts that are long enough for a busy machine.
     private func store(maximumEntrySize: Int64 = 4 << 20, connections: Int = 4) -> RedisCacheStore {
         RedisCacheStore(
             url: server.url(),
@@ -23,7 +23,7 @@ struct RedisCacheStoreTests {
         )
     }
 
-    // Empty, with its entry, at that limit, around whole chunks, and several of them.
+    // An empty body, bodies inside the record, around the limit for those, around one chunk, and of several chunks.
     @Test(
         "a body comes back as it was, also in another process' store",
         arguments: [0, 1, 16_384, 16_385, 524_287, 524_288, 524_289, 1_500_000]
@@ -152,7 +152,7 @@ struct RedisCacheStoreTests {
             #expect((90_000...100_000).contains(time))
         }
         #expect(await store.writer(for: entry("over", usable: -1), expectedSize: nil) == nil)
-        // It can be validated, which takes a moment.
+        // An expired entry that can be validated is stored for the time that a validation takes.
         #expect(await store.put(entry("stale", usable: -1, canBeValidated: true), bytes(10)))
         #expect(await store.entries(for: entry("stale").key).count == 1)
     }

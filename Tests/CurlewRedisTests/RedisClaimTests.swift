@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewRedis
 
-/// Each store stands for a process of a fleet.
+/// Claims of several processes. Each store acts as one process of a fleet.
 @Suite("Claims", .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers"))
 struct RedisClaimTests {
     private let server: RedisProcess
@@ -28,7 +28,7 @@ struct RedisClaimTests {
         }
     }
 
-    /// All but the one that has the claim ask for it; what each was told, once `then` is over.
+    /// Asks each of `stores` for the claim that another store has, runs `then`, and returns the results.
     private func waiters(_ stores: [RedisCacheStore], then: () async -> Void) async -> [Bool] {
         await withTaskGroup(of: Bool.self) { group in
             for store in stores { group.addTask { await store.claimFetch(of: key) } }
@@ -65,7 +65,7 @@ struct RedisClaimTests {
             await stores[0].fetchEnded(of: key, stored: stored)
         }
         #expect(told == Array(repeating: !stored, count: 5))
-        // The same for a process that asks a moment later.
+        // A process that asks a moment later gets the same result.
         #expect(await stores[1].claimFetch(of: key) == !stored)
     }
 
@@ -82,12 +82,12 @@ struct RedisClaimTests {
         let told = await waiters(Array(stores.dropFirst())) {
             try? await Task.sleep(for: .milliseconds(50))
             _ = await stores[0].replies([RedisCommand("DEL", stores[0].keys.claim(key))])
-            // The one that took over has a token there; it ends its claim as the others wait.
+            // The store that took over has a token in `claims`. It ends its claim while the others wait.
             _ = try? await eventually { stores.dropFirst().contains { $0.claims.withLock { !$0.isEmpty } } }
             for store in stores.dropFirst() { await store.fetchEnded(of: key, stored: true) }
         }
         #expect(told.count { $0 } == 1)
-        // What the first one says now is too late.
+        // The end of the first store's lost claim changes nothing.
         await stores[0].fetchEnded(of: key, stored: false)
         let said = await stores[1].replies([RedisCommand("GET", stores[1].keys.claim(key))])?.first?.data
         #expect(said == Data("+".utf8))
@@ -116,7 +116,7 @@ struct RedisClaimTests {
         #expect(try #require(time) > 0)
     }
 
-    /// What stands in the place of a claim.
+    /// Returns the value at the key of the claim: a token while it is held, then the mark of its result.
     private func said(_ store: RedisCacheStore) async -> Data? {
         await store.replies([RedisCommand("GET", store.keys.claim(key))])?.first?.data
     }
@@ -125,7 +125,8 @@ struct RedisClaimTests {
         async throws
     {
         let held = "$8\r\nabcdefgh\r\n"
-        // Another process has it; its claim is gone; when it is claimed the mark of a third one stands there.
+        // Another process has the claim. Then the claim is gone, but before this store can take it, a third process has
+        // stored the entry and left its mark.
         let answers = ["$-1\r\n" + held, "$-1\r\n", "$-1\r\n$1\r\n+\r\n"].map { Data($0.utf8) }
         let proxy = try FaultyRedis(.answers(answers))
         let store = fleet(1, proxy.url())[0]
@@ -142,7 +143,8 @@ struct RedisClaimTests {
         times.claim = .seconds(4)
         let store = fleet(1, proxy.url(), times: times)[0]
         async let isFirst = store.claimFetch(of: key)
-        // The first claim ends within its time. Then another process has the next one, longer than the first one's time.
+        // The first claim ends within its time. Then another process takes the next claim, and the store waits for both
+        // longer than the time of one.
         try await Task.sleep(for: .seconds(2.5))
         proxy.set(.answers(data(none, none + second, second)))
         try await Task.sleep(for: .seconds(2.5))
@@ -156,7 +158,7 @@ struct RedisClaimTests {
     func successive() async throws {
         let (none, tokens) = ("$-1\r\n", ["abcdefgh", "12345678", "ijklmnop"])
         func held(_ number: Int) -> String { "$8\r\n\(tokens[number % 3])\r\n" }
-        // The claim is gone each time, and then another process has claimed it first.
+        // Each time, the claim is gone, but another process claims first.
         let takeovers = (0..<150).flatMap { [none, none + held($0)] }
         let answers = [none + held(2)] + takeovers + ["$1\r\n+\r\n"]
         let proxy = try FaultyRedis(.answers(answers.map { Data($0.utf8) }))
@@ -166,7 +168,7 @@ struct RedisClaimTests {
         let start = ContinuousClock.now
         #expect(await store.claimFetch(of: key))
         #expect(ContinuousClock.now - start >= .seconds(2))
-        // The end of a claim is a script.
+        // A store ends its claim with a script, so none was ended here.
         #expect(!proxy.questions.contains { $0.range(of: Data("EVAL".utf8)) != nil })
         withExtendedLifetime(proxy) {}
     }
@@ -176,7 +178,8 @@ struct RedisClaimTests {
         let proxy = try FaultyRedis(server: server.socket, .delay(.zero))
         let (store, other) = (fleet(1, proxy.url())[0], fleet(1)[0])
         try await store.ping()
-        // The commands are sent twice: the second time they find what the first has set, or that is lost, too.
+        // The store sends its commands twice. The second try finds the token that the first has set, or its answer is
+        // lost as well.
         proxy.set(.cut(times))
         #expect(await store.claimFetch(of: key))
         #expect(await said(other)?.count == 8)

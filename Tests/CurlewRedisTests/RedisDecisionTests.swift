@@ -30,7 +30,7 @@ struct RedisDecisionTests {
         now = now.advanced(by: pause)
         #expect(allows(now))
         #expect(!allows(now.advanced(by: .seconds(14))))
-        // A trial whose answer never came.
+        // The trial has had no result for 15 s, so the breaker allows another one.
         #expect(allows(now.advanced(by: .seconds(15))))
         breaker.succeeded()
         for _ in 0..<2 { #expect(allows(now)) }
@@ -46,7 +46,7 @@ struct RedisDecisionTests {
         #expect(!allows(now))
         now = now.advanced(by: .milliseconds(500))
         #expect(allows(now))
-        // It was the one that was let through: another one is.
+        // The trial was not sent, so the breaker allows another one.
         breaker.wasNotAsked(at: now)
         #expect(allows(now))
         #expect(!allows(now))
@@ -58,7 +58,7 @@ struct RedisDecisionTests {
         let (callers, asking) = (8, Lock(0))
         let names = RedisNames("redis.example") { _ in
             while asking.withLock({ $0 }) < callers { sched_yield() }
-            // Time for those who are about to ask.
+            // Gives the callers that have announced their question time to ask it.
             for _ in 0..<500 { sched_yield() }
             return ["192.0.2.1"]
         }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewRedis
 
-/// A server that wants room drops any key. The tests drop the sets by which removals find entries.
+/// A Redis that needs memory may evict any key. These tests delete the sets with which removals find entries.
 @Suite(
     "A Redis that drops keys",
     .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers")
@@ -33,7 +33,7 @@ struct RedisEvictionTests {
         #expect(await store.entries(for: stored.key).count == 1)
         #expect(await number("DEL", sets(stored)[set]) == 1)
         #expect(await store.entries(for: stored.key).isEmpty)
-        // A validation that was under way changes nothing of that.
+        // The result of a validation that was under way does not restore the entry.
         await store.update(stored)
         #expect(await store.entries(for: stored.key).isEmpty)
     }
@@ -53,7 +53,7 @@ struct RedisEvictionTests {
         let found = await store.entries(for: fresh.key)
         #expect(found.map(\.entry) == [fresh])
         #expect(try await found.first?.body.whole() == bytes(20_000, seed: 2))
-        // Hash, two sets and a chunk.
+        // The keys are the hash, two sets and a chunk.
         #expect(await number("DBSIZE") == 4)
     }
 
@@ -71,7 +71,7 @@ struct RedisEvictionTests {
         #expect(await store.put(stored, bytes(20_000)))
         #expect(await number("DEL", sets(stored)[0]) == 1)
         await store.removeAll(url: stored.key.url)
-        // The set of the origin is left.
+        // Only the set of the origin is left.
         #expect(await number("DBSIZE") == 1)
     }
 

@@ -32,7 +32,7 @@ struct RedisFailedRemovalTests {
         await Self.removals[removal](store, stale)
         #expect(await other.entries(for: stale.key).count == 1)
         proxy.set(.delay(.zero))
-        // Not even once, whether the removal is done by now or not.
+        // The entry is a miss at once, even if the repeated removal has not ended.
         #expect(await store.entries(for: stale.key).isEmpty)
         let isRemoved = try await eventually {
             let found = await store.entries(for: stale.key)

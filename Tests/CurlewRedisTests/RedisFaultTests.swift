@@ -65,9 +65,9 @@ struct RedisFaultTests {
         let (store, other) = (store(proxy.url()), store(server.url()))
         let (stored, body) = (entry("a"), bytes(512 << 10))
         let writer = try #require(await store.writer(for: stored, expectedSize: nil))
-        // One whole chunk: what is left to be sent is the record.
+        // The body is exactly one chunk, so only the record is sent by `commit`.
         #expect(await writer.write(body))
-        // It is sent twice.
+        // The store sends the record twice, and both answers are lost.
         proxy.set(.cut(2))
         #expect(await !writer.commit())
         #expect(try await other.body(stored.key) == body)
@@ -133,7 +133,7 @@ struct RedisFaultTests {
             #expect(await store.put(entry("a"), bytes(100)))
             #expect(await store.entries(for: entry("a").key).count == 1)
         }
-        // Another database is another store.
+        // Entries of another database are not found.
         #expect(await store(server.url(":sesame@") + "/4").entries(for: entry("a").key).isEmpty)
     }
 

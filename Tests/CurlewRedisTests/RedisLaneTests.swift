@@ -61,7 +61,7 @@ struct RedisLaneTests {
         let stored = entry("a")
         #expect(await store.put(stored, StoreSupport.bytes(4_000_000), chunk: 1 << 20))
         let found = try #require(await store.entries(for: stored.key).first)
-        // In one answer they would be more than an answer may have.
+        // Together, the bodies exceed the limit of one answer.
         await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<30 { group.addTask { await found.body.reader(of: 0..<4_000_000) != nil } }
             for await isThere in group { #expect(isThere) }

@@ -32,7 +32,7 @@ struct RedisRemovalTests {
         await store.removeAll(origin: "http://store.test/")
         for entry in gone { #expect(await store.entries(for: entry.key).isEmpty) }
         for entry in kept { #expect(try await store.body(entry.key) == bytes(20_000)) }
-        // Hash, two sets and a chunk.
+        // The keys of an entry are the hash, two sets and a chunk.
         #expect(await keyCount(store) == 4 * Int64(kept.count))
     }
 
@@ -45,7 +45,7 @@ struct RedisRemovalTests {
         }
         for size in [600_000, 1_300_000, 100] {
             _ = await put(size)
-            // Hash, two sets, and chunks of 512 KiB.
+            // The keys are the hash, two sets, and chunks of 512 KiB.
             #expect(await keyCount(store) == 3 + (size > 16_384 ? Int64(size + 524_287) / 524_288 : 0))
         }
         await store.remove(await put(600_000))
@@ -66,7 +66,7 @@ struct RedisRemovalTests {
         let found = try #require(await store.entries(for: old.key).first)
         let reader = try #require(await found.body.reader(of: 0..<4_000_000))
         await store.put(new, bytes(700_000, seed: 2))
-        // What was begun is whole, what was not is a miss.
+        // A reader that has begun reads the whole old body; a new reader of it is a miss.
         var read = Data()
         while let chunk = try await reader.next() { read.append(chunk) }
         #expect(read == bytes(4_000_000))
@@ -88,7 +88,7 @@ struct RedisRemovalTests {
         await store.put(entry("a"), bytes(100))
         while let chunk = try await reader.next() { read.append(chunk) }
         #expect(read == bytes(9_000_000))
-        // They end soon.
+        // The chunks of the replaced body expire soon.
         let time = try #require(await store.replies([RedisCommand("PTTL", store.keys.chunk(old.id, 0))])?.first?.number)
         #expect((1...60_000).contains(time))
     }
@@ -126,7 +126,7 @@ struct RedisRemovalTests {
         for number in 0..<200 {
             let stored = entry("\(number)")
             await store.put(stored, bytes(10))
-            // As their time does.
+            // Deletes the keys, as their expiry would.
             _ = await store.replies([
                 RedisCommand("DEL", store.keys.entries(stored.key), store.keys.url(stored.key.url))
             ])

@@ -20,13 +20,13 @@ struct RedisVariantTests {
         await store.replies([RedisCommand(command)])?.first?.number
     }
 
-    /// They come at different times, the last one first.
+    /// Makes variants with different dates; the first one is the newest.
     private func variants(_ count: Int) -> [CacheEntry] {
         let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
         return (0..<count).map { entry("a", variant: "v\($0)", now: now - Double($0) * 7) }
     }
 
-    // Within the record, and in chunks.
+    // Bodies inside the record, and in chunks.
     @Test("a key has sixteen variants at most, and those that came first go", arguments: [100, 20_000])
     func bound(size: Int) async throws {
         let store = store()
@@ -35,12 +35,12 @@ struct RedisVariantTests {
         for name in ["new", "newer", "new"] { #expect(await store.put(entry("a", variant: name), bytes(size))) }
         let kept = Set(await store.entries(for: variants[0].key).map(\.entry.variant))
         #expect(kept == Set(variants.dropLast(2).map(\.variant) + ["new", "newer"]))
-        // Also the one that came before all others is stored: it is the last one that was asked for.
+        // An entry that is older than all others is stored as well, because it is the latest one that was requested.
         let old = entry("a", variant: "old", now: Date(timeIntervalSinceNow: -1000))
         #expect(await store.put(old, bytes(size)))
         let found = await store.entries(for: old.key)
         #expect(found.count == 16 && found.contains { $0.entry.variant == "old" })
-        // Hash, two sets, and the chunks of what is there.
+        // The keys are the hash, two sets, and the chunks of the stored variants.
         #expect(await number(store, "DBSIZE") == 3 + (size > 16_384 ? 16 : 0))
         #expect(store.faults == RedisCacheFaults())
     }
@@ -59,7 +59,7 @@ struct RedisVariantTests {
         #expect(store.faults == RedisCacheFaults())
     }
 
-    // The server may answer that it is still right, but its chunks are gone.
+    // The server might confirm such an entry, but the chunks of its body are gone.
     @Test("so does one that could be validated", arguments: [(-100.0, 40.0), (-400, -1)])
     func overWithoutChunks(came: Double, usable: Double) async throws {
         let store = store()

@@ -6,7 +6,7 @@ import Foundation
 import StoreSupport
 import Testing
 
-/// Sessions that share responses in Redis. Each stands for a process of a fleet.
+/// Sessions that share responses in Redis. Each session acts as one process of a fleet.
 @Suite(
     "Sessions over Redis",
     .timeLimit(.minutes(5)),
@@ -41,7 +41,8 @@ struct SessionOverRedisTests {
         .text(text).header("Cache-Control", "max-age=600, stale-if-error=600")
     }
 
-    /// What each session gets; `meanwhile` is done when the first request has come to the server.
+    /// Sends a request with each session, and returns the bodies. Runs `meanwhile` once the server has received a
+    /// request.
     private func texts(_ sessions: [Session], meanwhile: () async throws -> Void) async throws -> [String?] {
         let url = server.url("/a")
         return try await withThrowingTaskGroup(of: String?.self) { group in

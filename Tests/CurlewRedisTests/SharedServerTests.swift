@@ -4,7 +4,7 @@ import Foundation
 import StoreSupport
 import Testing
 
-/// The servers that `scripts/servers` starts, which other tests use as well: each test has a prefix of its own.
+/// Tests with the servers that `scripts/servers` starts. Other tests use them as well, so each test has its own prefix.
 @Suite("The Redis servers of scripts/servers", .enabled(if: SharedServers.shouldRun, "run `make test`"))
 struct SharedServerTests {
     @Test("two stores share entries, with and without a password", arguments: [false, true])
@@ -28,7 +28,7 @@ struct SharedServerTests {
     }
 }
 
-/// What the file of `scripts/servers` says.
+/// The values in the file that `scripts/servers` writes.
 private enum SharedServers {
     static let values: [String: String] = {
         let path = ProcessInfo.processInfo.environment["CURLEW_TEST_SERVERS"] ?? ""

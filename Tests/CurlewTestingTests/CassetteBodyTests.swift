@@ -2,7 +2,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// What a cassette keeps of bodies that are in parts, or not text.
+/// Recording of bodies that are multipart, compressed, or not UTF-8.
 @Suite("Bodies in cassettes", .timeLimit(.minutes(4)))
 struct CassetteBodyTests {
     private func kept(_ body: Data, type: String?) -> Cassette.Body? {
@@ -91,13 +91,13 @@ struct CassetteBodyTests {
     @Test(
         "broken parts are no way out",
         arguments: [
-            // Cut off.
+            // A body that ends in the middle.
             ("; boundary=b", "--b\r\nContent-Disposition: form-data; name=pin\r\n\r\ns3c", "<redacted>"),
-            // Without the boundary's name, or with another.
+            // A content type without a boundary, or with a wrong one.
             ("", "--b\r\nContent-Disposition: form-data; name=pin\r\n\r\ns3cret\r\n--b--", "<redacted>\r\n--b--"),
             ("; boundary=c", "--b\r\nContent-Disposition: form-data; name=pin\r\n\r\ns3cret\r\n--b--", "<redacted>"),
             ("", "s3cret", "<redacted>"),
-            // As some programs end lines.
+            // Lines that end with a line feed alone, as some programs write them.
             ("; boundary=b", "--b\nContent-Disposition: form-data;\n name=pin\n\ns3cret\n--b--", "<redacted>\n--b--"),
         ])
     func broken(parameters: String, text: String, end: String) {
@@ -157,7 +157,7 @@ struct CassetteBodyTests {
 
     // MARK: Content codings
 
-    /// `{"token":"s3cret","n":1}`, by Python's gzip and zlib.
+    /// `{"token":"s3cret","n":1}`, compressed by Python's gzip and zlib.
     private static let gzipped = Data(base64Encoded: "H4sIAAAAAAACA6tWKsnPTs1TslIqNk4uSi1R0lECcgxrAfpJIssYAAAA")
     private static let deflated = Data(base64Encoded: "eJyrVirJz07NU7JSKjZOLkotUdJRAnIMawFi9Ad5")
     private static let raw = Data(base64Encoded: "q1Yqyc9OzVOyUio2Ti5KLVHSUQJyDGsB")
@@ -168,17 +168,17 @@ struct CassetteBodyTests {
     func compressed(coding: String, body: Data?) throws {
         let clean = redacted(try #require(body), coding: coding)
         #expect(clean.request.body == .text(#"{"n":1,"token":"<redacted>"}"#))
-        // It may be asked for once more.
+        // Redacting the result again changes nothing.
         #expect(CassetteRedaction().redacted(clean) == clean)
         #expect(!clean.request.headers.contains { $0.name == "Content-Encoding" })
-        // Of a response that has kept its coding that goes with the secret.
+        // A response that still has its coding loses the field, because the redacted body is not compressed.
         #expect(clean.response?.body == clean.request.body)
         #expect(clean.response?.headers.contains { $0.name == "Content-Encoding" } == false)
     }
 
     @Test("a compressed request body that is no text stays as it is when it is redacted again")
     func compressedBytes() throws {
-        // By Python's gzip.
+        // Compressed by Python's gzip.
         let packed = try #require(Data(base64Encoded: "H4sIAAAAAAACA/tfx8gEANrMO1YEAAAA"))
         var redaction = CassetteRedaction()
         redaction.keepsOtherRequestBodies = true

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlewTesting
 
-/// Secrets that stand somewhere else than under a telling name of JSON or of a form.
+/// Redaction of secrets that are not the value of a JSON member or form field with a known name.
 @Suite("Secrets and cassettes", .timeLimit(.minutes(4)))
 struct CassetteSecretTests {
     private func recorded(
@@ -17,7 +17,7 @@ struct CassetteSecretTests {
                     method: "POST", url: url, headers: fields, body: sent.flatMap { Cassette.Body(Data($0.utf8)) }),
                 response: Cassette.Response(
                     status: 200, headers: fields, body: received.flatMap { Cassette.Body(Data($0.utf8)) })))
-        // A recorded exchange is looked at once more when it is looked for.
+        // A replay redacts the recorded request again before it compares requests.
         #expect(redaction.redacted(clean) == clean)
         return clean
     }
@@ -87,7 +87,7 @@ struct CassetteSecretTests {
         #expect(recorded(url + link + "1").request.url == url + link + "1")
         let long = url + String(repeating: link, count: 2_000) + "1"
         #expect(recorded(long).request.url == long)
-        // Each is encoded once more than the one that holds it.
+        // Each URL is percent-encoded once more than the URL that contains it.
         let nested = (0..<40).reduce("1") { inner, _ in
             "https%3A%2F%2Fh.test%2F%3Fa%3D" + inner.replacing("%", with: "%25")
         }
@@ -297,7 +297,7 @@ struct CassetteSecretTests {
             ("<button formaction=\"x?token=s3cret\">", "<button formaction=\"x?token=<redacted>\">"),
             ("<meta content=\"0;url=/x?token=s3cret\">", "<meta content=\"0;url=/x?token=<redacted>\">"),
             ("<a href=\"https://web/https://u:s3cret@h/\">x</a>", "<a href=\"https://web/https://h/\">x</a>"),
-            // Cut off.
+            // Markup that ends in the middle.
             ("<a><password>s3cret", "<a><password>_"), ("<a><user pin=\"s3cret", "<a>_"), ("<", "_"), ("<a", "_"),
             ("</", "_"),
             ("<a ='x' =>1</a>", "<a ='x' =>1</a>"),

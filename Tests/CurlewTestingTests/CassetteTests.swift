@@ -25,7 +25,7 @@ struct CassetteTests {
         let replay = try ReplayTransport(file: file)
         #expect(try Cassette(file: file) == recorder.cassette)
 
-        // The order among different requests does not matter.
+        // Different requests may be replayed in any order.
         let (cut, second, first, failed) = (RecordingSink(), RecordingSink(), RecordingSink(), RecordingSink())
         #expect(await replay.result(of: .test("/d", method: .post), sink: cut).error?.code == .truncated)
         #expect(cut.taken == "cut")
@@ -60,7 +60,7 @@ struct CassetteTests {
         ]
         let sink = RecordingSink()
         _ = try await recorder.perform(request, sink: sink)
-        // What is passed on is whole.
+        // Only the recording is redacted: the server and the sink get the secrets.
         #expect(mock.requests.first?.bodyText == "user=ada&password=s3cret")
         #expect(sink.taken.contains("s3cret"))
 
@@ -75,7 +75,7 @@ struct CassetteTests {
         #expect(fields["Set-Cookie"] == "sid=<redacted>; Path=/; HttpOnly")
         #expect(fields["Location"] == "https://x.test/?code=<redacted>#access_token=<redacted>&a=b")
 
-        // A request with another secret finds it.
+        // A request with another secret matches the recorded exchange.
         request.url = try #require(URL(string: "http://eve:other@mock.test/login?api%5Fkey=other&page=2"))
         let replay = ReplayTransport(recorder.cassette, matching: .methodURLAndBody)
         request.body = .data(Data("user=ada&password=other".utf8))
@@ -99,7 +99,7 @@ struct CassetteTests {
         let fields = HTTPHeaders(received: exchange.request.headers.map { HTTPHeader(name: $0.name, value: $0.value) })
         #expect(fields["X-Auth-Key"] == "<redacted>" && fields["X-Bearer"] == "<redacted>" && fields["X-Other"] == "o")
         #expect(exchange.request.url.hasSuffix("/?jwt=<redacted>&x=1"))
-        // Of the types that they were, so that the recorded answer can be decoded.
+        // Redacted values keep their JSON types, so that the recorded response can be decoded.
         #expect(
             exchange.response?.body
                 == .text(#"{"csrf_token":"<redacted>","deep":{"pwd":["<redacted>",true]},"otp":0}"#))
@@ -108,12 +108,12 @@ struct CassetteTests {
     }
 
     @Test(arguments: [
-        // A value a line.
+        // One JSON value per line.
         ("application/x-ndjson", "{\"token\":\"s3cret\"}\n{\"a\":1}\n", "{\"token\":\"<redacted>\"}\n{\"a\":1}\n"),
-        // Cut off.
+        // JSON that ends in the middle.
         ("application/json", "{\"token\":\"s3cret\",\"a\":[1", "{\"token\":\"<redacted>\",\"a\":[1"),
         ("application/json", "{\"a\":{\"password\":\n\"s3cr", "{\"a\":{\"password\":\n\"_\""),
-        // Of Python.
+        // A dictionary in Python's notation.
         ("application/json", "{'token': 's3cret', 'a': 1}", "{'token': '<redacted>', 'a': 1}"),
         (nil, " {\"pin\":\"s3cret\"}", "{\"pin\":\"<redacted>\"}"),
         (nil, "token=s3cret", "token=<redacted>"),

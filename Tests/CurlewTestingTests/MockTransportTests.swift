@@ -56,7 +56,7 @@ struct MockTransportTests {
         async let outcome = transport.perform(.test(), sink: sink)
         for count in [2, 4, 5] {
             try await eventually { sink.events.count == count }
-            // The pause holds: nothing more comes by itself.
+            // While the transfer is paused, no further event is delivered.
             #expect(sink.events.count == count)
             sink.control?.resumeReceiving()
         }
@@ -86,7 +86,7 @@ struct MockTransportTests {
 
     enum Stage: CaseIterable { case inClosure, beforeHead, hanging, inBody, whilePaused, whileSuspended, pulling }
 
-    /// A transport and a request that come to rest at that stage, and how to see that they have.
+    /// Returns a transport and a request that wait at `stage`, and a function that tells whether they have reached it.
     private func atRest(
         _ stage: Stage,
         _ sink: RecordingSink

@@ -11,9 +11,9 @@ struct RouteTests {
         var fields: [String] = []
         var body: String?
         var status = 200
-        /// Response fields that must be there with that value.
+        /// Fields that the response must have, with their values.
         var expected: [String: String] = [:]
-        /// Text that must be in the body.
+        /// Texts that the body must contain.
         var contains: [String] = []
 
         var testDescription: String { "\(method) \(target) \(fields.joined(separator: " "))" }
@@ -175,7 +175,7 @@ struct RouteTests {
         #expect(response.status == given.status, "\(response.text)")
         for (name, value) in given.expected { #expect(response.headers[name] == value) }
         for part in given.contains { #expect(response.text.contains(part), "\(response.text)") }
-        // The connection is in step afterwards.
+        // The connection serves another request, so the response had its exact length.
         #expect(try client.request("GET", "/bytes/1").body.count == 1)
     }
 
@@ -185,7 +185,7 @@ struct RouteTests {
             let start = pattern.prefix { $0 != "{" && $0 != "*" }
             return !covered.contains { $0.hasPrefix(start) }
         }
-        // These have tests of their own, or answer with a line of fixed text.
+        // Other tests cover these routes, or their response is one fixed line of text.
         let others = [
             "/bomb/{count}", "/chunked/{count}", "/deny", "/encoding/latin1", "/hang", "/head", "/image", "/options",
             "/stream-bytes/{count}", "/trace", "/trailers",

@@ -92,7 +92,8 @@ struct ServerBasicsTests {
         try expectRefused { try TestServer().port }
     }
 
-    /// A server of another test may be given the port at once: a second and a third one will not.
+    /// Expects that the port refuses connections. A server of another test may get the port at once, so this makes up
+    /// to five servers.
     private func expectRefused(atPortOf makeAndEnd: () throws -> Int) throws {
         for _ in 0..<5 {
             let port = try makeAndEnd()

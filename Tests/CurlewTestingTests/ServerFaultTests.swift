@@ -9,7 +9,7 @@ struct ServerFaultTests {
     struct Case: CustomTestStringConvertible {
         var name: String
         var response: Response
-        /// All that the client gets.
+        /// Every byte that the client receives.
         var wire: String
         var ending: WireClient.Ending
 
@@ -101,7 +101,7 @@ struct ServerFaultTests {
         let server = try TestServer()
         server.scriptNextConnection(given.response)
         let client = try WireClient(port: server.port)
-        // Nothing is sent where the script ends before it reads: what it has not read would turn FIN into RST.
+        // A script that ends before reading gets no request: unread bytes would turn the FIN into an RST.
         if !given.name.hasSuffix("before reading") { client.send("GET /anything HTTP/1.1\r\nHost: h\r\n\r\n") }
         #expect(String(decoding: client.readToEnd(), as: UTF8.self) == given.wire)
         #expect(client.ending == given.ending)

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Counts what belongs to the whole process.
+/// Counts threads and descriptors, which belong to the whole process.
 @Suite("TestServer: load and leaks", .serialized, .timeLimit(.minutes(2)))
 struct ServerLoadProcessWideTests {
     @Test func holdsHundredsOfConnectionsOnOneThread() async throws {
@@ -15,7 +15,7 @@ struct ServerLoadProcessWideTests {
         for client in clients { client.send("GET /hang HTTP/1.1\r\n\r\n") }
         try await server.waitForRequests(count: count, timeout: Duration.seconds(30).asTestBound)
         #expect(server.openConnectionCount == count)
-        // The others are answered meanwhile.
+        // A further request is answered while the held ones wait.
         #expect(try WireClient(port: server.port).request("GET", "/get").status == 200)
         for client in clients { client.close() }
         try await server.waitForOpenConnections(atMost: 0, timeout: Duration.seconds(30).asTestBound)

@@ -11,7 +11,8 @@ struct ServerReadingTests {
     @Test(arguments: [(TestServer.Fault.Action.close, WireClient.Ending.reset), (.reset, .reset)])
     func endsWhileTheBodyComes(_ action: TestServer.Fault.Action, ending: WireClient.Ending) async throws {
         let server = try TestServer()
-        // The end waits until everything has been sent: then some of it is unread, however the client was held up.
+        // The fault waits until the client has sent its whole body. Some bytes are then unread, however slow the client
+        // was, so the close becomes a reset.
         let gate = Gate()
         server.script(
             "/x",
@@ -63,7 +64,7 @@ struct ServerReadingTests {
         let start = ContinuousClock.now
         #expect(try client.request("GET", "/bytes/100000?rate=1000000").body.count == 100_000)
         #expect(ContinuousClock.now - start > .milliseconds(90))
-        // The limit ends with the response.
+        // The rate applies to one response; the next one is sent at full speed.
         #expect(try client.request("GET", "/bytes/100000").body.count == 100_000)
     }
 
@@ -134,7 +135,7 @@ struct ServerReadingTests {
         #expect(part.name == "n")
         #expect(part.headers["X"] == "\(mark)y")
         #expect(part.headers["\(mark)Z"] == "z")
-        // A mark alone after the space of the request line.
+        // The target is a combining mark, which forms one character with the space before it.
         client.send("GET \(mark) HTTP/1.1\r\n\r\n")
         #expect(try client.response().status == 404)
         #expect(server.requests.last?.target == mark)
@@ -187,7 +188,7 @@ struct ServerReadingTests {
         client.send("GET /bytes/10000000 HTTP/1.1\r\n\r\n")
         try await server.waitForRequests(count: 1)
         try await eventually { server.bytesSent > 0 }
-        // Only what the two small buffers take has gone.
+        // The server has sent only as much as the two small socket buffers hold.
         var sent = server.bytesSent
         while case let next = server.bytesSent, next != sent { sent = next }
         #expect(sent < 1_000_000)

@@ -69,14 +69,14 @@ struct XMLSerializerTests {
 
     private static let declaring = "<!DOCTYPE a [<!ENTITY x \"lol\">]><a>&x;</a>"
 
-    /// Each would otherwise have an entity.
+    /// Documents that declare entities or attributes, and documents whose encoding could hide such a declaration.
     private static let declarations: [Data] = [
         Data(declaring.utf8), Data("\u{FEFF}<?xml version='1.0'?>\n<!-- <a> -->\n<?x ?>\(declaring)".utf8),
         declaring.data(using: .utf16) ?? Data(), declaring.data(using: .utf16BigEndian) ?? Data(),
         Data("<!DOCTYPE a SYSTEM '[>' [<!ENTITY x 'lol'>]><a>&x;</a>".utf8),
         Data("<!DOCTYPE a [<!ATTLIST a x CDATA 'lol'>]><a/>".utf8),
         Data("<?xml version='1.0' encoding='UTF-7'?><!DOCTYPE a +AFs- <!ENTITY x 'lol'> +AF0- ><a>&x;</a>".utf8),
-        // Read as ASCII the comment ends early, and a root follows.
+        // If this is read as ASCII, the comment ends early and a root element follows.
         Data(
             "<?xml version='1.0' encoding='ISO-2022-JP'?><!-- \u{1B}$B--><a/>\u{1B}(B -->\(declaring)".utf8),
         Data([0, 0, 0, 0x3C]) + Data("a/>".utf8),
@@ -137,7 +137,7 @@ struct XMLSerializerTests {
         }
     }
 
-    /// The parser may compare each attribute of an element with those before it.
+    /// The parser may compare each attribute of an element with all preceding ones, which takes quadratic time.
     @Test(arguments: [String.Encoding.utf8, .utf16])
     func `an element with too many attributes is an error before the parser sees it`(encoding: String.Encoding) throws {
         func text(_ count: Int) throws -> Data {

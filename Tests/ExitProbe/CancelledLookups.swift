@@ -4,11 +4,12 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// Is the name server itself, and never answers: a lookup is under way from the moment its packet is there.
+/// Cancels requests while their names are looked up. This process is the name server and never answers, so a lookup is
+/// under way as soon as its packet has arrived.
 struct CancelledLookups {
     let server: String
 
-    /// Prints `code phase milliseconds` for each round.
+    /// Prints a line `code phase milliseconds` for each round.
     func run(rounds: Int) -> Bool {
         guard let listener = listen() else { return false }
         var configuration = TransportConfiguration()
@@ -56,7 +57,8 @@ struct CancelledLookups {
         return bound == 0 ? descriptor : nil
     }
 
-    /// Earlier names may still be asked for by resolver threads whose results are no longer needed.
+    /// Waits for a query for `label`. Resolver threads of cancelled lookups may still ask for earlier names, whose
+    /// queries are skipped.
     private func waitForQuery(of label: String, at descriptor: Int32) {
         var buffer = [UInt8](repeating: 0, count: 2048)
         while true {

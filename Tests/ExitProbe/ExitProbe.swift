@@ -4,20 +4,20 @@ import CurlewTransport
 import Foundation
 import Glibc
 
-/// A process for the tests that need one of their own.
+/// A program for tests that need a separate process.
 ///
 ///     ExitProbe exit|return|thread|wait <URL> <CA file> <exchanges>   ends, or waits, in the middle of transfers
-///     ExitProbe resolve <address> <rounds>                            cancels while a name is being looked up
+///     ExitProbe resolve <address> <rounds>                            cancels requests while names are looked up
 @main
 enum ExitProbe {
     static func main() {
-        // A parent thread that blocks signals hands that down.
+        // A process inherits the blocked signals of the thread that starts it.
         var none = sigset_t()
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)
-        // As a program that has read a certificate, or made a digest, before its first request.
+        // Acts as a program that has used OpenSSL, for a certificate or a digest, before its first request.
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_LOAD_CRYPTO_STRINGS), nil)
-        // OpenSSL must not clean up at the end, while threads still use it.
+        // OpenSSL must not clean up at exit while other threads use it. If it does, the status is 3.
         OPENSSL_atexit { _exit(3) }
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == "resolve", arguments.count == 3, let rounds = Int(arguments[2]) {

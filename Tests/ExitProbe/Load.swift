@@ -3,7 +3,7 @@ import CurlewLocks
 import CurlewTransport
 import Foundation
 
-/// Requests without end: new TLS connections over one transport, streams of one connection over another.
+/// Sends requests without end: one transport makes new TLS connections, another one streams of one connection.
 final class Load: Sendable {
     private let url: URL
     private let transports: [CurlTransport]

@@ -16,7 +16,7 @@ struct ReplayTests {
         }
         for seed in try Seeds.own(target) { run(seed) }
         var mutator = Mutator(seeds: seeds, seed: 1)
-        // The vectors have thousands of strings: a share of them, spread evenly.
+        // The vectors have thousands of strings, so this runs about 300 of them, spread evenly.
         for index in stride(from: 0, to: seeds.count, by: max(1, seeds.count / 300)) { run(seeds[index]) }
         for _ in 0..<500 { run(mutator.next()) }
         #expect(failures.prefix(3) == [])

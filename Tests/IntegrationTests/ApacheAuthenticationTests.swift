@@ -5,7 +5,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// HTTP authentication as Apache's modules understand it.
+/// HTTP authentication with Apache's modules.
 @Suite("Authentication at Apache", .realServers, .timeLimit(.minutes(4)))
 struct ApacheAuthenticationTests {
     private func session(_ change: (inout SessionConfiguration) -> Void = { _ in }) -> Session {
@@ -42,10 +42,10 @@ struct ApacheAuthenticationTests {
         _ = try await session.request(url("/basic/page.txt"))
             .authenticate(username: name(), password: password()).string()
         #expect(try await status(session, "/basic/deeper/page.txt") == 200)
-        // The same realm by another scheme, and another realm of the same server.
+        // The first page has the same realm by another scheme, the second another realm of the same server.
         #expect(try await status(session, "/digest/page.txt") == 200)
         #expect(try await status(session, "/other/page.txt") == 401)
-        // A session of its own knows nothing.
+        // Another session does not have the credentials.
         #expect(try await status(self.session(), "/basic/page.txt") == 401)
     }
 
@@ -70,7 +70,7 @@ struct ApacheAuthenticationTests {
     @Test func credentialsComeFromANetrcFile() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "netrc-\(UUID())")
         defer { try? FileManager.default.removeItem(at: file) }
-        // A password with a space stands in quotes.
+        // netrc needs quotes for a password with a space.
         try Data("machine localhost login \(name()) password \"\(password())\"\n".utf8).write(to: file)
         let session = session { $0.netrc = .file(file) }
         #expect(try await status(session, "/basic/page.txt") == 200)

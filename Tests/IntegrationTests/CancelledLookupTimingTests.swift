@@ -3,10 +3,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// libcurl waits for its resolver thread when a transfer is taken away from it, unless told otherwise.
+/// By default libcurl waits for its resolver thread when a transfer is removed from its multi handle.
 @Suite("Cancelling a lookup", .timeLimit(.minutes(4)))
 struct CancelledLookupTimingTests {
-    /// A mount namespace of its own lets a process have its own /etc/resolv.conf.
+    /// Whether a process can get a new mount namespace, and in it another /etc/resolv.conf.
     private static let canUnshare: Bool = {
         guard geteuid() == 0 else { return false }
         let process = Process()
@@ -35,7 +35,8 @@ struct CancelledLookupTimingTests {
         for round in rounds { #expect(round.prefix(2) == ["cancelled", "resolve"]) }
         let times = rounds.compactMap { $0.last.flatMap { Int($0) } }.sorted().map { Duration.milliseconds($0) }
         try #require(times.count == 7)
-        // The median: a busy machine may delay any one of them, a resolver's 5 s would show in all.
+        // Takes the median, because a busy machine may delay single rounds; a resolver's timeout of 5 s would delay
+        // all.
         #expect(times[3] < Duration.milliseconds(50).asTestBound, "\(times)")
     }
 }

@@ -23,7 +23,7 @@ struct ClientCertificateTests {
     func theServerSeesWhoIsCalling(form: Form) async throws {
         let transport = try makeTrustingTransport { $0.tls.clientIdentity = try identity(form) }
         let url = try IntegrationEnvironment.url("NGINX_CLIENT_CERTIFICATE", "/info")
-        // Its libcurl would send the request without what is in memory.
+        // With GnuTLS, libcurl would send the request without a certificate that is in memory.
         if IntegrationEnvironment.usesGnuTLS, form != .files {
             #expect(await transport.failure(url)?.code == .unsupported)
             return
@@ -56,7 +56,8 @@ struct ClientCertificateTests {
         }
         let url = try IntegrationEnvironment.url(server, "/")
         let error = await transport.failure(url)
-        // Over TLS 1.3 the alert comes after the handshake, and with GnuTLS libcurl does not tell which it is.
+        // Over TLS 1.3 the alert arrives after the handshake, and with GnuTLS libcurl does not report which alert it
+        // is.
         let isTold = !IntegrationEnvironment.usesGnuTLS || server.hasPrefix("TLS12")
         #expect(error?.code == (isTold ? .clientCertificateRequired : .tlsFailed))
     }

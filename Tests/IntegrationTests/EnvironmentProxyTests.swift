@@ -4,12 +4,12 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Proxies that the environment names: in a process of its own, as an environment belongs to the process.
+/// Proxies that the environment names. Each test starts a process, because the environment belongs to the process.
 @Suite("Proxies of the environment", .realServers, .timeLimit(.minutes(4)))
 struct EnvironmentProxyTests {
     private static let executable = ProbeProcess.executable.deletingLastPathComponent().appending(path: "curlew")
 
-    /// What nginx says about how a request came, or what the command says about its failure.
+    /// Returns nginx's report about the request, or the command's report about its failure.
     private func info(_ server: String, _ environment: [String: String]) async throws -> String {
         let outcome = try await ProbeProcess.run(
             Self.executable,
@@ -27,7 +27,7 @@ struct EnvironmentProxyTests {
         #expect(try await info("NGINX", ["http_proxy": proxy]).contains("tinyproxy"))
         #expect(try await info("NGINX", ["all_proxy": proxy]).contains("tinyproxy"))
         #expect(try await info("NGINX", [:]).contains("via=direct"))
-        // In capitals it could come from a request's header.
+        // The variable in capitals is ignored, because in a CGI program a request's Proxy field sets it.
         #expect(try await info("NGINX", ["HTTP_PROXY": proxy]).contains("via=direct"))
         #expect(try await info("NGINX_TLS", ["http_proxy": "http://127.0.0.1:1"]).contains("via=direct"))
     }

@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// haproxy in both of its places: before a server, and before a proxy as its TLS.
+/// haproxy as a reverse proxy before a server, and as the TLS end point before a proxy.
 @Suite("haproxy", .realServers, .timeLimit(.minutes(4)))
 struct HAProxyTests {
     @Test(arguments: ["HAPROXY", "HAPROXY_TLS"])

@@ -39,13 +39,14 @@ struct HTTP2Tests {
             for _ in 0..<32 { group.addTask { try await transport.exchange(url) } }
             return try await group.reduce(into: [Exchange]()) { $0.append($1) }
         }
-        // How many connections it takes is not asserted: libcurl 7.88 cannot re-use them here.
+        // The number of connections is not asserted, because libcurl 7.88 cannot reuse them here.
         #expect(answers.count == 32)
         #expect(answers.allSatisfy { $0.head.version == .http2 && $0.text == "Hello from a real file.\n" })
     }
 
     @Test func trailersArrive() async throws {
-        // Compressed on the way, so without a length: libcurl does not wait for what follows a counted body.
+        // nginx compresses this page, so it has no length. For a body with a length, libcurl does not wait for
+        // trailers.
         let answer = try await makeTrustingTransport().exchange(IntegrationEnvironment.url("NGINX_TLS", "/words.json"))
         #expect(answer.head.version == .http2)
         #expect(answer.outcome.trailers["x-trailer"] == "late")

@@ -3,10 +3,10 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// What the process holds while the body is not read.
+/// The memory of the process while a body is not read.
 @Suite("Paused readers over HTTP/3", .realServers, .http3, .serialized, .timeLimit(.minutes(4)))
 struct HTTP3PauseProcessWideTests {
-    /// Before 8.18 libcurl buffers up to 64 MB of a body that is not read.
+    /// The most memory, in MiB, that an unread body may take. Before 8.18 libcurl buffers up to 64 MB of it.
     private static let mostKept = Capabilities.ofLibcurl.readsQUICWhilePaused ? 64 + 32 : 16
 
     @Test func nothingIsLostAndLittleIsKept() async throws {
@@ -19,7 +19,7 @@ struct HTTP3PauseProcessWideTests {
         let before = ProcessMemory.residentKilobytes
         let running = Task { try await transport.perform(request, sink: sink) }
         while !sink.current.hasPaused { try await Task.sleep(for: .milliseconds(2)) }
-        // Others go on beside it over the same connection, for long enough that all of it could have come.
+        // Other requests use the same connection, for long enough that the whole body could have arrived.
         for _ in 0..<400 {
             let answer = try await transport.exchange(small)
             #expect(answer.status == 200)

@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// HTTP/3 at a real server, as sessions and transports use it.
+/// HTTP/3 of sessions and transports at a real server.
 @Suite("HTTP/3 at real servers", .realServers, .http3, .timeLimit(.minutes(4)))
 struct HTTP3Tests {
     private func session(_ change: (inout SessionConfiguration) -> Void = { _ in }) throws -> Session {
@@ -23,7 +23,7 @@ struct HTTP3Tests {
         return response.metrics?.httpVersion
     }
 
-    /// The versions of requests that follow each other.
+    /// Sends `count` requests one after another, and returns their versions.
     private func versions(_ count: Int, _ session: Session, _ server: String) async throws -> [HTTPVersion?] {
         var versions: [HTTPVersion?] = []
         for _ in 0..<count { versions.append(try await version(session, server)) }
@@ -73,7 +73,7 @@ struct HTTP3Tests {
     @Test func whatTheFirstResponseAnnouncesTheNextRequestUses() async throws {
         let session = try session()
         #expect(try await versions(4, session, "CADDY") == [.http2, .http3, .http3, .http3])
-        // The trial made one connection, which the others share.
+        // The first HTTP/3 request made one connection, which the later ones share.
         let request = session.request(try IntegrationEnvironment.url("CADDY", "/small"))
         _ = try await request.data()
         #expect(request.metrics?.isConnectionReused == true)
@@ -110,7 +110,7 @@ struct HTTP3Tests {
         #expect(store.hasAlternative(for: url))
         #expect(try await version(session, server) == .http2)
         #expect(!store.hasAlternative(for: url))
-        // Announced by each response, and avoided all the same.
+        // Each response announces the alternative, but the session avoids it.
         #expect(try await versions(3, session, server) == [.http2, .http2, .http2])
         #expect(!store.hasAlternative(for: url))
     }
@@ -135,7 +135,7 @@ struct HTTP3Tests {
         #expect(response.metrics?.httpVersion == .http2)
     }
 
-    /// Before 8.18 libcurl cannot keep the server from sending by QUIC.
+    /// Before 8.18 libcurl cannot stop a server from sending over QUIC, so a body that may be paused uses HTTP/2.
     @Test func aBodyThatMayHaveToWaitGoesWhereItCanBeHeldBack() async throws {
         let session = try session()
         #expect(try await versions(2, session, "CADDY") == [.http2, .http3])
@@ -178,14 +178,14 @@ struct HTTP3Tests {
         await #expect { try await waiting.data() } throws: { CurlewError.Code.firstByteTimedOut ~= $0 }
         let whole = session.request(kept).timeouts { $0.total = .milliseconds(300) }
         await #expect { try await whole.data() } throws: { CurlewError.Code.totalTimedOut ~= $0 }
-        // The connection is there for others.
+        // The timeout did not end the connection: another request uses it.
         let request = session.request(try IntegrationEnvironment.url("CADDY", "/small"))
         _ = try await request.data()
         #expect(request.metrics?.isConnectionReused == true)
     }
 
     @Test func noAnswerByUDPIsAConnectTimeout() async throws {
-        // A socket that is not read.
+        // No program reads this socket.
         let silent = try SilentDatagramSocket()
         defer { silent.close() }
         let session = try session {
@@ -216,7 +216,7 @@ struct HTTP3Tests {
         #expect(transport.statistics.connectionsMade == 1)
     }
 
-    /// Its length is known: caddy 2.6 hands no other body on to the server behind it.
+    /// The body has a known length, because caddy 2.6 does not forward bodies without one.
     @Test func anUploadThatPausesGoesOn() async throws {
         let transport = try makeHTTP3Transport()
         let body = Data((0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
@@ -225,7 +225,7 @@ struct HTTP3Tests {
             try IntegrationEnvironment.url("CADDY", "/echo"), method: .post, body: .data(body))
         let running = Task { try await transport.perform(request, sink: sink) }
         while sink.current.bytesSent == 0 { try await Task.sleep(for: .milliseconds(1)) }
-        // Another goes beside it, over the same connection.
+        // Another request uses the same connection.
         #expect(try await transport.exchange(IntegrationEnvironment.url("CADDY", "/small")).status == 200)
         let sent = sink.current.bytesSent
         #expect(sent < Int64(body.count))
@@ -247,7 +247,7 @@ struct HTTP3Tests {
         #expect(answer.record.body == body)
     }
 
-    /// Read by caddy itself.
+    /// caddy itself reads this body, because caddy 2.6 does not forward bodies of unknown length.
     @Test(arguments: [0, 1, 100_000, 2_000_000])
     func aBodyOfUnknownLengthArrives(count: Int) async throws {
         let text = String(repeating: "0123456789", count: count / 10 + 1).prefix(count)
@@ -265,7 +265,7 @@ struct HTTP3Tests {
     }
 }
 
-/// HTTP/3 and nothing else. Of the server's name one address alone: connections are counted by their sockets.
+/// A transport that uses HTTP/3 alone, and only IPv4, because the tests count connections by their sockets.
 func makeHTTP3Transport(_ change: (inout TransportConfiguration) -> Void = { _ in }) throws -> CurlTransport {
     try makeTrustingTransport {
         $0.httpVersion = .http3
@@ -275,7 +275,7 @@ func makeHTTP3Transport(_ change: (inout TransportConfiguration) -> Void = { _ i
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Runs where the running libcurl has HTTP/3.
+    /// Enables a test if the running libcurl has HTTP/3.
     static var http3: Self {
         .enabled(
             if: Capabilities.current.features.contains("HTTP3"),

@@ -3,7 +3,8 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// Memory is the whole process's, so these run alone (see scripts/test). `CURLEW_LARGE_BYTES` sets the size.
+/// These tests measure the memory of the process, so they run alone (see scripts/test). `CURLEW_LARGE_BYTES` sets the
+/// size.
 @Suite("Large bodies in little memory", .realServers, .serialized, .timeLimit(.minutes(3)))
 struct LargeBodyProcessWideTests {
     private static let allowedGrowthKilobytes = 8 * 1024
@@ -15,7 +16,7 @@ struct LargeBodyProcessWideTests {
         return options
     }
 
-    /// Runs `body` twice, the first time as a warm-up, and gives back by how many kB memory grew.
+    /// Runs `body` twice, and returns by how many kB memory grew in the second run. The first one warms up.
     private func growth(of body: () async throws -> Void) async throws -> Int {
         try await body()
         let before = ProcessMemory.residentKilobytes
@@ -37,7 +38,7 @@ struct LargeBodyProcessWideTests {
         if !IntegrationEnvironment.isSanitized { #expect(grown < Self.allowedGrowthKilobytes) }
     }
 
-    // Not over HTTP/2: nginx answers before the body has come, and libcurl 7.88 waits for ever then.
+    // HTTP/2 is left out: nginx responds before the body has arrived, and libcurl 7.88 then waits for ever.
     @Test(arguments: ["NGINX", "NGINX_TLS_HTTP1"])
     func anUploadFromAFileKeepsMemoryFlat(server: String) async throws {
         let size = try #require(Int(IntegrationEnvironment.text("LARGE_BYTES")))
@@ -59,7 +60,7 @@ struct LargeBodyProcessWideTests {
         if !IntegrationEnvironment.isSanitized { #expect(grown < Self.allowedGrowthKilobytes) }
     }
 
-    /// Over HTTP/2 up to the window that libcurl had offered, 10 MiB in most versions.
+    /// Over HTTP/2, memory may grow by the window that libcurl has offered, which is 10 MiB in most versions.
     @Test(arguments: [("NGINX", 0), ("NGINX_TLS_HTTP1", 0), ("NGINX_TLS", 16 * 1024)])
     func aPausedDownloadHoldsTheSenderBack(server: String, window: Int) async throws {
         let transport = try makeTrustingTransport()
@@ -69,7 +70,7 @@ struct LargeBodyProcessWideTests {
         let before = ProcessMemory.residentKilobytes
         async let outcome = transport.perform(makeRequest(url, options: streaming()), sink: sink)
         while !sink.current.hasPaused { try await Task.sleep(for: .milliseconds(2)) }
-        // Long enough for a sender on loopback to have sent everything, had it been allowed to.
+        // In this time an unrestricted sender on loopback would have sent everything.
         try await Task.sleep(for: .milliseconds(300))
         #expect(sink.current.byteCount == 0)
         if !IntegrationEnvironment.isSanitized {

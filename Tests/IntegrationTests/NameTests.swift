@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// Names over HTTPS (RFC 8484), from a name server on loopback that serves this test alone.
+/// DNS over HTTPS (RFC 8484), with a name server on loopback for this test alone.
 @Suite("DNS over HTTPS", .realServers, .timeLimit(.minutes(4)))
 struct NameTests {
     private func url(_ name: String) throws -> URL {
@@ -42,7 +42,7 @@ struct NameTests {
         #expect(error.code == .resolveFailed || error.isTLS, "\(error)")
     }
 
-    /// Notes the hosts that it is asked about, and trusts each.
+    /// An evaluator that records the hosts it is asked about, and trusts all of them.
     private final class Witness: TrustEvaluation {
         let hosts = Lock<[String]>([])
 
@@ -58,7 +58,7 @@ struct NameTests {
         }
         #expect(try await transport.exchange(url("here.curlew.test")).status == 200)
         #expect(witness.hosts.withLock { $0 }.isEmpty)
-        // Its certificate is for localhost: only where the evaluator decides alone, libcurl does not compare the name.
+        // The certificate is for localhost. libcurl skips its comparison of names only if the evaluator decides alone.
         guard decidesAlone else { return }
         let port = try #require(IntegrationEnvironment.url("NGINX_TLS").port)
         let secure = try #require(URL(string: "https://a.wild.curlew.test:\(port)/info"))

@@ -86,8 +86,8 @@ struct PlainHTTPTests {
         let url = try IntegrationEnvironment.url("NGINX_IDLE", "/info")
         let first = try await transport.exchange(url)
         #expect(first.status == 200)
-        // nginx closes after a quarter of a second, or when a busy machine lets it; the transport sees it and counts
-        // a socket less, or libcurl finds out at the next request. Either way every request must get through.
+        // nginx closes an idle connection after a quarter of a second, on a busy machine later. Either the transport
+        // sees the close at once, or libcurl sees it at the next request. In both cases every request must succeed.
         for _ in 0..<30 {
             try await Task.sleep(for: .milliseconds(600))
             let next = try await transport.exchange(url)

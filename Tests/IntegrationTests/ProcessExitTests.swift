@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// OpenSSL's own clean-up at exit has crashed many a process whose other threads were still using it.
+/// OpenSSL's clean-up at exit crashes processes whose other threads still use OpenSSL.
 @Suite("Process exit", .realServers, .timeLimit(.minutes(5)))
 struct ProcessExitTests {
     private func arguments(_ way: String, after exchanges: Int) throws -> [String] {
@@ -12,7 +12,7 @@ struct ProcessExitTests {
         ]
     }
 
-    /// Each round ends the process somewhere else in its work: in the first handshakes, or in full run.
+    /// Each round ends the process at another point of its work, from the first handshakes to many requests.
     @Test(arguments: ["exit", "return", "thread"])
     func isCleanInTheMiddleOfTransfers(way: String) async throws {
         for round in 0..<14 {

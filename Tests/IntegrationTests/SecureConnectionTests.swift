@@ -34,7 +34,7 @@ struct SecureConnectionTests {
         var testDescription: String { "\(server) is \(code)" }
     }
 
-    // GnuTLS accepts an RSA key of 1024 bits, and libcurl does not tell which alert it got from it.
+    // GnuTLS accepts an RSA key of 1024 bits, and libcurl does not report which alert GnuTLS received.
     static let demanding: CurlewError.Code =
         IntegrationEnvironment.usesGnuTLS ? .tlsFailed : .clientCertificateRequired
     static let faults =
@@ -61,7 +61,7 @@ struct SecureConnectionTests {
         #expect(error.native != nil)
     }
 
-    /// OpenSSL's verdict (x509_vfy.h) tells apart what shares a code.
+    /// OpenSSL's verdict (x509_vfy.h) distinguishes failures that have the same code.
     @Test(
         .enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "the chain is seen through OpenSSL"),
         arguments: [
@@ -87,7 +87,7 @@ struct SecureConnectionTests {
             let error = try #require(await careful.failure(url), "\(server)")
             #expect(error.code == .certificateRevoked, "\(error)")
             #expect(error.phase == .tls)
-            // GnuTLS looks at a stapled answer unasked.
+            // GnuTLS checks a stapled response by default.
             if IntegrationEnvironment.usesGnuTLS, server == "NGINX_STAPLED_REVOKED" { continue }
             #expect(try await makeTrustingTransport().exchange(url).status == 200)
         }
@@ -95,7 +95,7 @@ struct SecureConnectionTests {
 
     @Test func theListOfCiphersDecides() async throws {
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
-        // It has a notation of its own.
+        // GnuTLS has another notation for ciphers.
         if IntegrationEnvironment.usesGnuTLS {
             for change: (inout TLSConfiguration) -> Void in [
                 { $0.cipherList = "ECDHE-ECDSA-AES256-GCM-SHA384" },
@@ -113,7 +113,7 @@ struct SecureConnectionTests {
         #expect(try await chosen.exchange(url).metrics.tlsCipher == "ECDHE-ECDSA-AES256-GCM-SHA384")
         let suites = try makeTrustingTransport { $0.tls.tls13CipherSuites = "TLS_CHACHA20_POLY1305_SHA256" }
         #expect(try await suites.exchange(url).metrics.tlsCipher == "TLS_CHACHA20_POLY1305_SHA256")
-        // What the server's key cannot be used with.
+        // The server's key cannot be used with this cipher.
         let none = try makeTrustingTransport {
             $0.tls.maximumVersion = .v1_2
             $0.tls.cipherList = "ECDHE-RSA-AES128-GCM-SHA256"
@@ -134,7 +134,7 @@ struct SecureConnectionTests {
         let answer = try await makeTrustingTransport { $0.tls.connectTo = ["localhost:443": "127.0.0.1:\(port)"] }
             .exchange(url)
         #expect(answer.status == 200)
-        // The certificate is still compared with the URL's host.
+        // The certificate is compared with the URL's host.
         let other = try #require(URL(string: "https://elsewhere.test/info"))
         let misled = try makeTrustingTransport { $0.tls.connectTo = ["elsewhere.test:443": "127.0.0.1:\(port)"] }
         let error = await misled.failure(other)

@@ -5,14 +5,14 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// Trust evaluators on every kind of connection: they see the chain before a byte of the request is sent.
+/// Trust evaluators on every kind of connection. They see the chain before a byte of the request is sent.
 @Suite(
     "Server trust at real servers", .realServers,
     .enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "evaluators need OpenSSL"),
     .timeLimit(.minutes(4))
 )
 struct ServerTrustTests {
-    /// Notes what it is shown.
+    /// An evaluator that records the trust it is shown.
     private final class Witness: ServerTrustEvaluating {
         let seen = Lock<[ServerTrust]>([])
 
@@ -89,7 +89,7 @@ struct ServerTrustTests {
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
         let pinned = try session(PublicKeysTrustEvaluator(pins: [backup, pin]))
         #expect(try await pinned.request(url).string().contains("protocol=HTTP/2.0"))
-        // libcurl's own pinning takes the same form.
+        // libcurl's pinning accepts the same notation.
         let native = try session(DefaultTrustEvaluator()) { $0.tls.publicKeyPins = [backup, pin] }
         #expect(try await native.request(url).string().contains("protocol=HTTP/2.0"))
         await pinned.invalidate()
@@ -103,7 +103,7 @@ struct ServerTrustTests {
         let session = try session(RevocationTrustEvaluator(revocationLists: [list]))
         let good = await session.request(try IntegrationEnvironment.url("NGINX_STAPLED_GOOD", "/info")).response()
         #expect(good.head?.status == 200)
-        // Its chain has the issuer, who signed the list.
+        // The server's chain contains the issuer, which signed the list.
         let revoked = await session.request(try IntegrationEnvironment.url("NGINX_STAPLED_REVOKED", "/info")).response()
         #expect(revoked.error?.code == .certificateRevoked)
         await session.invalidate()

@@ -5,9 +5,8 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// Many requests, many of them failing, and nothing left of them. Short by default: `scripts/soak` is the long form.
-///
-/// `CURLEW_SOAK_REQUESTS` says how many, `CURLEW_SOAK_SEED` which mix, `CURLEW_HELD_REQUESTS` how many are held.
+/// Sends many requests, of which many fail, and expects that no resource leaks. `scripts/soak` is the long form:
+/// `CURLEW_SOAK_REQUESTS` sets the number, `CURLEW_SOAK_SEED` the mix, and `CURLEW_HELD_REQUESTS` how many are held.
 @Suite("Soak", .realServers, .serialized, .timeLimit(.minutes(120)))
 struct SoakProcessWideTests {
     private static let workers = 32
@@ -18,7 +17,8 @@ struct SoakProcessWideTests {
         let kinds = SoakKind.chosen
         let check: LeakCheck
         do {
-            // A first client starts what the process keeps for good: pools, libraries' own state.
+            // A first client creates the resources that the process keeps until its end, such as pools and the state of
+            // libraries.
             let warmUp = try SoakClient()
             for kind in kinds { _ = try await warmUp.run(kind, kind.url(), bodySize: 1) }
             await warmUp.session.invalidate()
@@ -26,13 +26,13 @@ struct SoakProcessWideTests {
         }
         do {
             let client = try SoakClient()
-            // Sampled between the parts too, where nothing may be live.
+            // Samples are taken between the parts, when no transfer may be live.
             var samples: [SoakSample] = []
             let parts = 10
             for part in 0..<parts {
                 let counts = try await Self.run(total / parts, seed: seed &* 1_000 &+ UInt64(part), kinds, on: client)
                 #expect(counts.surprises == [:])
-                // Published at the end of a turn of the loop: the last one may still be going on.
+                // Statistics are published at the end of a turn of the loop, and the last turn may still be running.
                 while client.transport.statistics.liveTransfers > 0 { try await Task.sleep(for: .milliseconds(2)) }
                 samples.append(await .take(after: (part + 1) * (total / parts), of: client))
             }
@@ -40,7 +40,7 @@ struct SoakProcessWideTests {
             try Self.expectFlat(samples)
             #expect(client.transport.statistics.easyHandlesInUse == 0)
         }
-        // The client is gone without having been shut down.
+        // The client has been released without a shutdown.
         try await check.wait(timeout: .seconds(10))
     }
 
@@ -48,7 +48,7 @@ struct SoakProcessWideTests {
         var surprises: [String: Int] = [:]
     }
 
-    /// Runs so many requests of the mix that follows from the seed, and tells how many ended otherwise than they may.
+    /// Runs `count` requests of the mix that follows from the seed, and counts those with an unexpected end.
     private static func run(
         _ count: Int,
         seed: UInt64,
@@ -82,8 +82,8 @@ struct SoakProcessWideTests {
         }
     }
 
-    /// Nothing grows after the first part: descriptors and threads stay within what `workers` requests at once
-    /// need, memory within what an allocator's arenas wander.
+    /// Expects no growth after the first part: descriptors and threads stay within the need of `workers` concurrent
+    /// requests, and memory within the variation of an allocator's arenas.
     private static func expectFlat(_ samples: [SoakSample]) throws {
         let first = try #require(samples.first)
         for sample in samples {
@@ -121,7 +121,7 @@ struct SoakProcessWideTests {
     }
 }
 
-/// A generator whose numbers are the same in every run.
+/// A generator whose numbers follow from the seed alone.
 private struct SoakRandom {
     private var state: UInt64
 

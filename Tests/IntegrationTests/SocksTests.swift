@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// The versions of SOCKS, at dante.
+/// The versions of SOCKS, with dante as the proxy.
 @Suite("SOCKS at dante", .realServers, .timeLimit(.minutes(4)))
 struct SocksTests {
     private func through(_ scheme: String) throws -> CurlTransport {
@@ -17,7 +17,7 @@ struct SocksTests {
 
     @Test(arguments: ["socks4", "socks5", "socks5h"], ["NGINX", "NGINX_TLS"])
     func everyVersionCarriesBoth(scheme: String, server: String) async throws {
-        // By address: dante refuses IPv6, and libcurl 8 takes ::1 for `localhost` where it resolves the name itself.
+        // The URL has an address, because dante refuses IPv6 and libcurl 8 resolves `localhost` to ::1.
         let port = try #require(IntegrationEnvironment.url(server).port)
         let url = try #require(URL(string: "\(server == "NGINX" ? "http" : "https")://127.0.0.1:\(port)/info"))
         let answer = try await through(scheme).exchange(url)

@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// What a proxy asks for before it lets a request through, at squid.
+/// Proxy authentication and refusals, with squid as the proxy.
 @Suite("Proxy authentication at squid", .realServers, .timeLimit(.minutes(4)))
 struct SquidTests {
     private func through(_ name: String, username: String? = nil, password: String? = nil) throws -> CurlTransport {
@@ -24,7 +24,7 @@ struct SquidTests {
     func thePasswordOpensTheProxy(proxy: String, server: String) async throws {
         let answer = try await withPassword(proxy).exchange(IntegrationEnvironment.url(server, "/info"))
         #expect(answer.status == 200)
-        // It is for the proxy alone.
+        // The proxy does not forward its credentials to the server.
         #expect(answer.seen("proxy_authorization") == "")
         #expect(answer.seen("authorization") == "")
     }
@@ -46,7 +46,8 @@ struct SquidTests {
     func aBodyGoesThroughAfterTheChallenge(proxy: String, count: Int) async throws {
         let transport = try withPassword(proxy)
         var options = TransferOptions()
-        // squid 5 cannot go on with a connection on which it has refused a large body: it has to be asked first.
+        // squid 5 cannot continue a connection on which it has refused a large body, so the client waits for 100
+        // (Continue).
         if count > 65536 { options.expectContinue = .always }
         let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
         let path = "/stored/through-\(proxy.lowercased())-\(count)"
@@ -70,7 +71,7 @@ struct SquidTests {
             $0.addressPolicy = policy
         }
         #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX", "/info")).status == 200)
-        // What does not go through it is judged here.
+        // The address of a host that bypasses the proxy is checked by the client.
         let direct = try IntegrationEnvironment.url("NGINX_TLS", "/info")
         let error = await transport.failure(direct)
         #expect(error?.code == .addressRefused)

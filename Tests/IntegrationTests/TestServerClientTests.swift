@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// What `TestServer` says over HTTP/2, as clients understand it that were not written for it.
+/// Checks the HTTP/2 of `TestServer` with clients of other projects.
 @Suite("TestServer and other projects' clients", .foreignClients, .timeLimit(.minutes(4)))
 struct TestServerClientTests {
     typealias Response = TestServer.Response
@@ -25,14 +25,14 @@ struct TestServerClientTests {
         return try await ForeignClient.curl.run(usual + arguments)
     }
 
-    /// A file with a body of so many bytes.
+    /// Writes a body of `count` bytes, and returns the path of its file.
     private func file(_ count: Int, in scratch: ScratchDirectory) throws -> String {
         try scratch.write("body", TestServer.patternBytes(count: count)).path
     }
 
     // MARK: curl
 
-    /// Bodies as long as a frame, as a stream's window, one byte more, and far more.
+    /// The lengths are those of a frame and of a stream's window, one byte more, and much more.
     @Test(arguments: Way.allCases, [0, 1, 16_384, 65_535, 65_536, 3_000_000])
     func curlSendsABody(way: Way, count: Int) async throws {
         let (server, scratch) = (try server(way), try ScratchDirectory())
@@ -63,7 +63,7 @@ struct TestServerClientTests {
         #expect(scratch.read("answer") == TestServer.patternBytes(count: 3_000_000))
     }
 
-    /// A server need not follow an upgrade (RFC 9113, 3.1): it answers under HTTP/1.1.
+    /// A server may ignore an upgrade (RFC 9113, 3.1) and respond with HTTP/1.1.
     @Test(arguments: ["GET", "POST"]) func curlIsNotUpgraded(method: String) async throws {
         let server = try server(.plain)
         let body = method == "POST" ? ["--data", "abc"] : []
@@ -75,8 +75,8 @@ struct TestServerClientTests {
         #expect(request.headers["Upgrade"] == "h2c" && request.bodyByteCount == (method == "POST" ? 3 : 0))
     }
 
-    /// The exit codes are curl's: 18 for a body that is cut off, 92 for an error of its stream. 56 is a connection that
-    /// was reset, which a close becomes while something of curl's is unread: its answer to the settings may be.
+    /// The statuses are curl's: 18 for a truncated body, 92 for a stream error, and 56 for a reset connection. A close
+    /// becomes a reset if the server has not read everything, for example curl's acknowledgement of the settings.
     @Test(
         arguments: Way.allCases,
         [(TestServer.Fault.Action.close, [18, 56]), (.reset, [92]), (.halfClose, [18, 92])] as [(_, [Int32])])
@@ -99,7 +99,7 @@ struct TestServerClientTests {
         #expect(server.requests.count == 300 && server.connectionCount == 1)
     }
 
-    /// Padding, CONTINUATION, 100 (Continue) and trailers, in both directions.
+    /// Padding, CONTINUATION frames, 100 (Continue) and trailers, in both directions.
     @Test(arguments: Way.allCases) func nghttpSendsEveryKindOfFrame(way: Way) async throws {
         let (server, scratch) = (try server(way), try ScratchDirectory())
         server.script(
@@ -119,7 +119,7 @@ struct TestServerClientTests {
         #expect(request.headers.contains { $0.name == "continuation-test-1" })
     }
 
-    /// Windows of 255 bytes: the answer stops about four hundred times until the client has read.
+    /// With windows of 255 bytes, the response waits about four hundred times until the client has read.
     @Test(arguments: Way.allCases) func nghttpTakesLittleAtATime(way: Way) async throws {
         let server = try server(way)
         let url = server.url("/bytes/100000").absoluteString
@@ -167,7 +167,7 @@ struct TestServerClientTests {
 
     // MARK: openssl
 
-    /// A client that agrees on HTTP/2 and speaks something else is told why, in a frame.
+    /// A client that negotiates HTTP/2 and sends something else receives the reason in a GOAWAY frame.
     @Test func whoAgreesOnHTTP2MustSpeakIt() async throws {
         let server = try server(.tls)
         let outcome = try await ProbeProcess.run(

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// The `curlew` command against real servers; what needs none is tested beside its sources.
+/// The `curlew` command with real servers. Tests that need none are in CurlewToolTests.
 @Suite("curlew and real servers", .realServers, .timeLimit(.minutes(4)))
 struct ToolTests {
     private static let executable = ProbeProcess.executable.deletingLastPathComponent().appending(path: "curlew")
@@ -33,7 +33,7 @@ struct ToolTests {
     ])
     func saysWhatIsWrong(_ server: String, _ what: String, _ hint: String) async throws {
         let url = try IntegrationEnvironment.text(server)
-        // Of the first one the CA is not given.
+        // For the first server the tool does not get the CA.
         let trust = server == "NGINX_TLS" ? "yes" : try ca
         let outcome = try await curlew("--verify", trust, url + "/small")
         #expect(outcome.status == 1)
@@ -98,8 +98,8 @@ struct ToolTests {
         #expect(scratch.read("target") == body)
     }
 
-    /// Waits until bytes of the body have come. The length says nothing: segments are written into a file that
-    /// has its whole length, of zeros, before its first byte.
+    /// Waits until bytes of the body have been written. The file's length does not show that: before its first byte,
+    /// the file has its whole length in zeros, into which the segments are written.
     private func untilBytesCome(in scratch: ScratchDirectory) async throws {
         for _ in 0..<1000 {
             let haveCome = scratch.names.contains { name in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Uploads to nginx", .realServers, .timeLimit(.minutes(4)))
 struct UploadTests {
-    /// Sends `body` and gives back what nginx stored.
+    /// Sends `body`, and returns the bytes that nginx stored.
     private func stored(_ body: BodySource, over server: String = "NGINX") async throws -> Data {
         let name = "\(UUID().uuidString).bin"
         let transport = try makeTrustingTransport()
@@ -47,7 +47,7 @@ struct UploadTests {
     }
 
     @Test func anEmptyPostHasALength() async throws {
-        // nginx answers 411 to a POST without a length where it stores; /info takes anything.
+        // At paths that store, nginx responds 411 to a POST without a length; /info accepts every request.
         let answer = try await makeTransport().exchange(IntegrationEnvironment.url("NGINX", "/info"), method: .post)
         #expect(answer.status == 200)
         #expect(answer.seen("method") == "POST")

@@ -4,16 +4,15 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Many WebSockets, and many messages, and nothing left of them. Short by default: `scripts/soak` is the long form.
-///
-/// `CURLEW_SOAK_SOCKETS` and `CURLEW_SOAK_MESSAGES` say how many.
+/// Opens many WebSockets, sends many messages, and expects that no resource leaks. `scripts/soak` is the long form:
+/// `CURLEW_SOAK_SOCKETS` and `CURLEW_SOAK_MESSAGES` set the numbers.
 @Suite("WebSocket soak", .serialized, .timeLimit(.minutes(120)))
 struct WebSocketSoakProcessWideTests {
     private static let parts = 10
-    /// What an allocator's arenas wander, in kilobytes.
+    /// The variation of an allocator's arenas, in kilobytes.
     private static let wandering = 8 * 1024
 
-    /// What the process holds after a part.
+    /// The resources of the process after a part.
     private struct Sample {
         let done: Int
         let residentKilobytes = ProcessMemory.residentKilobytes
@@ -39,7 +38,7 @@ struct WebSocketSoakProcessWideTests {
         let total = IntegrationEnvironment.number("CURLEW_SOAK_SOCKETS", default: 300)
         let server = try TestServer()
         server.webSocket("/echo", .echo)
-        // The first wait of a process makes a descriptor of the runtime's, which stays.
+        // The first sleep in a process makes the runtime open a descriptor, which stays open.
         try await Task.sleep(for: .nanoseconds(1))
         let check = LeakCheck(.fileDescriptors, .threads(allowing: 8))
         do {
@@ -59,7 +58,7 @@ struct WebSocketSoakProcessWideTests {
                 }
                 try await server.waitForOpenConnections(atMost: 0)
                 server.clearRequests()
-                // The client closes its descriptor a moment after the server's end of the connection has gone.
+                // The client closes its descriptor a moment after the server has closed the connection.
                 try await idle?.wait()
                 samples.append(Sample(done: part * (total / Self.parts)))
                 if idle == nil { idle = LeakCheck(.fileDescriptors) }

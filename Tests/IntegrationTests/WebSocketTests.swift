@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// WebSockets with Python's `websockets`, straight and through what stands before a server.
+/// WebSockets with Python's `websockets`, directly and through proxies and reverse proxies.
 @Suite("WebSockets and real servers", .realServers, .timeLimit(.minutes(4)))
 struct WebSocketTests {
     private func session(_ change: (inout SessionConfiguration) throws -> Void = { _ in }) throws -> Session {
@@ -14,7 +14,7 @@ struct WebSocketTests {
         return Session(configuration: configuration)
     }
 
-    /// Messages of every length form, text and bytes, each answered by itself.
+    /// Messages of text and bytes, in every form of the length field. The server echoes each of them.
     private static let messages: [WebSocketMessage] = [
         .text("hello"), .text(""), .data(Data([0, 255])), .text(String(repeating: "wörd ", count: 40)),
         .data(TestServer.patternBytes(count: 1_000_000)), .text("end"),
@@ -33,7 +33,7 @@ struct WebSocketTests {
         #expect(socket.closeCode == .normalClosure)
     }
 
-    /// The fields of the handshake as the server saw them.
+    /// Returns the fields of the handshake that the server received.
     private func fields(_ socket: WebSocketRequest) async throws -> String {
         for try await message in socket.messages {
             if case .text(let text) = message { return text }
@@ -74,7 +74,7 @@ struct WebSocketTests {
                 url, username: try IntegrationEnvironment.text("SQUID_USER"),
                 password: try IntegrationEnvironment.text("SQUID_PASSWORD"))
         }
-        // By address: dante refuses IPv6. The certificate names it, too.
+        // The URL has an address, because dante refuses IPv6. The certificate is valid for that address, too.
         let port = try #require(IntegrationEnvironment.url(server).port)
         let scheme = server == "NGINX" ? "ws" : "wss"
         try await talk(over: session.webSocket("\(scheme)://127.0.0.1:\(port)/socket/echo"))

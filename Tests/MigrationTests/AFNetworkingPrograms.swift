@@ -72,7 +72,7 @@ struct AFNetworkingPrograms {
         #expect(text as? String == "plain")
     }
 
-    // 35: downloadTaskWithRequest:progress:destination:completionHandler: and the notification of its end.
+    // 35: downloadTaskWithRequest:progress:destination:completionHandler: and the notification of the moved file.
     @Test func downloadsAndIsNotified() async throws {
         let scratch = try ScratchDirectory()
         let session = Session(eventMonitors: [RequestNotifications(queue: DispatchQueue(label: "notes"))])

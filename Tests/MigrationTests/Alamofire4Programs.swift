@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Programs in Alamofire 4's ways, with what its migration guide says changed.
+/// Programs in the style of Alamofire 4, with the changes that its migration guide describes.
 @Suite(.timeLimit(.minutes(4)))
 struct Alamofire4Programs {
     let server: TestServer
@@ -21,7 +21,7 @@ struct Alamofire4Programs {
         #expect((fields?["args"] as? [String: Any])?["foo"] as? String == "bar")
     }
 
-    // 27: a manager with fields of its own.
+    // 27: a manager with its own header fields.
     @Test func keepsAManager() async throws {
         var defaultHeaders = HTTPHeaders.default
         defaultHeaders["X-App"] = "4"

@@ -131,7 +131,7 @@ struct Alamofire5RequestPrograms {
     final class TokenInterceptor: RequestInterceptor {
         let token = Token()
 
-        // SAFETY: the value sits behind the lock.
+        // SAFETY: the lock guards the value.
         final class Token: @unchecked Sendable {
             private let lock = NSLock()
             private var value = "old"

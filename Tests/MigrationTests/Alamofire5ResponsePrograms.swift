@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-// What the compiler's fix-it makes of an extension that was written for a class.
+// The compiler's fix-it for an extension that was written for a class produces this form.
 extension Session {
     nonisolated func item(_ id: Int, at base: String) -> DataRequest { request("\(base)/items/\(id)").validate() }
 }
@@ -35,7 +35,7 @@ struct Alamofire5ResponsePrograms {
     }
 
     // 22
-    // SAFETY: written by the handler, read when that has said so.
+    // SAFETY: the handler writes it before it reports completion, and the test reads it afterwards.
     final class Keeper: @unchecked Sendable { var response: DataResponse<Any, AFError>? }
 
     @Test func readsJSONObjects() async throws {

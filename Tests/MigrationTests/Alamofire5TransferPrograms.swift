@@ -92,7 +92,7 @@ struct Alamofire5TransferPrograms {
 
     // 16
     @Test func streamsData() async throws {
-        // SAFETY: written by the handlers, one at a time, read after the last.
+        // SAFETY: the handlers write it one at a time, and the test reads it after the last one.
         final class Received: @unchecked Sendable { var data = Data() }
         let received = Received()
         let completion = await completed { done in
@@ -127,7 +127,7 @@ struct Alamofire5TransferPrograms {
         let queue = DispatchQueue(label: "logger")
         let lines = Lines()
 
-        // SAFETY: touched on the monitor's queue alone.
+        // SAFETY: accessed on the monitor's queue only.
         final class Lines: @unchecked Sendable { var all: [String] = [] }
 
         func requestDidFinish(_ request: Request) { lines.all.append("finished \(request.description)") }

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// What programs on servers did with AsyncHTTPClient.
+/// Programs of servers that were written for AsyncHTTPClient.
 @Suite(.timeLimit(.minutes(4)))
 struct AsyncHTTPClientPrograms {
     let server: TestServer
@@ -38,7 +38,7 @@ struct AsyncHTTPClientPrograms {
         #expect(receivedBytes == expectedBytes)
     }
 
-    // 48: a body that is made while it is sent.
+    // 48: a body that is produced while it is sent.
     @Test func sendsASequence() async throws {
         let rows = AsyncStream<Data> { continuation in
             for number in 1...3 { continuation.yield(Data("\(number)\n".utf8)) }
@@ -51,7 +51,7 @@ struct AsyncHTTPClientPrograms {
         #expect(echo.data == "1\n2\n3\n")
     }
 
-    // 49: a client of its own, with limits, that is shut down.
+    // 49: a separate client with limits, which is shut down.
     @Test func configuresAClient() async throws {
         let client = Session(
             configuration: SessionConfiguration {
@@ -77,7 +77,7 @@ struct AsyncHTTPClientPrograms {
         await client.invalidate()
     }
 
-    // 50: many at once, each with its own end.
+    // 50: many requests at once in a client with a scope.
     @Test func fansOut() async throws {
         server.route("/items/{id}") { request in .json(Item(id: Int(request.parameters["id"] ?? "") ?? 0)) }
         let sum = try await withSession { client in

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// An endpoint layer as Moya has it: targets that describe a request, and a provider that sends them.
+/// An endpoint layer like Moya's: targets that describe a request, and a provider that sends them.
 protocol TargetType {
     var baseURL: URL { get }
     var path: String { get }
@@ -79,7 +79,7 @@ struct ErasedBody: Encodable, Sendable {
     func encode(to encoder: any Encoder) throws { try body.encode(to: encoder) }
 }
 
-/// Programs over that layer.
+/// Programs that use this layer.
 @Suite(.timeLimit(.minutes(4)))
 struct MoyaPrograms {
     enum Service: TargetType {

@@ -1,13 +1,13 @@
 import CurlewTesting
 import Foundation
 
-/// What the programs send and expect.
+/// The value that the programs send and expect.
 struct Item: Codable, Equatable, Sendable {
     var id = 1
     var name = "Ada"
 }
 
-/// What the server's echo says of a request.
+/// The server's description of a request.
 struct Echo: Decodable, Sendable {
     let args: [String: String]
     let headers: [String: String]
@@ -16,7 +16,7 @@ struct Echo: Decodable, Sendable {
     let method: String
 }
 
-/// Waits for one call of a completion handler.
+/// Returns the value that a completion handler receives. The handler must be called exactly once.
 func completed<Value: Sendable>(_ start: (@escaping @Sendable (Value) -> Void) -> Void) async -> Value {
     await withCheckedContinuation { continuation in
         start { continuation.resume(returning: $0) }
@@ -24,6 +24,6 @@ func completed<Value: Sendable>(_ start: (@escaping @Sendable (Value) -> Void) -
 }
 
 extension TestServer {
-    /// The server's address as text, as programs write it.
+    /// The server's address as text, in the form that programs use.
     var address: String { "http://127.0.0.1:\(port)" }
 }

@@ -22,7 +22,7 @@ struct URLSessionPrograms {
         #expect(httpResponse.mimeType == "application/json")
     }
 
-    // 42: a status is no error.
+    // 42: an error status does not throw.
     @Test func readsTheBodyOfAnError() async throws {
         server.route("/taken") { _ in .text("name taken", status: 409) }
         var request = URLRequest(url: server.url("/taken"))

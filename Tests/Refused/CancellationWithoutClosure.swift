@@ -1,5 +1,5 @@
 // error: 'async' call in a function that does not support concurrency
 import Curlew
 
-/// Without a closure there is one form, which waits. Top-level code prefers a form that does not.
+/// Without a closure, the call has only an `async` form. Top-level code would prefer a synchronous form, and not wait.
 func cancelAll(of session: Session) { session.cancelAllRequests() }

@@ -5,5 +5,5 @@ final class Counter {
     var count = 0
 }
 
-/// The state of a lock was there before, in other hands.
+/// The state existed before the lock, and the caller still has a reference to it.
 func shared(_ counter: Counter) -> Lock<Counter> { Lock(making: { counter }) }

@@ -5,7 +5,7 @@ final class Counter {
     var count = 0
 }
 
-/// The state of a lock stays with the code that made it, too.
+/// The code that made the state uses it after it has given the state to the lock.
 func shared() -> Lock<Counter> {
     let counter = Counter()
     let lock = Lock(counter)

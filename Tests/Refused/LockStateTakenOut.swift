@@ -5,7 +5,7 @@ final class Counter {
     var count = 0
 }
 
-/// The state of a lock is left behind in two places: inside the lock, and with the caller.
+/// The state leaves the lock, so both the lock and the caller have it.
 func taken(from lock: Lock<Counter>) -> Counter {
     var counter = Counter()
     lock.withLock { counter = $0 }

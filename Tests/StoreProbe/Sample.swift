@@ -1,8 +1,8 @@
 package import CurlewCore
 package import Foundation
 
-/// An entry whose body can be told right from wrong by itself: its first line says its key and its length, and every byte
-/// behind that follows from them.
+/// An entry whose body can be verified without other data: its first line has its key, size and tag, and all bytes
+/// after that line follow from the key and the size.
 package struct Sample {
     package let key: Int
     package let size: Int
@@ -49,7 +49,7 @@ package struct Sample {
         return await writer.commit()
     }
 
-    /// Whether a body that was found is one of those that this key may have.
+    /// Whether a stored body is one of those that this key may have.
     package static func isRight(_ body: Data, key: Int, tag: String) -> Bool {
         guard let end = body.firstIndex(of: 10) else { return false }
         let words = String(decoding: body[..<end], as: UTF8.self).split(separator: " ")

@@ -3,13 +3,13 @@ import CurlewDiskCache
 import Foundation
 import Glibc
 
-/// A process for the tests of stores that need one of their own.
+/// A program for tests of stores that need a separate process.
 ///
-///     StoreProbe put <directory> <keys> <tag>     stores without end, and prints a line for each entry that was committed
-///     StoreProbe open <directory>                 opens a store as an unprivileged user, and prints the code of its error
-///     StoreProbe limited <directory> <bytes>      stores in a process whose files may have so many bytes
-///     StoreProbe descriptors <directory>          looks up a large body while the process may open no file, and then again
-///     StoreProbe truncated <directory> <name>     cuts a file, or all in `folder/`, under an open store, and goes on
+///     StoreProbe put <directory> <keys> <tag>     stores without end, and prints a line for each committed entry
+///     StoreProbe open <directory>                 opens a store as an unprivileged user, and prints its error code
+///     StoreProbe limited <directory> <bytes>      stores in a process whose files may have at most <bytes> bytes
+///     StoreProbe descriptors <directory>          looks a large body up while no file can be opened, and then again
+///     StoreProbe truncated <directory> <name>     truncates a file, or all in `folder/`, under an open store
 @main
 enum StoreProbe {
     static func main() async {
@@ -26,7 +26,7 @@ enum StoreProbe {
         }
     }
 
-    /// Bodies say of themselves how long they are, and small and large ones alternate.
+    /// Stores samples without end, with small and large bodies, and prints the number of each that was committed.
     private static func put(_ directory: URL, keys: Int, tag: String) async {
         guard let store = try? DiskCacheStore(directory: directory, maximumSize: 64 << 20) else { exit(3) }
         for number in 0... {
@@ -48,12 +48,12 @@ enum StoreProbe {
         }
     }
 
-    /// Prints how many entries and faults there are without descriptors, and whether the body is there afterwards.
+    /// Prints the number of entries and faults without descriptors, and whether the body is found afterwards.
     private static func descriptors(_ directory: URL) async {
         let sample = Sample(key: 1, size: 600_000, tag: "descriptors")
         guard let store = try? DiskCacheStore(directory: directory), await sample.store(in: store) else { exit(3) }
         let key = sample.entry.key
-        // The lane that looks this key up has opened the index.
+        // This lookup makes the key's lane open the index.
         guard await store.entries(for: key).count == 1 else { exit(4) }
         var before = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before)
@@ -66,7 +66,8 @@ enum StoreProbe {
         print(without, faults.damagedEntries, faults.failedReads, reader == nil ? "gone" : "there")
     }
 
-    /// Prints how many entries are wrong after the cut, and how many of those that were stored after it are missing.
+    /// Prints how many entries are wrong after the truncation, and how many of those that were stored later are
+    /// missing.
     private static func truncated(_ directory: URL, name: String) async {
         guard let store = try? DiskCacheStore(directory: directory) else { exit(3) }
         var wrong = 0
@@ -83,7 +84,7 @@ enum StoreProbe {
             if body != sample.body { wrong += 1 }
             return true
         }
-        // Several keys, so that each lane of lookups has opened the index.
+        // Several keys are looked up, so that each lane of lookups has opened the index.
         let samples = (0..<8).map { Sample(key: $0, size: $0 == 0 ? 300_000 : 9000, tag: "truncated") }
         for sample in samples {
             guard await sample.store(in: store), await find(sample) else { exit(4) }
@@ -97,7 +98,7 @@ enum StoreProbe {
         }
         guard cut > 0 else { exit(6) }
         for sample in samples { _ = await find(sample) }
-        // A fault that only a change meets costs that change.
+        // Some faults are found only by a change, which then fails. A later change succeeds.
         for sample in samples { _ = await sample.store(in: store) }
         var missing = 0
         for sample in samples {

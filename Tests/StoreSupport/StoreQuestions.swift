@@ -2,13 +2,13 @@ package import CurlewCore
 internal import CurlewTesting
 package import Foundation
 
-/// Makes entries of one time: `entry("a", variant: "v")`.
+/// Makes entries with the date of its clock: `entry("a", variant: "v")`.
 package struct EntryMaker: Sendable {
     private let now: @Sendable () -> Date
 
     package init(now: @escaping @Sendable () -> Date) { self.now = now }
 
-    /// An entry for a key.
+    /// Makes an entry whose key is the URL of `name`.
     package func callAsFunction(
         _ name: String,
         origin: String = "http://store.test",
@@ -32,7 +32,7 @@ package struct EntryMaker: Sendable {
     }
 }
 
-/// Bytes without a period that a mixed-up piece could hide behind.
+/// Returns pseudorandom bytes. They have no period, so a misplaced piece of a body is always detected.
 package func bytes(_ count: Int, seed: UInt64 = 1) -> Data {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
     var data = Data(count: count + 8)
@@ -46,7 +46,7 @@ package func bytes(_ count: Int, seed: UInt64 = 1) -> Data {
 }
 
 extension CacheStore {
-    /// Stores an entry in chunks.
+    /// Stores an entry and writes its body in chunks. Returns whether the entry was committed.
     @discardableResult
     package func put(_ entry: CacheEntry, _ body: Data, chunk: Int = 16_384) async -> Bool {
         guard let writer = await writer(for: entry, expectedSize: Int64(body.count)) else { return false }
@@ -59,7 +59,7 @@ extension CacheStore {
         return await writer.commit()
     }
 
-    /// The body that is stored for a key without variants; nil for a miss.
+    /// Returns the stored body for a key without variants, or `nil` for a miss.
     package func body(_ key: CacheKey) async throws(CurlewError) -> Data? {
         guard let found = await entries(for: key).first else { return nil }
         return try await found.body.whole()
@@ -67,7 +67,7 @@ extension CacheStore {
 }
 
 extension CacheBody {
-    /// All of it, or a part; nil where it is gone.
+    /// Reads the body or a range of it. `nil` if the body is gone.
     package func whole(_ range: Range<Int64>? = nil) async throws(CurlewError) -> Data? {
         guard let reader = await reader(of: range ?? 0..<size) else { return nil }
         var data = Data()
@@ -76,7 +76,7 @@ extension CacheBody {
     }
 }
 
-/// Whether a condition comes true while others do their work.
+/// Waits until `condition` is true, and returns whether it became true in time.
 package func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
     let deadline = ContinuousClock.now + Duration.seconds(40).asTestBound
     while try await !condition() {

@@ -5,15 +5,15 @@ internal import Testing
 
 @testable internal import CurlewTesting
 
-/// What libcurl sends for the credentials that Curlew gives it.
+/// Compares the fields that libcurl sends for Curlew's credentials with published vectors.
 @Suite("Credentials on the wire", .timeLimit(.minutes(4)))
 struct AuthenticationConformance {
-    /// Takes a response and forgets it.
+    /// A sink that discards the response.
     private final class Sink: TransferSink {
         func didReceive(body: UnsafeRawBufferPointer) -> Disposition { .proceed }
     }
 
-    /// Nothing goes out but what the case has.
+    /// A transport that adds no proxy and no accepted codings to the case's request.
     private static func transport() -> any Transport {
         SessionConfiguration {
             $0.proxy = .none
@@ -21,7 +21,7 @@ struct AuthenticationConformance {
         }.makeTransport()
     }
 
-    /// A field of the last request that a server got.
+    /// Performs a request, and returns a field of the last request that the server received.
     private static func sent(
         _ field: String = "Authorization",
         in request: TransferRequest,
@@ -76,12 +76,12 @@ struct AuthenticationConformance {
         let cnonce: String
         let nonce_count: Int
         let expected: [String: String?]
-        /// The challenge is a proxy's.
+        /// Whether the challenge is a proxy's. `nil` means `false`.
         let proxy: Bool?
         var group: String { expected["algorithm"].flatMap { $0?.uppercased() } ?? "no algorithm" }
     }
 
-    /// libcurl 7 has no SHA-512/256; it came with 8.7.
+    /// Whether the running libcurl knows the algorithm: SHA-512/256 needs libcurl 8.7.
     private static func isKnown(_ item: DigestCase) -> Bool {
         !item.group.hasPrefix("SHA-512-256") || Capabilities.current.isAtLeast(8, 7, 0)
     }
@@ -122,8 +122,9 @@ struct AuthenticationConformance {
         server.stop()
     }
 
-    /// The vector fixes a cnonce and libcurl takes its own: the response is worked out again, by the formula that
-    /// gives the vector's response with the vector's cnonce.
+    /// The vector fixes the cnonce, but libcurl chooses a random one. Therefore this computes the expected response for
+    /// libcurl's cnonce, after it has checked that the same formula gives the vector's response for the vector's
+    /// cnonce.
     private static func judge(_ item: DigestCase, _ field: String) -> Verdict {
         guard let challenge = AuthenticationChallenge.parse([item.challenge]).first,
             let sent = AuthenticationChallenge.parse([field]).first, sent.scheme == "Digest"
@@ -149,7 +150,7 @@ struct AuthenticationConformance {
         guard sent.parameters["algorithm"]?.lowercased() == expected["algorithm"]?.lowercased() else {
             return .failed("another algorithm: \(field)")
         }
-        // RFC 7616, 3.4: these are not quoted.
+        // RFC 7616, 3.4: the values of these parameters must not be quoted.
         let quoted = ["qop", "nc", "algorithm", "userhash"].filter { field.contains("\($0)=\"") }
         return quoted.isEmpty ? .passed : .failed("\(quoted) in quotes")
     }
@@ -232,7 +233,7 @@ struct AuthenticationConformance {
             body: item.request.body.isEmpty ? .none : .data(Data(item.request.body.utf8))
         )
         for field in item.request.headers {
-            // A folded value cannot be sent; HTTP reads the fold as a space.
+            // A folded value cannot be sent, so each fold becomes a space, as HTTP reads it.
             request.headers.append(name: field[0], value: field[1].replacing("\n", with: " "))
         }
         let date = item.context.timestamp.filter { $0 != "-" && $0 != ":" }
@@ -253,7 +254,7 @@ struct AuthenticationConformance {
     }
 }
 
-/// RFC 7616, 3.4.1.
+/// Computes the response of RFC 7616, 3.4.1.
 private struct DigestHash {
     let algorithm: Digest.Algorithm
 

@@ -4,7 +4,7 @@ internal import Testing
 
 @testable internal import CurlewTesting
 
-/// The vectors of AWS Signature Version 4, without a transport: both forms of each, in all its steps.
+/// Checks every step of AWS Signature Version 4, for the form with a header field and the form with a query.
 @Suite("AWS signatures")
 struct SignatureConformance {
     struct SignatureCase: CorpusCase {

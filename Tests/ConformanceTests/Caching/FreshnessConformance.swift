@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-/// Chromium's vectors for freshness, age, 304 and validators.
+/// Chromium's vectors for freshness, age, status 304 and validators.
 @Suite struct FreshnessConformance {
     struct Case: CorpusCase {
         let id: String
@@ -79,7 +79,7 @@ internal import Testing
         return .compare(fields(new.head), fields(head(text)))
     }
 
-    /// The status line and the fields, one a line.
+    /// Parses a status line and fields, each on a line.
     private static func head(_ text: String) -> ResponseHead {
         var lines = text.split(separator: "\n").map(String.init)[...]
         let status = lines.popFirst()?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 200

@@ -3,9 +3,9 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-/// Mark Nottingham's cache tests (cache-tests.fyi), with a clock that is set forward instead of waiting.
+/// Mark Nottingham's cache tests (cache-tests.fyi), with a clock that is advanced instead of waiting.
 @Suite struct HTTPCacheConformance {
-    /// Cases of kind `optimal` that do not pass. Those of kind `check` are questions, not requirements.
+    /// Cases of kind `optimal` that need parts of bodies, which the cache does not store, so they fail.
     private static let partsOfBodies: Set<String> = [
         "partial-store-partial-reuse-partial", "partial-store-partial-reuse-partial-byterange",
         "partial-store-partial-reuse-partial-absent", "partial-store-partial-complete",
@@ -14,14 +14,14 @@ internal import Testing
     @Test func aPrivateCacheBehavesAsHTTPSays() async throws {
         let cases = try Corpus.cases("http-cache-tests", as: ReplayCase.self)
         let counts = try await run(cases.filter { !$0.isForSharedCaches && !$0.isForCDNs }, mode: .private)
-        // The level of the whole collection, 130 of 142 and 80 of 95, for this half of it.
+        // The share of the whole collection that must pass, 130 of 142 and 80 of 95, applied to this half of it.
         #expect(counts["required"]?.passed ?? 0 >= 61)
         #expect(counts["optimal"]?.passed ?? 0 >= 37)
     }
 
     @Test func aSharedCacheGivesNoWrongAnswer() async throws {
         let cases = try Corpus.cases("http-cache-tests", as: ReplayCase.self)
-        // These concern `s-maxage` in a private cache.
+        // These cases concern `s-maxage` in a private cache, although the corpus marks them as shared.
         func isOfPrivate(_ item: ReplayCase) -> Bool { item.id.hasPrefix("freshness-max-age-s-maxage-private") }
         let ofPrivate = cases.filter { isOfPrivate($0) }
         let others = try await run(ofPrivate, mode: .private)
@@ -40,7 +40,7 @@ internal import Testing
             let result = try await ReplayRun(item: item, mode: mode).result()
             counts[item.kind, default: (0, 0)].counted += 1
             if result == .passed { counts[item.kind, default: (0, 0)].passed += 1 }
-            // Parts are not stored.
+            // Cases of kind `check` are questions, not requirements.
             let isExpected = result == .passed || item.kind == "check" || Self.partsOfBodies.contains(item.id)
             #expect(isExpected, "\(item.id): \(result)")
             switch result {

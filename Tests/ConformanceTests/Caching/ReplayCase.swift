@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// One case of `http-cache-tests`: requests, and what the server answers to each.
+/// One case of `http-cache-tests`: requests, with the server's response to each.
 struct ReplayCase: Decodable, Sendable {
     let id: String
     let kind: String
@@ -12,7 +12,7 @@ struct ReplayCase: Decodable, Sendable {
     var isForCDNs: Bool { cdn_only == true }
 }
 
-/// One request of a case.
+/// One request of a case, with its response and its checks.
 struct ReplayStep: Decodable, Sendable {
     let request_method: String?
     let request_headers: [ReplayField]?
@@ -43,7 +43,7 @@ struct ReplayStep: Decodable, Sendable {
     let setup: Bool?
     let setup_tests: [String]?
 
-    /// Members whose value may be null, which says something else than their absence.
+    /// The members that are present. A member whose value is null has another meaning than an absent one.
     let present: Set<String>
 
     func isSetup(_ check: String) -> Bool { setup == true || setup_tests?.contains(check) == true }
@@ -102,10 +102,10 @@ struct ReplayStep: Decodable, Sendable {
     }
 }
 
-/// A field: a name alone, a name with a value, or with a comparison.
+/// A field: a name alone, a name with a value, or a name with a comparison.
 struct ReplayField: Decodable, Sendable {
     let name: String
-    /// The value, the comparison, or whether the client checks it.
+    /// The elements after the name: the value or comparison, and whether the client checks the field.
     let rest: [JSONValue]
 
     init(from decoder: any Decoder) throws {
@@ -121,14 +121,14 @@ struct ReplayField: Decodable, Sendable {
         self.rest = rest
     }
 
-    /// Whether the client has to see what the server has sent.
+    /// Whether the client must receive the field as the server sent it.
     var isChecked: Bool {
         if rest.count > 1, case .bool(let isChecked) = rest[1] { return isChecked }
         return true
     }
 }
 
-/// `[404, "Not Found"]`
+/// A status and its phrase: `[404, "Not Found"]`.
 struct ReplayStatus: Decodable, Sendable {
     let code: Int
     let phrase: String
@@ -140,7 +140,7 @@ struct ReplayStatus: Decodable, Sendable {
     }
 }
 
-/// `[103, [["link", "…"]]]`
+/// An interim response: `[103, [["link", "…"]]]`.
 struct ReplayInterim: Decodable, Sendable {
     let status: Int
     let fields: [ReplayField]

@@ -4,7 +4,7 @@ internal import CurlewLocks
 internal import CurlewTesting
 internal import Foundation
 
-/// Shows the time that a case has reached.
+/// The clock of one case, which advances only when a test advances it.
 final class ReplayClock: Sendable {
     private let time = Lock(Date(timeIntervalSince1970: 1_800_000_000.25))
 
@@ -13,13 +13,13 @@ final class ReplayClock: Sendable {
     func advance(by seconds: TimeInterval) { time.withLock { $0 += seconds } }
 }
 
-/// The server that `http-cache-tests` describes, for one run of one case.
+/// The server of `http-cache-tests`, for one run of one case.
 final class ReplayOrigin: Sendable {
     struct Entry: Sendable {
         let number: Int
         let method: String
         let requestHeaders: HTTPHeaders
-        /// The fields that the client has to have seen.
+        /// The response's fields that the client must receive.
         let remembered: [HTTPHeader]
     }
 
@@ -47,7 +47,7 @@ final class ReplayOrigin: Sendable {
         let number = request.headers["Req-Num"].flatMap { Int($0) } ?? served
         guard steps.indices.contains(number - 1) else { return .status(409) }
         let step = steps[number - 1]
-        // What takes that long takes some time in any case.
+        // Every response takes at least 10 ms, with or without a pause.
         clock.advance(by: 0.01 + (step.response_pause ?? 0))
         var (status, phrase) = (step.response_status?.code ?? 200, step.response_status?.phrase ?? "OK")
         if step.expected_type?.hasSuffix("validated") == true {
@@ -93,7 +93,7 @@ final class ReplayOrigin: Sendable {
         return response
     }
 
-    /// Whether the request names the validator that the case's request before it was answered with.
+    /// Whether the request has a validator of the response to the preceding request of the case.
     private func isUnchanged(_ request: MockRequest, _ number: Int) -> Bool {
         guard let last = entries.last(where: { $0.number == number - 1 }) ?? entries.last else { return false }
         let sent = HTTPHeaders(received: last.remembered)
@@ -110,11 +110,11 @@ final class ReplayOrigin: Sendable {
         return value.isEmpty ? target : target + "/" + value
     }
 
-    /// Numbers in fields of dates are seconds from a time.
+    /// Returns the value of a field. A number in a date field is an offset in seconds from `now`.
     static func text(of field: ReplayField, number: JSONValue?, in step: ReplayStep, at now: Date) -> String {
         let name = field.name.lowercased()
         guard case .integer(let seconds)? = number, dateFields.contains(name) else { return number?.text ?? "" }
-        // Whole seconds, as the time that the response tells.
+        // Rounds down to whole seconds, as `Date` does.
         let date = Date(timeIntervalSince1970: (now.timeIntervalSince1970 + Double(seconds)).rounded(.down))
         let text = HTTPDate.string(from: date)
         return step.rfc850date?.contains(name) == true ? rfc850(text) : text
@@ -122,7 +122,7 @@ final class ReplayOrigin: Sendable {
 
     private static let dateFields = ["date", "expires", "last-modified", "if-modified-since", "if-unmodified-since"]
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT` as `Sunday, 06-Nov-94 08:49:37 GMT`.
+    /// Converts `Sun, 06 Nov 1994 08:49:37 GMT` to `Sunday, 06-Nov-94 08:49:37 GMT`.
     private static func rfc850(_ text: String) -> String {
         let names = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
         let parts = text.split(separator: " ")

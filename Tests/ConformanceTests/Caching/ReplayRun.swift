@@ -4,12 +4,12 @@ internal import CurlewLocks
 internal import CurlewTesting
 internal import Foundation
 
-/// Sends the requests of one case through a session with an empty cache, and checks what comes back.
+/// Sends the requests of one case through a session with an empty cache, and checks the responses.
 struct ReplayRun {
     enum Result: Equatable {
         case passed
         case failed(String)
-        /// What the case needs beforehand is not there: it says nothing, and does not count as passed.
+        /// The set-up of the case failed, so the case has no result and does not count as passed.
         case setupFailed(String)
     }
 
@@ -44,7 +44,7 @@ struct ReplayRun {
             var seen: [Int: Seen] = [:]
             for (index, step) in item.requests.enumerated() {
                 seen[index + 1] = try await send(step, index + 1, after: seen[index], origin, session)
-                // Background validations are the cache's own affair.
+                // The pause lets background revalidations end.
                 if step.pause_after == true {
                     await session.untilCacheIsIdle()
                     clock.advance(by: 3)
@@ -94,7 +94,7 @@ struct ReplayRun {
         if let policy = Self.policy(step.cache) { request.cachePolicy(policy) }
         let response = await request.response()
         guard let head = response.head, response.error == nil else {
-            // A connection that the server closes is an answer of that case.
+            // In a case with `disconnect` the server closes the connection instead of sending a response.
             guard step.disconnect == true, step.expected_type != "cached" else {
                 throw Failure(
                     what: "\(number): \(response.error?.description ?? "no head")", isSetup: step.setup == true)

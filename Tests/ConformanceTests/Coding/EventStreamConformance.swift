@@ -41,12 +41,12 @@ struct EventStreamConformance {
         var group: String { String(source.prefix { $0 != "," && $0 != "/" }) }
     }
 
-    /// What the parser says, and the same for the stream cut at every byte and joined into one chunk.
+    /// Compares the parser's events for the case's chunks, for single bytes and for one chunk.
     @Test(
         "events are those of the HTML standard, however the stream is cut", arguments: ["as given", "bytes", "whole"])
     func events(cut: String) throws {
         try conform("sse") { (item: Case) in
-            // Status and content type are the connection's concern, not the parser's.
+            // The parser does not see status and content type.
             guard item.expected.connection == nil else { return .notCounted }
             let chunks = item.chunks_hex.map { Data(hex: $0) ?? Data() }
             let whole = chunks.reduce(into: Data()) { $0 += $1 }

@@ -26,7 +26,7 @@ struct CookieConformance {
         }
     }
 
-    /// The Cookie headers that a client with an empty store sends in the steps after the first.
+    /// Runs the steps with an empty store, and returns the Cookie fields that it sends, with the expected ones.
     static func run(_ item: Case) throws -> [(sent: String, expected: String)] {
         let now = item.clock.flatMap(HeaderValueConformance.instant) ?? Date(timeIntervalSince1970: 1_767_225_600)
         var store = CookieStore(publicSuffixes: SystemPublicSuffixes())
@@ -57,7 +57,8 @@ struct CookieConformance {
         }
     }
 
-    /// The corpus has what RFC 6265 says. RFC 6265bis keeps a cookie without a name, and this is what it sends.
+    /// The corpus follows RFC 6265. RFC 6265bis keeps cookies without a name, so a client sends these fields for the
+    /// cases about them.
     static let nameless = [
         "http-state-0004": "foo", "http-state-0023": "foo", "http-state-0028": "foo", "http-state-mozilla0014": "six",
         "http-state-mozilla0015": "seven", "http-state-mozilla0016": "eight",

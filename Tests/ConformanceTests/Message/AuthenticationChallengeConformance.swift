@@ -51,8 +51,8 @@ struct AuthenticationChallengeConformance {
         }
     }
 
-    /// What a Digest handler takes from a challenge. Curlew leaves Digest to libcurl; this shows that the
-    /// parameters arrive.
+    /// Reads a challenge as a Digest handler would. Curlew leaves Digest to libcurl, so this only shows that the
+    /// parameters are parsed.
     static func digest(_ challenge: AuthenticationChallenge) -> Case.Digest? {
         guard challenge.scheme.lowercased() == "digest", let nonce = challenge.parameters["nonce"], !nonce.isEmpty
         else { return nil }

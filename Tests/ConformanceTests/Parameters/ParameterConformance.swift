@@ -19,7 +19,7 @@ struct ParameterConformance {
     func queryParameters() throws {
         try conform("query-parameters") { (item: Case) in
             let untyped = try Self.untyped(item)
-            // AFNetworking has untyped parameters only. (For typed ones Alamofire sorts whole pairs, not keys.)
+            // AFNetworking has only untyped parameters. For typed ones, Alamofire sorts whole pairs instead of keys.
             if item.source == "AFNetworking" { return .compare(untyped, item.expected) }
             let typed = try Self.typed(item)
             guard typed == item.expected else { return .compare(typed, item.expected) }
@@ -31,7 +31,7 @@ struct ParameterConformance {
         "http://x.test/" + (item.options["existing_query"].map { "?\($0)" } ?? "")
     }
 
-    /// By `URLEncodedFormEncoder`.
+    /// Encodes the case with `URLEncodedFormEncoder`.
     static func typed(_ item: Case) throws -> String? {
         let encoder = URLEncodedFormEncoder(
             arrayEncoding: ["no_brackets": .noBrackets, "index_in_brackets": .indexInBrackets][
@@ -51,7 +51,7 @@ struct ParameterConformance {
             .encode(item.parameters, into: request).url?.query(percentEncoded: true)
     }
 
-    /// By `URLEncoding`; nil for what it has no option for.
+    /// Encodes the case with `URLEncoding`. `nil` if that lacks an option of the case.
     static func untyped(_ item: Case) throws -> String? {
         guard Set(item.options.keys).isSubset(of: ["array_encoding", "existing_query", "bool_encoding"]),
             let parameters = item.parameters.untyped as? [String: any Any & Sendable]
@@ -80,7 +80,7 @@ struct ParameterConformance {
         try conform("form-urlencoded", expectedDifferences: differences) { (item: Case) in
             switch (item.kind, item.expected) {
             case ("serialise", .string(let expected)):
-                // The standard writes `*` as it is and escapes `~`; Alamofire's set is RFC 3986's unreserved one.
+                // The standard keeps `*` and escapes `~`; Alamofire keeps the unreserved characters of RFC 3986.
                 let encoder = URLEncodedFormEncoder(alphabetizeKeyValuePairs: false, spaceEncoding: .plusReplaced)
                 let pairs = Dictionary((item.pairs ?? []).map { ($0[0], $0[1]) }) { first, _ in first }
                 guard pairs.count == 1 else { return .notCounted }
@@ -90,7 +90,7 @@ struct ParameterConformance {
                 let url = URL(string: "http://x.test/?" + (item.input ?? ""))
                 return .compare(url?.query(percentEncoded: true), expected)
             default:
-                // Line ends of HTML forms, and parsing: a client's encoder has no part in them.
+                // Line ends of HTML forms and parsing are not tasks of a client's encoder.
                 return .notCounted
             }
         }

@@ -29,7 +29,7 @@ struct RedirectConformance {
         let expected: Expected
         var group: String { id.split(separator: "-").dropFirst().first.map(String.init) ?? "" }
 
-        /// The cases about methods leave the target open.
+        /// The value of Location; `/next` for cases about methods, which have no target.
         var locationText: String? {
             location ?? location_hex.flatMap { Data(hex: $0) }.map { RedirectLocation.text(of: $0) }
                 ?? method.map { _ in "/next" }

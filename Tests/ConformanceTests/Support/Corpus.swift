@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Testing
 
-/// One collection of vectors under `Corpora/`.
+/// Reads the collections of vectors under `Corpora/`.
 enum Corpus {
     static func cases<Case: Decodable>(_ name: String, as type: Case.Type = Case.self) throws -> [Case] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -12,15 +12,15 @@ enum Corpus {
 
 protocol CorpusCase: Decodable, Sendable {
     var id: String { get }
-    /// What the report counts by.
+    /// The name under which the report counts the case.
     var group: String { get }
 }
 
-/// What one case gave.
+/// The result of one case.
 enum Verdict: Equatable {
     case passed
     case failed(String)
-    /// Not a requirement for a client like this one: informational or optional cases.
+    /// The case is not a requirement for this client: it is informational, optional or out of scope.
     case notCounted
 
     static func compare<T: Equatable>(_ actual: T, _ expected: T) -> Verdict {
@@ -28,8 +28,8 @@ enum Verdict: Equatable {
     }
 }
 
-/// Runs every case, prints the result by group, and records an issue for each case that fails without
-/// being listed, passes although it is listed, or is listed but not there.
+/// Runs every case and prints the results by group. Records an issue for each case that fails but is not listed, and
+/// for each listed case that passes, is not counted or does not exist.
 func conform<Case: CorpusCase>(
     _ name: String,
     expectedDifferences: [String: String] = [:],
@@ -80,7 +80,7 @@ extension Data {
     }
 }
 
-/// A header's bytes as text: UTF-8 where they are that, ISO 8859-1 otherwise.
+/// Decodes the bytes of a field as UTF-8, or as ISO 8859-1 if they are not valid UTF-8.
 func headerText(_ bytes: Data) -> String {
     String(data: bytes, encoding: .utf8) ?? String(data: bytes, encoding: .isoLatin1) ?? ""
 }

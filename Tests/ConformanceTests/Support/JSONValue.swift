@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A corpus's JSON value that can be encoded again, numbers and booleans kept apart.
+/// A JSON value of a corpus that can be encoded again and keeps numbers and booleans apart.
 enum JSONValue: Codable, Sendable {
     case null
     case bool(Bool)
@@ -55,7 +55,7 @@ enum JSONValue: Codable, Sendable {
         }
     }
 
-    /// nil for what Alamofire's untyped parameters cannot hold.
+    /// The value for untyped parameters; `nil` if Alamofire's untyped parameters cannot hold it.
     var untyped: (any Sendable)? {
         switch self {
         case .null, .data, .date: return nil

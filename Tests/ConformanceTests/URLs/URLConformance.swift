@@ -14,8 +14,8 @@ struct URLConformance {
         var group: String { scope }
     }
 
-    /// Foundation's URL is RFC 3986's, not the WHATWG's, so components differ on purpose. What must hold is
-    /// that no input leads to another host: an input that both take names the same one.
+    /// Foundation parses URLs by RFC 3986 and browsers by the WHATWG's standard, so components differ on purpose. But
+    /// an input that both accept must name the same host, so that no input leads a request to another server.
     @Test("an http URL names the host that a browser would see in it")
     func hosts() throws {
         let differences = [
@@ -24,12 +24,12 @@ struct URLConformance {
         try conform("url-whatwg", expectedDifferences: differences) { (item: Case) in
             guard item.scope == "http" else { return .notCounted }
             let url = URL(string: item.input, relativeTo: item.base.flatMap { URL(string: $0) })
-            // What is no URL here goes nowhere; what browsers refuse is left to the resolver.
+            // An input that is not a URL here causes no request. A host that browsers refuse is left to the resolver.
             guard let host = url?.absoluteURL.host(percentEncoded: false), Hostname.isUsable(host),
                 let hostname = item.expected?.hostname
             else { return .notCounted }
             let expected = hostname.hasPrefix("[") ? String(hostname.dropFirst().dropLast()) : hostname
-            // libcurl reads the short forms of IPv4 addresses as browsers do, and so do cookies and guards.
+            // libcurl, cookies and address guards read the short forms of IPv4 addresses as browsers do.
             if Hostname.canonical(host) == expected { return .passed }
             if let address = IPAddress(host), address == IPAddress(expected) { return .passed }
             return .compare(host.lowercased(), expected)

@@ -35,7 +35,7 @@ struct ContentEncodingConformance {
         for field in item.headers {
             answer.headers.update(name: field[0], value: field[1])
             guard field[0].lowercased() == "content-encoding" else { continue }
-            // What the running libcurl cannot decode is not announced, so no server sends it.
+            // A session does not announce codings that the running libcurl cannot decode, so servers do not send them.
             let feature = ["br": "brotli", "gzip": "libz", "zstd": "zstd"][field[1]] ?? field[1]
             if !Capabilities.current.features.contains(feature) { return .notCounted }
         }

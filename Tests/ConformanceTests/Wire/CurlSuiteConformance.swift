@@ -5,7 +5,7 @@ internal import CurlewTesting
 internal import Foundation
 internal import Testing
 
-/// What curl's own tests let their servers say, answered to a session that makes the requests of curl's command lines.
+/// Replays the server responses of curl's test suite to a session that makes the requests of curl's command lines.
 @Suite("The servers of curl's tests", .timeLimit(.minutes(4)))
 struct CurlSuiteConformance {
     struct Case: CorpusCase {
@@ -40,7 +40,8 @@ struct CurlSuiteConformance {
     ]
 
     private func judge(_ item: Case) async -> Verdict {
-        // What the original does with libcurl's C interface, and what older libcurls see differently, is left out.
+        // Cases that use libcurl's C interface, and cases with another result for older versions of curl, are not
+        // counted.
         guard item.tool == nil, item.replayed_exit?.values.allSatisfy({ $0 == item.curl_exit_code }) != false,
             item.servercmd?.contains(where: { $0.hasPrefix("skip") }) != true,
             let line = item.command.flatMap(CurlLine.init), let server = try? ReplayServer(item)
@@ -55,7 +56,7 @@ struct CurlSuiteConformance {
         return expected.contains(error.code) ? .passed : .failed("\(error)")
     }
 
-    /// What curl's exit codes are here.
+    /// The error codes of Curlew for each exit code of curl.
     static let codes: [Int: [CurlewError.Code]] = [
         1: [.protocolViolation, .redirectRefused], 3: [.invalidURL, .redirectRefused], 8: [.protocolViolation],
         18: [.truncated], 22: [.unacceptableStatus], 28: [.totalTimedOut], 47: [.tooManyRedirects],
@@ -63,13 +64,14 @@ struct CurlSuiteConformance {
         63: [.limitExceeded], 100: [.limitExceeded],
     ]
 
-    /// Methods and targets must be what curl sent.
+    /// Compares the methods and targets of all requests with those that curl sent.
     private func requests(_ item: Case, _ line: CurlLine, _ server: ReplayServer) -> Verdict {
         let sent = server.requests.map { "\($0.method) \($0.target)" }
         let expected = (item.requests ?? "").matches(of: /(GET|POST|HEAD|PUT|IGLOO) (\S+) HTTP\/1\.1/)
             .map { "\($0.1) \($0.2)".replacing("%PORT%", with: "\(server.port)") }
         guard line.authenticates else { return .compare(sent, expected) }
-        // Curl asks for a challenge with an empty body first if it knows that one will come: one request more, to the same target.
+        // If curl expects a challenge, it first sends an empty body. Curlew may send one request more or less to that
+        // target, so repetitions are ignored.
         return .compare(Self.withoutRepetitions(sent), Self.withoutRepetitions(expected))
     }
 
@@ -78,7 +80,7 @@ struct CurlSuiteConformance {
     }
 }
 
-/// A command line of curl's, as far as it says something about a request.
+/// The request that a command line of curl describes.
 struct CurlLine: Sendable {
     private var url = ""
     private var method: String?
@@ -95,7 +97,7 @@ struct CurlLine: Sendable {
 
     var authenticates: Bool { credentials != nil }
 
-    /// nil where it wants something that is not said of a session's request, or several things.
+    /// `nil` if the line has several URLs, or an option that a session's request cannot express.
     init?(_ line: String) {
         var words = Self.words(of: line)[...]
         while let word = words.popFirst() {
@@ -184,7 +186,7 @@ struct CurlLine: Sendable {
     }
 }
 
-/// Chooses replies as curl's own server does.
+/// Serves the replies of a case, and selects them as the server of curl's test suite does.
 final class ReplayServer: Sendable {
     private let server: TestServer
     private let bounces = Lock<[Int: Int]>([:])
@@ -203,7 +205,8 @@ final class ReplayServer: Sendable {
         server.route("/*") { [bounces] request in
             let reply = replies[bounces.withLock { Self.section(for: request, replies, &$0) }] ?? Data()
             var answer = TestServer.Response.raw([reply])
-            // A connection that ends without a word may be used again before that is seen.
+            // Closes only after a reply that announces it, is faulty or has no length. After any other reply, the
+            // client could send its next request before it sees the close.
             let text = String(decoding: reply, as: UTF8.self).lowercased()
             let saysClose = text.contains("swsclose") || text.contains("connection: close")
             answer.closesConnection = isFaulty || saysClose || !text.contains("content-length:")

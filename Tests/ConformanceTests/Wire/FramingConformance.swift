@@ -62,7 +62,8 @@ struct FramingConformance {
         let segments = (item.segments_hex ?? []).map { Data(hex: $0) ?? Data() }
         server.script("/\(item.id)", .raw(segments, every: .milliseconds(1)))
         let request = Session().request(server.url("/\(item.id)"))
-        // A redirect that may be followed is the response itself here; one that may not is an error.
+        // If the case expects a response, a redirect is that response and is not followed. Otherwise following it must
+        // fail.
         if item.expected.outcome == "response" { request.redirect(using: .doNotFollow) }
         let response = await request.response()
         if item.expected.outcome != "response" {

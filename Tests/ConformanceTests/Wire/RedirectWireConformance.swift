@@ -4,7 +4,7 @@ internal import CurlewTesting
 internal import Foundation
 internal import Testing
 
-/// The same vectors as in `RedirectConformance`, through a session. The server stands as a proxy before every host.
+/// Runs the vectors of `RedirectConformance` through a session. The server is the proxy for every host.
 @Suite("Redirects on the wire", .timeLimit(.minutes(4)))
 struct RedirectWireConformance {
     struct Case: CorpusCase {
@@ -22,7 +22,7 @@ struct RedirectWireConformance {
         }
 
         var start: String { decision.base ?? decision.from_url ?? "http://h1/dir/page.html" }
-        /// nil is no field.
+        /// The bytes of the Location field. `nil` if the response has none.
         var location: Data? {
             if let hex = decision.location_hex { return Data(hex: hex) }
             return (decision.to_url ?? decision.locationText).map { Data($0.utf8) }
@@ -33,7 +33,7 @@ struct RedirectWireConformance {
     func redirects() async throws {
         var verdicts: [String: Verdict] = [:]
         for item in try Corpus.cases("redirects", as: Case.self) {
-            // A tunnel to a server of TLS is another test's business.
+            // A target with `https` would need a tunnel, which the server does not offer.
             guard item.decision.to_url?.hasPrefix("https:") != true else { continue }
             verdicts[item.id] = try await judge(item)
         }

@@ -6,7 +6,7 @@ import Testing
 
 private struct Refusal: Error {}
 
-/// The four forms of an adapter, each alone; every one leaves its name in a header.
+/// The four forms of an adapter, each in a type that has no other. Every form adds its name to a header.
 private struct AsyncUsing: RequestAdapter {
     func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         urlRequest.marked("async using")
@@ -41,7 +41,7 @@ private struct CompletionFor: RequestAdapter {
 
 private struct Neither: RequestInterceptor {}
 
-/// As people write it for Alamofire.
+/// An interceptor as it is written for Alamofire.
 private final class AlamofireStyle: RequestInterceptor {
     func adapt(
         _ urlRequest: URLRequest,
@@ -63,7 +63,7 @@ private final class AlamofireStyle: RequestInterceptor {
     }
 }
 
-/// Answers when it is told to.
+/// An adapter that answers when the test tells it to.
 private final class Slow: RequestAdapter, Sendable {
     let started = Gate()
     let answer = Watched<(@Sendable (Result<URLRequest, any Error>) -> Void)?>(nil)
@@ -115,7 +115,7 @@ struct AdapterBridgeTests {
         try await slow.started.wait()
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        // A late answer does nothing.
+        // A late answer has no effect.
         slow.answer.value?(.success(request))
     }
 

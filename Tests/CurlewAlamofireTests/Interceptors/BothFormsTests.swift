@@ -64,7 +64,7 @@ private struct Foreign: Curlew.RequestInterceptor {
 
 private struct Silent: RequestInterceptor, RedirectHandler, CachedResponseHandler {}
 
-// Parameters have the types of Curlew's protocols, whose static members they offer.
+// Parameters have the types of Curlew's protocols, so extensions of those protocols declare the static members.
 extension Curlew.RequestInterceptor where Self == Completing {
     fileprivate static var completing: Completing { Completing() }
 }
@@ -128,7 +128,7 @@ private struct Uncached: CachedResponseHandler {
     }
 }
 
-/// A program with `import CurlewAlamofire` alone writes any form of each protocol.
+/// A program that imports only CurlewAlamofire may implement any form of each protocol.
 @Suite("Both forms of each protocol", .timeLimit(.minutes(4)))
 struct BothFormsTests {
     private let flaky = MockTransport { $0.headers["Marks"].map { .status(503, headers: ["Marks": $0]) } ?? .text("") }

@@ -5,7 +5,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// Leaves its name in the request's field, by one of the forms that an adapter may have.
+/// Adds its name to a header of the request, in one of the forms that an adapter may have.
 private struct Marker: RequestAdapter {
     let name: String
     var fails = false

@@ -7,7 +7,7 @@ import Testing
 
 private typealias Answer = @Sendable (Result<URLRequest, any Error>) -> Void
 
-/// A part that has nothing but an `async` form.
+/// A part that implements the `async` forms only.
 private struct AsyncPart: RequestInterceptor {
     func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
         await Task.yield()
@@ -28,9 +28,9 @@ extension URLRequest {
     }
 }
 
-// Each overrides one form and calls `super`.
+// Each of these subclasses overrides one form and calls `super`.
 
-// SAFETY: it has no variable of its own, as those that follow.
+// SAFETY: it adds no stored property, like the subclasses that follow.
 private final class UsingInterceptor: Interceptor, @unchecked Sendable {
     override func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         try await super.adapt(urlRequest.marked("own"), using: state)
@@ -60,7 +60,7 @@ private final class SessionCompletionInterceptor: Interceptor, @unchecked Sendab
     }
 }
 
-/// As code for Alamofire that fetches something first.
+/// Answers from another thread, as code for Alamofire does that fetches something first.
 // SAFETY: see above.
 private final class LateInterceptor: Interceptor, @unchecked Sendable {
     override func adapt(_ urlRequest: URLRequest, for session: Session, completion: @escaping Answer) {
@@ -68,7 +68,7 @@ private final class LateInterceptor: Interceptor, @unchecked Sendable {
     }
 }
 
-/// Both forms with a completion handler, as code for Alamofire has to have them.
+/// Overrides both forms with a completion handler, as code for Alamofire has to.
 // SAFETY: see above.
 private final class TwiceInterceptor: Interceptor, @unchecked Sendable {
     override func adapt(_ urlRequest: URLRequest, for session: Session, completion: @escaping Answer) {
@@ -80,7 +80,7 @@ private final class TwiceInterceptor: Interceptor, @unchecked Sendable {
     }
 }
 
-/// One form by way of another, with a state of its own.
+/// Implements one form by calling another, with a state that it creates.
 // SAFETY: see above.
 private final class RoundaboutInterceptor: Interceptor, @unchecked Sendable {
     override func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
@@ -89,7 +89,7 @@ private final class RoundaboutInterceptor: Interceptor, @unchecked Sendable {
     }
 }
 
-/// Changes what its parts have made.
+/// Changes the result of its parts.
 // SAFETY: see above.
 private final class LastInterceptor: Interceptor, @unchecked Sendable {
     override func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState, completion: @escaping Answer) {
@@ -182,7 +182,7 @@ struct SubclassFormTests {
     func callersWithACompletionReachAllParts(index: Int) async throws {
         let session = Session(transport: MockTransport())
         let plain = URLRequest(url: URL(filePath: "/"))
-        // A class that overrides another form than the one that is called does only what its base class does.
+        // A class that overrides another form than the called one behaves like its base class.
         for own in [true, false] {
             let result = try await withCheckedThrowingContinuation { continuation in
                 let interceptor = Self.interceptors[index]
@@ -214,7 +214,7 @@ struct SubclassFormTests {
         task.cancel()
         let error = await #expect(throws: CurlewError.self) { try await task.value }
         #expect(error?.code == .cancelled)
-        // The request has waited for its adapter.
+        // The request waited for its adapter.
         #expect(ended.all == [true])
     }
 

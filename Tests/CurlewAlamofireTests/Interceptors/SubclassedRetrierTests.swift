@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Has nothing but the `async` form.
+/// A retrier that implements the `async` form only.
 private struct AsyncRetrier: RequestRetrier {
     func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
         await Task.yield()
@@ -11,7 +11,7 @@ private struct AsyncRetrier: RequestRetrier {
     }
 }
 
-// SAFETY: `asked` is a constant, as in those that follow.
+// SAFETY: `asked` is a constant, as in the classes that follow.
 private final class Completing: Interceptor, @unchecked Sendable {
     let asked = Recorded<Int>()
 
@@ -34,7 +34,7 @@ private final class Waiting: Interceptor, @unchecked Sendable {
     }
 }
 
-/// The form with a completion handler by way of the `async` one.
+/// Implements the form with a completion handler by calling the `async` one.
 // SAFETY: see above.
 private final class Roundabout: Interceptor, @unchecked Sendable {
     let asked = Recorded<Int>()

@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// WebSockets in Alamofire's words: names, defaults, and the order of events.
+/// WebSockets with Alamofire's names, defaults and order of events.
 @Suite("WebSocketRequest, as in Alamofire", .timeLimit(.minutes(4)))
 struct WebSocketRequestTests {
     typealias Script = TestServer.WebSocketScript
@@ -299,7 +299,7 @@ struct WebSocketRequestTests {
     }
 }
 
-/// What a handler of events has been told, in words.
+/// Records the events of a handler as text.
 private final class Log: Sendable {
     private let state = Lock<(lines: [String], completion: WebSocketRequest.Completion?)>(([], nil))
 

@@ -1,7 +1,7 @@
 import CurlewCore
 import Testing
 
-/// What counts of directives that are repeated.
+/// Directives of Cache-Control that are repeated or malformed.
 @Suite struct CacheControlTests {
     static let table: [(lines: [String], name: String, isUnqualified: Bool, fields: [String])] = [
         (["no-cache"], "no-cache", true, []),
@@ -13,11 +13,11 @@ import Testing
         (["private", "private=\"A\""], "private", true, []),
         (["private=\"A\", x", "private=\"b, C\""], "private", false, ["a", "b", "c"]),
         (["private=B, private=\"a\""], "private", false, ["b", "a"]),
-        // None that it names.
+        // An empty list names no field, so the directive applies to the whole response.
         (["private=\"\""], "private", true, []),
         (["private=\" , \""], "private", true, []),
         (["max-age=1"], "private", false, []),
-        // What no argument can be names no field.
+        // A malformed argument names no field either.
         (["private; x"], "private", true, []),
         (["private; max-age=600"], "private", true, []),
         (["no-cache x"], "no-cache", true, []),

@@ -2,7 +2,7 @@ import CurlewCore
 import Foundation
 import Testing
 
-/// What is done for a request with a response that came a while ago.
+/// Decisions about a request for which an older response is stored.
 @Suite struct CacheDecisionTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let response: String

@@ -2,7 +2,7 @@ import CurlewCore
 import Foundation
 import Testing
 
-/// The form in which stores outside the process keep entries.
+/// The format in which stores outside the process keep entries.
 @Suite struct CacheEntryEncodingTests {
     private static let entry = CacheEntry(
         id: "00112233445566778899aabbccddeeff",
@@ -81,7 +81,7 @@ import Testing
         #expect(CacheEntry(encoded: later) == nil)
     }
 
-    /// What is on disks already must be read by later versions.
+    /// Later versions must be able to read the entries that are on disks.
     @Test func theFormIsStable() {
         let entry = CacheEntry(
             id: "0f",

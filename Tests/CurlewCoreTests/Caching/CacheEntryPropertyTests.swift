@@ -2,7 +2,7 @@ import CurlewCore
 import Foundation
 import Testing
 
-/// Entries of all kinds, the same in every run.
+/// Random entries. The seed is fixed, so every run tests equal ones.
 @Suite("Properties of encoded entries") struct CacheEntryPropertyTests {
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64 = 1
@@ -55,7 +55,7 @@ import Testing
             let entry = Self.entry(&numbers)
             let encoded = entry.encoded
             let read = CacheEntry(encoded: encoded)
-            // Dates are kept by the millisecond: those of an entry that was read once are exact.
+            // Dates are stored in milliseconds, so only the dates of an entry that was read are exact.
             #expect(read?.encoded == encoded && read?.key == entry.key && read?.response.head == entry.response.head)
             #expect(read.flatMap { CacheEntry(encoded: $0.encoded) } == read)
             for length in 0..<encoded.count where CacheEntry(encoded: encoded.prefix(length)) != nil {

@@ -1,10 +1,10 @@
 import CurlewCore
 import Foundation
 
-/// When the stored responses of these tests came.
+/// The time at which the stored responses of these tests arrived.
 let cacheTestTime = Date(timeIntervalSince1970: 1_800_000_000)
 
-/// A response that came then, without a delay.
+/// Returns a response that arrived at `cacheTestTime`, without a delay.
 func stored(_ fields: [(String, String)], status: Int = 200, decoded: Bool = true) -> StoredResponse {
     StoredResponse(
         head: ResponseHead(status: status, headers: receivedFields(fields)),
@@ -33,7 +33,7 @@ func cacheRequest(
     )
 }
 
-/// An entry with a body of ten bytes.
+/// Returns an entry with a body of ten bytes.
 func storedEntry(
     _ response: StoredResponse,
     for request: CacheRequest = cacheRequest(),
@@ -51,7 +51,7 @@ func storedEntry(
     return StoredEntry(entry: entry, body: DataCacheBody(Data("0123456789".utf8)))
 }
 
-/// An HTTP date so many seconds after the response came.
+/// Returns the HTTP date `seconds` after `cacheTestTime`.
 func dateField(_ seconds: TimeInterval) -> String {
     HTTPDate.string(from: cacheTestTime.addingTimeInterval(seconds))
 }

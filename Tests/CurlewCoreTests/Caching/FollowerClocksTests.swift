@@ -19,7 +19,7 @@ import Testing
     @Test func theFirstByteIsWaitedForUntilTheHeadHasCome() throws {
         #expect(try #require(limit(timeouts)) == (.seconds(5), .firstByteTimedOut))
         #expect(try #require(limit(timeouts, heard: .seconds(4))) == (.seconds(24), .stalled))
-        // It came before this request began to wait.
+        // The head arrived before this request joined.
         #expect(try #require(limit(timeouts, heard: .seconds(-100))) == (.seconds(20), .stalled))
     }
 

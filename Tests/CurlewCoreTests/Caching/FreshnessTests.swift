@@ -23,7 +23,7 @@ import Testing
         Lifetime([("Cache-Control", "max-age=60"), ("Cache-Control", "max-age=1")], 60),
         Lifetime([("Cache-Control", "x=\"a"), ("Cache-Control", "max-age=1")], 1),
         Lifetime([("Cache-Control", "max-age=99999999999999999999")], 2_147_483_648),
-        // What is no number makes it stale, whatever else there is.
+        // An invalid number makes the response stale, whatever its other fields say.
         Lifetime([("Cache-Control", "max-age=-1"), ("Expires", dateField(60))], 0),
         Lifetime([("Cache-Control", "max-age=6a")], 0),
         Lifetime([("Cache-Control", "max-age=1.5")], 0),
@@ -57,7 +57,7 @@ import Testing
         ([], 0, 0), ([], 3, 3), ([("Age", "7")], 0, 7), ([("Age", "7")], 3, 10),
         ([("Age", "7, 0")], 0, 7), ([("Age", "7"), ("Age", "0")], 0, 7), ([("Age", "-7")], 0, 0),
         ([("Age", "x")], 0, 0), ([("Age", ", 7")], 0, 0), ([("Age", "99999999999")], 0, 2_147_483_648),
-        // A slow clock of the server makes the response look older, a fast one no younger.
+        // If the server's clock is slow, the response looks older. If it is fast, the response does not look younger.
         ([("Date", dateField(-20))], 3, 20), ([("Date", dateField(20))], 3, 3),
         ([("Date", dateField(-20)), ("Age", "30")], 3, 33), ([("Date", "no date")], 2, 2),
     ]

@@ -32,13 +32,13 @@ import Testing
         ([length], [length], true), ([length], [("Content-Length", "05")], true),
         ([length], [("Content-Length", "6")], false),
         ([("Content-Length", "x")], [("Content-Length", "x")], false),
-        // What is stored may have more to say.
+        // The stored response may have more validators.
         ([tag, date, length], [tag], true), ([tag, length], [length], true),
-        // What agrees does not make up for what does not, or is not stored.
+        // An equal validator does not outweigh one that differs or is not stored.
         ([tag, length], [tag, ("Content-Length", "6")], false), ([tag, date], [tag, ("Last-Modified", "b")], false),
         ([date], [tag, date], false), ([tag], [tag, date], false), ([length], [tag, length], false),
         ([tag], [tag, length], false), ([], [length], false),
-        // It says nothing of the version.
+        // The new head has nothing that identifies the version.
         ([], [], false), ([tag], [], false), ([length], [("X", "6")], false),
     ]
 
@@ -52,7 +52,7 @@ import Testing
         let head = ResponseHead(status: 200, headers: ["Content-Length": "10"])
         #expect(Revalidation.isSame(stored([]), as: head, bodySize: 10))
         #expect(!Revalidation.isSame(stored([]), as: head, bodySize: 9))
-        // The length that the server has told goes before.
+        // A stored Content-Length takes precedence over the size of the body.
         #expect(!Revalidation.isSame(stored([("Content-Length", "9")]), as: head, bodySize: 10))
         #expect(!Revalidation.isSame(stored([("Content-Encoding", "gzip")]), as: head, bodySize: 10))
         let coded = ResponseHead(status: 200, headers: ["Content-Length": "10", "Content-Encoding": "gzip"])

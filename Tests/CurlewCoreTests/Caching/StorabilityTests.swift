@@ -72,7 +72,7 @@ import Testing
 
     private static let range = [("Range", "bytes=2-3")]
 
-    /// What was said to one request alone.
+    /// Responses to range requests, and statuses that concern one request or one client.
     static let ofOneRequest: [Case] = [
         Case(true, true, [fresh], request: range),
         Case(false, false, [fresh], status: 206, request: range),
@@ -89,7 +89,7 @@ import Testing
     private static let date = ("Date", dateField(0))
     private static let modified = ("Last-Modified", dateField(-1000))
 
-    /// Failures are stored only where they are fresh for some time.
+    /// Server errors are stored only if they are fresh for some time.
     static let failures: [Case] = [
         Case(true, true, [fresh], status: 503),
         Case(true, false, [("Cache-Control", "private, max-age=60")], status: 500),
@@ -104,7 +104,7 @@ import Testing
         Case(false, false, [("Cache-Control", "max-age=60, no-cache")], status: 503),
         Case(false, false, [("ETag", "\"a\"")], status: 501),
         Case(false, false, [date, modified], status: 503),
-        // By a guess, where HTTP or the server allows one.
+        // Heuristic freshness counts if the status or the server permits it.
         Case(true, true, [date, modified], status: 501),
         Case(true, true, [date, modified, ("Cache-Control", "public")], status: 599),
     ]

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("The checksum of stores")
 struct StoreChecksumTests {
-    // Of the first bytes of 3, 10, 17, …; from the reference implementation, with the seeds 0 and 0x9E3779B97F4A7C15.
+    // XXH64 of the first `count` bytes of 3, 10, 17, …, by the reference implementation, with the seeds 0 and
+    // 0x9E3779B97F4A7C15.
     private static let rows: [(count: Int, plain: UInt64, seeded: UInt64)] = [
         (0, 0xef46db3751d8e999, 0xc4349fc93c010000),
         (1, 0x1f25c8d0bc1f4bb6, 0x79826bcd749d267a),
@@ -26,7 +27,7 @@ struct StoreChecksumTests {
         let data = Data((0..<row.count).map { UInt8(truncatingIfNeeded: $0 * 7 + 3) })
         #expect(StoreChecksum.of(data) == row.plain)
         #expect(StoreChecksum.of(data, seed: 0x9E37_79B9_7F4A_7C15) == row.seeded)
-        // A part of other data has an address that is not aligned.
+        // The bytes of a slice may not be aligned.
         #expect(StoreChecksum.of((Data([0]) + data)[1...]) == row.plain)
     }
 

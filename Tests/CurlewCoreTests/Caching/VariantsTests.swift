@@ -7,7 +7,7 @@ import Testing
         ("foo", ["1, 2"], ["1", "2"], true), ("foo", ["1,2"], [" 1 , 2 "], true), ("foo", ["1"], ["2"], false),
         ("foo", ["1, 2"], ["2, 1"], false), ("foo", ["A"], ["a"], false), ("foo", ["\"a, b\""], ["\"a,b\""], false),
         ("foo", ["\"a\\\", b\""], ["\"a\\\",b\""], false), ("foo", [], [""], false), ("foo", [""], [" "], true),
-        // An empty member may have a meaning where the field is not known.
+        // In a field of unknown syntax, an empty member may have a meaning.
         ("foo", [""], ["", ""], false), ("foo", ["1,,2"], ["1,2"], false), ("accept", ["a/b,,"], ["a/b"], true),
         ("accept-language", ["en, de"], ["DE,en"], true), ("accept-language", ["en;q=0.5"], ["en; q=0.5"], true),
         ("accept-language", ["en;q=0.5, de"], ["en, de;q=0.5"], false), ("accept", ["a/b", "c/d"], ["c/d, a/b"], true),

@@ -211,7 +211,7 @@ struct CookieStoreTests {
     }
 }
 
-/// Lets expectations call what changes the store.
+/// A class around a store, because `#expect` cannot call mutating methods.
 private final class Jar {
     private var store: CookieStore
 

@@ -91,7 +91,7 @@ struct ResumeDataTests {
         }
     }
 
-    /// Another version of Curlew may have written them.
+    /// Another version of Curlew may have stored these fields.
     @Test("secrets are ignored when they are read", arguments: ["Cookie", "X-JWT", "Range"])
     func secretsRead(_ name: String) throws {
         let text = String(decoding: try Self.sample().encoded, as: UTF8.self)

@@ -162,7 +162,7 @@ struct ErrorTextTests {
         #expect("\(error as CurlewError?)".contains("safe to retry"))
     }
 
-    /// The codes whose errors say what to do by themselves, or have no remedy.
+    /// The codes without a suggestion: the reason already says what to do, or there is no general remedy.
     private static let withoutSuggestion: Set<CurlewError.Code> = [
         .requestCreationFailed, .parameterEncodingFailed, .multipartEncodingFailed, .bodyUnavailable, .adaptationFailed,
         .addressRefused, .retryFailed, .unacceptableStatus, .validationFailed, .cancelled, .webSocketClosed,

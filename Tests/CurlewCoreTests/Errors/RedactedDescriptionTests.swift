@@ -6,7 +6,7 @@ internal import Testing
 struct RedactedDescriptionTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// Every way in which Swift may print a value.
+    /// Returns the texts of all ways in which Swift may print a value.
     private static func printed(_ value: Any) -> String {
         var dumped = ""
         dump(value, to: &dumped)

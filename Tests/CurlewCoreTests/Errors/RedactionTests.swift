@@ -20,11 +20,11 @@ struct RedactionTests {
         ("https://u:p@[::1]:8080/@user/x", "https://[::1]:8080/@user/x"),
         ("https://u:p@q@x.test/", "https://x.test/"),
         ("https://u:p@x.test?a=b", "https://x.test?a=_"),
-        // Relative, as a Location may be.
+        // Relative references, as in Location.
         ("/next?code=SECRET", "/next?code=_"),
         ("//u:p@x.test/next", "//x.test/next"),
         ("/@user", "/@user"),
-        // Not URLs that Curlew makes, but a caller may pass them.
+        // Curlew requests no such URLs, but a caller may pass them.
         ("mailto:SECRET@x.test", "mailto:_@x.test"),
         ("user:SECRET@x.test", "user:_@x.test"),
         ("SECRET@x.test", "_@x.test"),
@@ -34,7 +34,7 @@ struct RedactionTests {
     func reference(text: String, expected: String) {
         #expect(Redaction.reference(text) == expected)
         if let url = URL(string: text) { #expect(Redaction.redacted(url).absoluteString == expected) }
-        // Redacting twice changes nothing more.
+        // Redaction is idempotent.
         #expect(Redaction.reference(expected) == expected)
     }
 
@@ -87,7 +87,7 @@ struct RedactionTests {
             ("DPoP", true), ("X-Pin", true), ("X-CSRF", true), ("X-Hmac", true),
             ("Anthropic-RateLimit-Tokens-Limit", false), ("Anthropic-RateLimit-Output-Tokens-Reset", false),
             ("Accept-Signature", false),
-            // A part of a name may begin within one that is given up.
+            // A secret word may start inside a partial match: "totoken" contains "token".
             ("X-Totoken", true), ("X-Secsecret", true), ("X-Tokentoke", true), ("X-Toke", false), ("X-Secre", false),
         ])
     func fields(name: String, isSecret: Bool) {
@@ -121,7 +121,7 @@ struct RedactionTests {
         ("application/json", #"{"pass\u0077ord":"S\"S","b":1}"#, #"{"pass\u0077ord":"_","b":1}"#),
         ("application/json", #"["token","S"]"#, #"["token","S"]"#),
         ("application/json", #"{"max_tokens":5}"#, #"{"max_tokens":5}"#),
-        // Cut off wherever a limit fell.
+        // Bodies that a limit has cut off.
         ("application/json", #"{"token":"SSS"#, #"{"token":"_""#),
         ("application/json", #"{"token":"#, #"{"token":"#),
         ("application/json", #"{"token""#, #"{"token""#),

@@ -13,7 +13,7 @@ struct AltSvcFieldTests {
     }
 
     private static let values: [(String, [Alternative])] = [
-        // RFC 7838, 3.
+        // The examples of RFC 7838, section 3.
         (#"h2=":8000""#, [Alternative(protocolID: Array("h2".utf8), port: 8000)]),
         (#"h2="new.example.org:80""#, [Alternative(protocolID: Array("h2".utf8), host: "new.example.org", port: 80)]),
         (
@@ -23,7 +23,7 @@ struct AltSvcFieldTests {
                 Alternative(protocolID: Array("h2".utf8), port: 443),
             ]
         ),
-        // The escapes of its table.
+        // Escaped protocol names, the first two from the RFC's table.
         (#"w%3Dx%3Ay%3Az%23=":443""#, [Alternative(protocolID: Array("w=x:y:z#".utf8), port: 443)]),
         (#"x%25y=":443""#, [Alternative(protocolID: Array("x%y".utf8), port: 443)]),
         (#"%683=":443""#, [h3(443)]),
@@ -40,7 +40,7 @@ struct AltSvcFieldTests {
             #" , h3=":443" ,, h3=":443"; ma=5 , h3-29=":443""#,
             [h3(443), Alternative(protocolID: Array("h3-29".utf8), port: 443)]
         ),
-        // What is no authority spoils itself alone.
+        // An invalid authority invalidates only its own alternative.
         (
             #"h3="443", h3=":0", h3=":65536", h3=":", h3=":4 4", h3="a b:1", h3="u@h:1", h3="a/b:1", h3="::1:443", h3=":7""#,
             [h3(7)]
@@ -74,7 +74,7 @@ struct AltSvcFieldTests {
         #expect(AltSvcField(String(repeating: " ", count: AltSvcField.maximumLength + 1)) == nil)
     }
 
-    /// Nothing that a server can send ends in anything but an answer.
+    /// Parsing must not trap, whatever a server sends.
     @Test func everyPrefixAndEveryChangedByteIsAnswered() {
         let whole = Array(#"h3="[::1]:443"; ma=60; persist=1, w%3Dx="a.b:8";x="q\"y", clear"#.utf8)
         for end in 0...whole.count { _ = AltSvcField(String(decoding: whole[..<end], as: UTF8.self)) }

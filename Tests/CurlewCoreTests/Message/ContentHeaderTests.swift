@@ -19,7 +19,7 @@ struct ContentHeaderTests {
     func lenientNames(parameter: String, expected: String?) {
         #expect(ContentDisposition(parsing: "attachment; " + parameter).filename == expected)
         guard let expected else { return }
-        // What is written is read as it was, also a name that looks encoded.
+        // A name that was written is read back unchanged, even if it looks encoded.
         for name in [expected, parameter] {
             #expect(ContentDisposition(parsing: ContentDisposition(filename: name).headerValue).filename == name)
         }

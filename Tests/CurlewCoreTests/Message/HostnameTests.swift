@@ -18,7 +18,7 @@ struct HostnameTests {
         #expect(Hostname.isUsable(host))
     }
 
-    /// What the quick look lets pass is never refused by the thorough one.
+    /// The quick check may pass only URLs that the thorough check accepts.
     @Test(
         "a URL that is not looked at closely has a usable host",
         arguments: [

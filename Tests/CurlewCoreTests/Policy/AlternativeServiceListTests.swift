@@ -36,7 +36,7 @@ struct AlternativeServiceListTests {
         #expect(route(&list) == nil)
         list.ended(first, .worked, at: start)
         #expect(route(&list) == AlternativeRoute(origin: origin, port: 443, mode: .alone))
-        // No other origin's.
+        // The service belongs to one origin only.
         #expect(list.route(to: SecureOrigin(host: "b.example", port: 443), allowing: .anyHost, at: start) == nil)
         #expect(list.route(to: SecureOrigin(host: "a.example", port: 444), allowing: .anyHost, at: start) == nil)
     }
@@ -46,7 +46,7 @@ struct AlternativeServiceListTests {
         let first = try #require(route(&list))
         list.ended(first, .undecided, at: start)
         #expect(route(&list)?.mode == .raced)
-        // Its end was never told.
+        // The end of this trial is never reported, so another one starts after `trialPatience`.
         #expect(route(&list, after: AlternativeServiceList.trialPatience - 1) == nil)
         #expect(route(&list, after: AlternativeServiceList.trialPatience)?.mode == .raced)
     }
@@ -58,7 +58,7 @@ struct AlternativeServiceListTests {
             let tried = try #require(route(&list, after: now))
             #expect(tried.mode == .raced)
             list.ended(tried, .failed, at: start + now)
-            // Those that were on their way with it.
+            // Another exchange over the service fails at the same time. It must not lengthen the avoidance.
             list.ended(tried, .failed, at: start + now)
             #expect(route(&list, after: now + avoidance - 1) == nil)
             #expect(!list.hasAlternative(for: origin, at: start + now + avoidance - 1))
@@ -97,7 +97,7 @@ struct AlternativeServiceListTests {
         receive(#"h3=":443""#, into: &list, at: start)
         #expect(receive("clear", into: &list, at: start))
         #expect(list.isEmpty)
-        // Fields that are broken say nothing.
+        // A malformed field changes nothing.
         receive(#"h3=":443""#, into: &list, at: start)
         #expect(!receive("h3", into: &list, at: start))
         #expect(route(&list) != nil)
@@ -131,7 +131,7 @@ struct AlternativeServiceListTests {
         list.ended(first, .failed, at: start)
         list.networkChanged()
         #expect(route(&list) == AlternativeRoute(origin: origin, port: 443, mode: .raced))
-        // The same field is heard again.
+        // The server repeats the field, which restores the second service.
         #expect(receive(#"h3=":443"; persist=1, h3=":444""#, into: &list, at: start + 1))
         #expect(list.entries[origin]?.services.count == 2)
         list = self.list(#"h3=":443""#)
@@ -144,7 +144,7 @@ struct AlternativeServiceListTests {
         let first = try #require(route(&list))
         list.ended(first, .misdirected, at: start)
         #expect(route(&list)?.port == 445)
-        // Too late for one that is gone.
+        // The result arrives after its service was removed.
         list.ended(first, .worked, at: start)
         #expect(list.entries[origin]?.services.map(\.port) == [445])
     }

@@ -37,7 +37,7 @@ struct CredentialStoreTests {
         store.accepted(ada, for: try url("http://a.test/"), after: both)
         #expect(store.answer(to: both, for: try url("http://a.test/"))?.scheme == .digest)
         #expect(store.answer(to: challenge("Basic realm=\"r\""), for: try url("http://a.test/"))?.scheme == .basic)
-        // Nothing that a password can answer.
+        // A password cannot answer these challenges.
         #expect(store.answer(to: challenge("Bearer realm=\"r\""), for: try url("http://a.test/")) == nil)
         #expect(store.answer(to: challenge("Negotiate"), for: try url("http://a.test/")) == nil)
     }

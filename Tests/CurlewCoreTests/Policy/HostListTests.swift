@@ -65,9 +65,9 @@ struct HostListTests {
     static let announcements: [(seconds: Double, field: String, isNews: Bool)] = [
         (1, "max-age=31536000", false), (3599, "max-age=31536000", false), (3600, "max-age=31536000", true),
         (1, "max-age=31536000; includeSubDomains", true), (1, "max-age=31535999", false), (1, "max-age=86400", true),
-        // A server may count down to a fixed moment.
+        // The server counts down to a fixed time, so the expiry has not moved.
         (50_000, "max-age=31486000", false), (1, "max-age=0", true), (1, "nonsense", false),
-        // What is left of a short time counts for more.
+        // A short lifetime moves the expiry to a much earlier time.
         (1, "max-age=20", true),
     ]
 

@@ -195,7 +195,7 @@ struct RedirectPolicyTests {
         }
         let kept = ["Authorization", "Cookie", "Host", "X-Api-Key", "X-Auth-Token", "X-Mine"]
         #expect(Self.removed(next, RedirectPolicy()) == (areDropped ? kept.filter { $0 != "X-Mine" } : []))
-        // What is allowed goes along, unless it is named as sensitive as well.
+        // A forwarded field is kept, unless it is also named as sensitive. `Host` is never kept.
         #expect(Self.removed(next, policy) == (areDropped ? kept.filter { $0 != "X-Api-Key" } : []))
     }
 

@@ -50,7 +50,7 @@ struct RetryTimingTests {
         }
         answers.append(budget.retryWanted(at: start + .milliseconds(900)))
         answers.append(budget.retryWanted(at: start + .milliseconds(1100)))
-        // A clock that goes back gives nothing, and never more than the capacity comes together.
+        // A clock that is set back adds no tokens. However much time passes, the bucket holds at most its capacity.
         answers.append(budget.retryWanted(at: start))
         #expect(answers == [false, true, false, true, false])
         answers = (0..<5).map { _ in budget.retryWanted(at: start + .seconds(900)) }

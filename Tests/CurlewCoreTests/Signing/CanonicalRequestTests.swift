@@ -9,7 +9,7 @@ struct CanonicalRequestTests {
         return String(request.text.split(separator: "\n", omittingEmptySubsequences: false)[index])
     }
 
-    /// S3 encodes a key once, from its own bytes; all other services encode the path that they receive.
+    /// S3 encodes the key once, from its bytes. All other services encode the path once more, as they receive it.
     @Test(
         "escapes of a path are encoded again, but for S3",
         arguments: [

@@ -6,7 +6,7 @@ import Testing
 struct BodyChannelStateMachineTests {
     typealias Machine = BodyChannelStateMachine<Int>
 
-    /// One thing that happens to a channel, and what must come of it.
+    /// An event of a channel, and its expected result.
     enum Step: Sendable, CustomStringConvertible {
         case started
         case offered(Machine.OfferAction, held: Int = 0)
@@ -33,7 +33,8 @@ struct BodyChannelStateMachineTests {
         .rethrow(Machine.FinishedWith(error: CurlewError(code, phase: .receive)))
     }
 
-    // A piece of n bytes counts n + 64: with this mark two pieces of 10 stop the producer (148 ≥ 140).
+    // A piece of n bytes counts as n + 64, so two pieces of 10 bytes reach this mark (148 ≥ 140) and pause the
+    // producer.
     static let mark = 140
     static let ten = "0123456789"
 

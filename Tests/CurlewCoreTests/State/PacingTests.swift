@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Pacing")
 struct PacingTests {
-    /// When a value that changes every millisecond for a second is told.
+    /// Returns the milliseconds at which a value is reported that changes every millisecond until `last`.
     private func tellings(every interval: Double, last: Int = 1000) -> [Int] {
         var pacing = Pacing(interval: interval)
         var planned: (time: Int, ticket: Int)?

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Frames as bytes, and what a receiver makes of them.
+/// Makes frames, and passes their bytes to a receiver.
 enum Frames {
     static let key = WebSocketMaskKey((0x37, 0xFA, 0x21, 0x3D))
 
@@ -25,7 +25,7 @@ enum Frames {
         frame(.close, [UInt8(code >> 8), UInt8(code & 0xFF)] + reason.utf8)
     }
 
-    /// The events in the pieces, and the violation that stopped them.
+    /// Returns the events in the pieces, and the violation that has ended the parsing.
     static func events(
         in pieces: [some Collection<UInt8>], to receiver: inout WebSocketReceiver
     ) -> (events: [WebSocketEvent], violation: WebSocketViolation?) {
@@ -46,7 +46,8 @@ enum Frames {
         return (events, nil)
     }
 
-    /// The same from a server that sends its bytes one by one: the count says how many it took to fail.
+    /// Passes the bytes one by one to a receiver. Returns the violation and the number of bytes up to it; `nil` if
+    /// there is none.
     static func failure(
         of bytes: [UInt8], limits: WebSocketLimits = .init(), sender: WebSocketRole = .server
     ) -> (violation: WebSocketViolation, after: Int)? {

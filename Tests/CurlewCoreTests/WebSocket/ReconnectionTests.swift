@@ -7,7 +7,8 @@ import Testing
     private static let start = ContinuousClock.now
     private static let broken = CurlewError(.receiveFailed, phase: .receive)
 
-    /// The greatest number there is: with it full jitter comes close to the whole pause.
+    /// A generator that always returns one number. With zero, full jitter leaves no pause; with the maximum, nearly the
+    /// whole pause.
     private struct Fixed: RandomNumberGenerator {
         var number: UInt64
         mutating func next() -> UInt64 { number }

@@ -3,7 +3,7 @@ internal import Testing
 
 @Suite("UTF-8 validator", .timeLimit(.minutes(4)))
 struct UTF8ValidatorTests {
-    /// How many bytes are taken before one is refused, given a byte at a time; nil where none is.
+    /// Passes the bytes one by one. Returns the index of the first one that is refused; `nil` if all are accepted.
     private static func refused(_ bytes: [UInt8]) -> Int? {
         var validator = UTF8Validator()
         for (index, byte) in bytes.enumerated() {

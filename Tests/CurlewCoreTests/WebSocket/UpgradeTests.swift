@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("HTTP upgrade", .timeLimit(.minutes(4)))
 struct UpgradeTests {
-    /// Adjacent pieces of the body as one.
+    /// Returns the parser's events. Consecutive pieces of the body are joined.
     private static func events(in pieces: [ArraySlice<UInt8>], limit: Int = 1000) throws -> [UpgradeResponseParser
         .Event]
     {

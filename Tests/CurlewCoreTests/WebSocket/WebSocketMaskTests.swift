@@ -5,7 +5,7 @@ internal import Testing
 struct WebSocketMaskTests {
     private static let bytes: (UInt8, UInt8, UInt8, UInt8) = (0x37, 0xFA, 0x21, 0x3D)
 
-    /// The rule of RFC 6455, 5.3, a byte at a time.
+    /// Masks byte by byte, as defined by RFC 6455, 5.3.
     private static func masked(_ payload: [UInt8], from position: Int) -> [UInt8] {
         let key = [bytes.0, bytes.1, bytes.2, bytes.3]
         return payload.enumerated().map { $1 ^ key[(position + $0) % 4] }

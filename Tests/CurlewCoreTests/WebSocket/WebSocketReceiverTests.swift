@@ -62,7 +62,7 @@ struct WebSocketReceiverTests {
 
     // MARK: Compression
 
-    /// Stands for a library: a byte n stands for n times the letter x; the end of a message adds a full stop.
+    /// A simple compression: a byte n means n letters x. Decompression adds a full stop at the end of a message.
     private final class RunLength: WebSocketCompressor, WebSocketDecompressor {
         func compress(_ message: UnsafeRawBufferPointer, into output: inout [UInt8]) -> Bool {
             guard message.allSatisfy({ $0 == UInt8(ascii: "x") }), message.count < 256 else { return false }

@@ -166,7 +166,7 @@ struct WebSocketStateMachineTests {
             Issue.record("no ping")
             return
         }
-        // A later ping of the user's gives the peer no more time.
+        // A later ping by the user does not give the peer more time.
         _ = Self.ping(&machine, at: Self.after(45))
         #expect(machine.timePassed(at: Self.after(49)) == .none)
         #expect(machine.timePassed(at: Self.after(50)) == .abort)
@@ -183,10 +183,10 @@ struct WebSocketStateMachineTests {
         #expect(machine.nextDeadline == Self.after(20))
         machine.wrote(from: 0, at: Self.after(15))
         #expect(machine.timePassed(at: Self.after(34)) == .none)
-        // The bytes that begin with the ping's.
+        // This write begins with the ping, so the pong's timeout restarts a last time.
         machine.wrote(from: 1000, at: Self.after(34))
         #expect(machine.nextDeadline == Self.after(54))
-        // What goes out later was put in behind it.
+        // Later writes contain bytes that were queued after the ping. They do not extend the timeout.
         machine.wrote(from: 1014, at: Self.after(50))
         #expect(machine.timePassed(at: Self.after(53)) == .none)
         #expect(ping != nil && machine.timePassed(at: Self.after(54)) == .abort)

@@ -1,5 +1,5 @@
 import Foundation
 import StoreSupport
 
-/// Entries whose time is over: a store keeps them until it wants the room.
+/// Makes entries that have expired. A store keeps them until it needs their space.
 let entry = EntryMaker { Date(timeIntervalSince1970: 1_700_000_000) }

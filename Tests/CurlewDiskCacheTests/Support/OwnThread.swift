@@ -1,7 +1,7 @@
 import Foundation
 
-/// Runs work that blocks in a thread of its own. The tests share as few cooperative threads as there are processors: two that
-/// wait in them would stop all others.
+/// Runs blocking work in a new thread. The tests share as many cooperative threads as there are processors, so on a
+/// small machine two blocked threads would stop all tests.
 func inOwnThread<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
     await withCheckedContinuation { answer in
         Thread.detachNewThread { answer.resume(returning: work()) }

@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// `StoreProbe`, running.
+/// A running `StoreProbe`.
 final class Probe: Sendable {
     private let process = Process()
     private let output = Pipe()
     private let errors = Pipe()
     private let ended: AsyncStream<Void>
 
-    /// It lies beside the test bundle.
+    /// `StoreProbe`, which is built next to the test bundle.
     private static let executable: URL = {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(filePath: bundle).deletingLastPathComponent().appending(path: "StoreProbe")
@@ -29,11 +29,11 @@ final class Probe: Sendable {
     }
 
     deinit {
-        // Foundation's `Process` keeps itself, and its pipes.
+        // Foundation's `Process` retains itself and its pipes, so the descriptors are closed here.
         for pipe in [output, errors] { try? pipe.fileHandleForReading.close() }
     }
 
-    /// Waits until so many lines were printed; the numbers in them.
+    /// Waits until the probe has printed `count` lines, and returns the numbers in them.
     func lines(_ count: Int) async -> [Int] { await inOwnThread { [self] in read(count) } }
 
     private func read(_ count: Int) -> [Int] {
@@ -52,10 +52,10 @@ final class Probe: Sendable {
         for await _ in ended {}
     }
 
-    /// What it has written to its standard error, once it has ended.
+    /// Waits for the end of the probe, and returns what it has written to standard error.
     func complaints() async -> String { await rest(of: errors) }
 
-    /// Waits for its end; all that it printed.
+    /// Waits for the end of the probe, and returns what it has printed.
     func result() async -> String {
         let text = await rest(of: output)
         for await _ in ended {}

@@ -2,7 +2,7 @@ import CurlewCore
 import CurlewDiskCache
 import Foundation
 
-/// A directory that goes with the test.
+/// A directory that is removed with its last reference.
 final class TestFolder: Sendable {
     let url: URL
 
@@ -21,12 +21,12 @@ final class TestFolder: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: bodies.path(percentEncoded: false))
     }
 
-    /// How many bodies this process has open.
+    /// Returns how many bodies this process has open.
     func openBodies() throws -> Int { try openFiles(below: "/cache/bodies/") }
 
-    /// How many files below this path the process has open, also such that were removed.
+    /// Returns how many files below `path` this process has open, including removed ones.
     func openFiles(below path: String = "/cache/") throws -> Int {
-        // Links of /proc name no links on the way to a file.
+        // The links in /proc are resolved paths, so only the part from the test's folder is compared.
         let begin = "/" + url.lastPathComponent + path
         return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { descriptor in
             let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + descriptor)
@@ -49,11 +49,11 @@ final class TestFolder: Sendable {
         )
     }
 
-    /// How many bytes all files have.
+    /// Returns the size of all files in bytes.
     func sizeOnDisk() throws -> Int {
         let paths = try FileManager.default.subpathsOfDirectory(atPath: cache.path(percentEncoded: false))
         return paths.reduce(0) { sum, path in
-            // A file may go after it was listed.
+            // A file may be removed after it was listed.
             let file = cache.appending(path: path)
             guard let values = try? file.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey]) else { return sum }
             return sum + (values.isRegularFile == true ? values.fileSize ?? 0 : 0)

@@ -1,5 +1,5 @@
 import Foundation
 import StoreSupport
 
-/// Entries of this moment: the server counts their time down.
+/// Makes entries with the current date, because the server expires their keys in real time.
 let entry = EntryMaker { Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down)) }

@@ -2,17 +2,17 @@ import CurlewLocks
 import Foundation
 import Glibc
 
-/// Stands between a store and its server: passes answers on after a delay, or answers something else.
+/// A relay between a store and its server. It delays or loses the server's answers, or sends its own.
 final class FaultyRedis: Sendable {
     enum Mode: Sendable {
-        /// What comes from the server comes so much later.
+        /// The server's answers are delayed.
         case delay(Duration)
-        /// Each question gets these bytes.
+        /// Every question gets these bytes as its answer.
         case answer(Data)
         case silence
-        /// Questions get these answers, one after the other; the last one stays.
+        /// The questions get these answers in order. The last answer is repeated.
         case answers([Data])
-        /// The server's answers are lost with their connections, so many times.
+        /// The next answers of the server, as many as the value says, are lost with their connections.
         case cut(Int)
     }
 
@@ -20,7 +20,7 @@ final class FaultyRedis: Sendable {
     private let mode: Lock<Mode>
     private let received: Lock<[Data]>
 
-    /// Everything that clients have sent, in pieces.
+    /// The bytes that clients have sent, in the pieces in which they were read.
     var questions: [Data] { received.withLock { $0 } }
 
     init(server: SocketFile? = nil, _ mode: Mode) throws {
@@ -46,7 +46,7 @@ final class FaultyRedis: Sendable {
         _ received: Lock<[Data]>
     ) {
         let upstream = server?.connection()
-        // A server that is gone closes its connections.
+        // Without a server, the connection is closed, as a stopped server's would be.
         if server != nil, upstream == nil { return client.end() }
         if let upstream {
             Thread.detachNewThread {
@@ -80,7 +80,7 @@ extension FaultyRedis.Mode {
         }
     }
 
-    /// What is done now; the rest stays.
+    /// Returns the mode for the next answer, and removes that answer from the mode.
     fileprivate mutating func take() -> Self {
         let now = self
         switch now {

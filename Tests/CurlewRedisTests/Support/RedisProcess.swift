@@ -2,11 +2,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// A `redis-server` of a test's own, which can be killed and started again.
-///
-/// It listens at a socket file that no other process knows. Stores reach it over TCP through a relay in this process, whose
-/// port is the relay's from the beginning to the end: a port that was only found free might be another program's by the time
-/// that the server begins to listen.
+/// A `redis-server` for one test, which can be killed and started again. It listens at a socket file that no other
+/// process knows. Stores reach it over TCP through a relay in this process, which keeps its port from the beginning to
+/// the end. If the server itself used a port that was found free, another program might take that port before the
+/// server listens.
 final class RedisProcess: @unchecked Sendable {  // SAFETY: used by one test, which waits for each call.
     struct Missing: Error, CustomStringConvertible {
         let description = "redis-server is missing: run scripts/packages servers"
@@ -16,12 +15,12 @@ final class RedisProcess: @unchecked Sendable {  // SAFETY: used by one test, wh
         .map { URL(filePath: $0 + "/redis-server") }
         .first { FileManager.default.isExecutableFile(atPath: $0.path(percentEncoded: false)) }
 
-    /// Without the server these tests are skipped, but never in CI.
+    /// Whether the tests run. Without a `redis-server` they are skipped, except in CI, where they fail.
     static var shouldRun: Bool {
         executable != nil || ProcessInfo.processInfo.environment["CI"] == "true"
     }
 
-    /// Where the server listens.
+    /// The socket file at which the server listens.
     let socket: SocketFile
     private let relay: FaultyRedis
     private let options: [String]
@@ -34,12 +33,12 @@ final class RedisProcess: @unchecked Sendable {  // SAFETY: used by one test, wh
         try await start()
     }
 
-    // Foundation waits for the process's end.
+    // Foundation reaps the process after its end.
     deinit { signalEnd() }
 
     func url(_ login: String = "") -> String { relay.url(login) }
 
-    /// Starts it, and returns when it answers.
+    /// Starts the server, and returns once it answers.
     func start() async throws {
         guard let executable = Self.executable else { throw Missing() }
         let process = Process()
@@ -71,7 +70,7 @@ final class RedisProcess: @unchecked Sendable {  // SAFETY: used by one test, wh
     }
 }
 
-/// Does what waits in a thread of its own: the few threads of Swift's tasks are for all tests together.
+/// Runs blocking work in a new thread, because all tests share the few threads of Swift's tasks.
 private func onThread(_ work: @escaping @Sendable () throws -> Void) async throws {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try work() }) }

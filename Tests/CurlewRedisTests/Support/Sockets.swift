@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// An open socket, closed with its last reference.
+/// An open socket, which is closed with its last reference.
 final class Socket: Sendable {
     let descriptor: Int32
 
@@ -9,10 +9,10 @@ final class Socket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Ends what waits for it in other threads.
+    /// Shuts the socket down, which ends blocking calls on it in other threads.
     func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// nil at the end.
+    /// Returns the next bytes, or `nil` at the end of the connection.
     func read() -> Data? {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -30,14 +30,14 @@ final class Socket: Sendable {
     }
 }
 
-/// A name for a socket in the file system, which goes with the test.
+/// A path for a Unix socket, which is removed with its last reference.
 final class SocketFile: Sendable {
     let path = FileManager.default.temporaryDirectory
         .appending(path: "r-\(UUID().uuidString)").path(percentEncoded: false)
 
     deinit { unlink(path) }
 
-    /// nil where nothing listens there, or the path is too long for a socket.
+    /// Connects to the socket. `nil` if no server listens there, or if the path is too long for a socket.
     func connection() -> Socket? {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -57,12 +57,12 @@ final class SocketFile: Sendable {
     }
 }
 
-/// A TCP socket on loopback, at a port that the system has chosen and that is its own while it lives.
+/// A TCP socket on loopback. The system chooses its port and reserves it while the socket is open.
 final class LoopbackListener: Sendable {
     let socket: Socket
     let port: UInt16
 
-    /// Without `listens` the port refuses every connection.
+    /// Binds the socket. Without `listens`, the port refuses every connection.
     init(listens: Bool = true) throws {
         socket = Socket(Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         let descriptor = socket.descriptor
@@ -79,7 +79,7 @@ final class LoopbackListener: Sendable {
         if code != 0 { throw POSIXError(.EADDRINUSE) }
     }
 
-    /// The next connection; nil once the socket was ended.
+    /// Waits for the next connection, or returns `nil` once the socket was shut down.
     func accept() -> Socket? {
         let client = Glibc.accept(socket.descriptor, nil, nil)
         return client >= 0 ? Socket(client) : nil

@@ -6,7 +6,7 @@ import Testing
     struct Vector: CustomTestStringConvertible {
         var section: String
         var tableLimit = 4_096
-        /// Blocks in hex, one after the other on a connection.
+        /// The blocks of one connection, in hexadecimal and in order.
         var blocks: [String]
         var lists: [[(String, String)]]
         var tableSizes: [Int]
@@ -40,7 +40,7 @@ import Testing
         ],
     ]
 
-    /// RFC 7541, appendix C.
+    /// The examples of RFC 7541, appendix C.
     static let vectors = [
         Vector(
             section: "C.2.1, a literal that is added",
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// C.1.
+    /// The examples of RFC 7541, C.1, and further integers.
     @Test(arguments: [("0a", 5, 10), ("1f9a0a", 5, 1_337), ("2a", 8, 42), ("ff00", 7, 127), ("1fe0ff7f", 5, 2_097_151)])
     func integersGoBothWays(hex: String, prefix: Int, value: Int) throws {
         var reader = HPACKReader(bytes(hex))
@@ -114,7 +114,7 @@ import Testing
         #expect(written == bytes(hex))
     }
 
-    /// All bytes from 0 to 255, as another implementation writes them.
+    /// Decodes all bytes from 0 to 255 from the code that another implementation wrote.
     @Test func everyByteHasACode() {
         #expect(HuffmanCode.shared.decode(bytes(allBytesCoded)) == Array(0...255))
     }
@@ -147,7 +147,7 @@ import Testing
         let decoded = try decoder.decode(block, listLimit: 10_000)
         #expect(decoded.isTooLong)
         #expect(decoded.fields == [long, long, long])
-        // The table is as the peer's.
+        // The decoder's table still equals that of the peer.
         #expect(decoder.tableFields == [long])
         #expect(try decoder.decode([0xBE], listLimit: 10_000).fields == [long])
     }

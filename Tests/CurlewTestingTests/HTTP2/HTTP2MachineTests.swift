@@ -6,7 +6,7 @@ import Testing
 @Suite("HTTP/2: machine") struct HTTP2MachineTests {
     private typealias Speaker = HTTP2Speaker
 
-    /// A conversation with everything that a client says: padding, a priority, a block in pieces, trailers.
+    /// The bytes of a client that uses padding, a priority, a header block in several frames, and trailers.
     private static func conversation() -> [UInt8] {
         var client = Speaker()
         client.frame(.settings, [], HTTP2Settings.payload([(.initialWindow, 100_000), (.enablePush, 0)]))
@@ -53,7 +53,7 @@ import Testing
         #expect(said.last?.payload == Array(0..<8))
     }
 
-    /// Every place at which the bytes may be cut in two, and each byte for itself.
+    /// Cuts the bytes in two at every offset, and feeds them byte by byte.
     @Test func bytesMayComeInAnyPieces() throws {
         let bytes = Self.conversation()
         let expected = try Self.expected()
@@ -82,7 +82,7 @@ import Testing
         #expect(machine.sendData(1, body[...]) == 16_384, "a frame at most")
         #expect(machine.sendData(1, body[...]) == 20_000 - 16_384)
         #expect(machine.sendData(1, body[...]) == 0)
-        // A smaller window is below zero, and must grow above it again.
+        // The smaller initial window makes the stream's window negative. It must grow above zero before more is sent.
         client.frame(.settings, [], HTTP2Settings.payload([(.initialWindow, 19_000)]))
         client.window(1, 1_000)
         _ = machine.receive(client.take())
@@ -90,7 +90,7 @@ import Testing
         client.window(1, 5)
         _ = machine.receive(client.take())
         #expect(machine.sendData(1, body[...]) == 5)
-        // Both streams share the connection's window of 65,535.
+        // Both streams share the connection's window of 65,535 bytes.
         client.window(3, 1_000_000)
         _ = machine.receive(client.take())
         var sent = 0
@@ -112,7 +112,7 @@ import Testing
         for _ in 0..<4 { client.data(1, 16_000) }
         _ = machine.takeOutput()
         _ = machine.receive(client.take())
-        // The connection's room comes back at once, the stream's when it is read.
+        // The connection's window is restored on receipt, that of the stream when its bytes are consumed.
         let connection = try machine.takeFrames()
         #expect(connection.map(\.kind) == [.windowUpdate] && connection.allSatisfy { $0.stream == 0 })
         machine.consumed(1, 32_766)
@@ -133,7 +133,7 @@ import Testing
         #expect(machine.receive(client.take()).last == .reset(stream: 1))
         let reset = try machine.takeFrames().first { $0.kind == .resetStream }
         #expect(reset?.code == .flowControlError)
-        // What was under way is not an error, and other streams go on.
+        // Frames that were under way at the reset are no error, and other streams continue.
         client.data(1, 100, isLast: true)
         client.headers(3)
         #expect(machine.receive(client.take()).count == 1)
@@ -145,7 +145,7 @@ import Testing
         var client = Speaker()
         client.headers(1, Speaker.fields("POST"), isLast: false)
         for _ in 0..<2_000 { client.frame(.data, .padded, stream: 1, [200] + [UInt8](repeating: 0, count: 201)) }
-        // More padding than the window holds: it is given back, as there is nothing to read.
+        // The padding exceeds the window. The machine gives its bytes back at once, because a reader never sees them.
         let events = machine.receive(client.take())
         #expect(events.count == 2_001)
         #expect(try machine.takeFrames().contains { $0.kind == .windowUpdate && $0.stream == 1 })

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Gives the test a server and a session that speak HTTP/2.
+    /// Runs a test with a server and a session that speak HTTP/2.
     private func with(_ way: Way, _ test: (TestServer, Session) async throws -> Void) async throws {
         let server = try server(way)
         let session = session(server)
@@ -99,10 +99,10 @@ import Testing
 
     // MARK: Exchanges
 
-    // A connection of its own for each plain exchange is the client's way round a fault of libcurl 7.88.
+    // Only over TLS: because of a fault of libcurl 7.88, Curlew opens a connection for each plain exchange.
     @Test(arguments: ways.filter { $0 == .tls }) func manyRequestsShareAConnection(way: Way) async throws {
         try await with(way) { server, session in
-            // The first one opens the connection that the others use.
+            // The first request opens the connection that the others share.
             _ = try await session.request(server.url("/get")).data()
             let gate = Gate()
             server.route("/held") { _ in .text("held").stalling(until: gate, at: .beforeHead) }
@@ -207,7 +207,7 @@ import Testing
 
     @Test(arguments: faults, ways) func faultsFailTheirRequest(fault: (String, Response), way: Way) async throws {
         try await with(way) { server, session in
-            // An earlier answer: the fault meets a connection that is in use.
+            // An earlier request, so that the fault hits a connection that has been used.
             _ = try await session.request(server.url("/get")).data()
             server.script("/fault", fault.1)
             let request = session.request(server.url("/fault"), method: .post)

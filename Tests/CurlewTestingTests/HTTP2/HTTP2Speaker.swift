@@ -1,24 +1,24 @@
 @testable import CurlewTesting
 
-/// Bytes from hex digits; spaces and line ends between them do not count.
+/// Returns the bytes of hexadecimal digits. Spaces and line ends between the digits are ignored.
 func bytes(_ hex: String) -> [UInt8] {
     let digits = hex.compactMap(\.hexDigitValue)
     return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
 }
 
-/// What a client of HTTP/2 says, byte for byte, and what it is told.
+/// Builds the bytes that an HTTP/2 client sends, and decodes the frames that it receives.
 struct HTTP2Speaker {
     var bytes: [UInt8]
     private var encoder = HPACKEncoder()
     private var decoder = HPACKDecoder()
 
-    /// With `begins` the preface and empty settings come first.
+    /// Begins with the preface and empty settings if `begins` is true.
     init(begins: Bool = true) {
         bytes = begins ? HTTP2Frame.preface : []
         if begins { frame(.settings) }
     }
 
-    /// Gives what has been said, and forgets it.
+    /// Returns the bytes that have been built, and removes them.
     mutating func take() -> [UInt8] {
         defer { bytes = [] }
         return bytes
@@ -54,7 +54,7 @@ struct HTTP2Speaker {
 
     // MARK: Listening
 
-    /// The frames in what a server has sent.
+    /// Parses the frames in the bytes of a server.
     static func frames(_ bytes: [UInt8]) throws -> [HTTP2Frame] {
         var reader = HTTP2FrameReader()
         reader.append(bytes)
@@ -73,11 +73,11 @@ extension HTTP2Frame {
 }
 
 extension HTTP2Machine {
-    /// The frames that the machine has to say, without its own settings and acknowledgements of ours.
+    /// Returns the frames of the machine's output, without its settings and its acknowledgements of ours.
     mutating func takeFrames() throws -> [HTTP2Frame] {
         try HTTP2Speaker.frames(takeOutput()).filter { $0.kind != .settings }
     }
 
-    /// The code of the GOAWAY, where there is one.
+    /// Returns the code of the GOAWAY frame in the machine's output, or `nil` if there is none.
     mutating func goAwayCode() throws -> HTTP2ErrorCode? { try takeFrames().first { $0.kind == .goAway }?.code }
 }

@@ -12,7 +12,7 @@ import Testing
         var testDescription: String { name }
     }
 
-    /// What ends a connection, and the code of its GOAWAY.
+    /// Violations that end the connection, with the code of its GOAWAY.
     static let ofConnections: [Case] = [
         Case(name: "no preface", code: .protocolError, begins: false) {
             $0.bytes = Array("GET / HTTP/1.1\r\n\r\n".utf8)
@@ -143,13 +143,13 @@ import Testing
         #expect(failure.code == example.code)
         #expect(!failure.reason.isEmpty)
         #expect(try machine.goAwayCode() == example.code)
-        // Nothing is read any more.
+        // After the failure the machine ignores its input.
         client.headers(101)
         #expect(machine.receive(client.take()).isEmpty)
         #expect(machine.output.isEmpty && machine.streams.isEmpty)
     }
 
-    /// Fields that make no request, and end its stream.
+    /// Fields that are not a valid request, so the stream is reset.
     static let badFields: [(String, [HPACKField])] = {
         let fields = HTTP2Speaker.fields
         return [
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    /// One byte of a good conversation is another.
+    /// Changes one byte of a valid conversation.
     @Test func aWrongByteDoesNoHarm() {
         var random = SplitMix(seed: 5)
         var client = HTTP2Speaker()
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    /// Feeds bytes in random pieces, answers what asks for it, and checks what must always hold.
+    /// Feeds bytes in random pieces, answers the requests, and checks the invariants of the machine.
     private func drive(_ machine: inout HTTP2Machine, _ bytes: [UInt8], _ random: inout SplitMix) {
         var rest = bytes[...]
         var hasFailed = false

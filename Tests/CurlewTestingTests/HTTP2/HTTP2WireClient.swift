@@ -2,17 +2,17 @@ import Foundation
 
 @testable import CurlewTesting
 
-/// A blocking client of HTTP/2 that hides nothing: it sends what it is told, and shows the frames that come.
+/// A blocking HTTP/2 client that sends the frames of a test and shows the server's frames.
 final class HTTP2WireClient {
     struct Failure: Error { var text: String }
 
     struct Response {
-        /// The heads of 1xx answers, the head, and the trailers.
+        /// The field sections in order: 1xx heads, the head, and the trailers.
         var heads: [[HPACKField]] = []
         var body: [UInt8] = []
-        /// Sizes of the DATA frames.
+        /// The sizes of the DATA frames.
         var pieces: [Int] = []
-        /// The code of RST_STREAM, where one came.
+        /// The code of RST_STREAM, or `nil` if the stream was not reset.
         var reset: HTTP2ErrorCode?
 
         func value(_ name: String) -> String? {
@@ -25,12 +25,12 @@ final class HTTP2WireClient {
 
     let wire: WireClient
     var speaker: HTTP2Speaker
-    /// Everything that came, but for settings and the connection's windows.
+    /// All received frames except settings and window updates of the connection.
     private(set) var frames: [HTTP2Frame] = []
     private var reader = HTTP2FrameReader()
     private var taken = 0
 
-    /// Sends the preface, and settings that let everything come at once.
+    /// Sends the preface, and windows that let the server send everything at once.
     init(port: Int, window: Int = 1 << 30) throws {
         wire = try WireClient(port: port)
         speaker = HTTP2Speaker()
@@ -39,7 +39,7 @@ final class HTTP2WireClient {
         send()
     }
 
-    /// Sends what the speaker has said.
+    /// Sends the bytes that the speaker has built.
     func send() { wire.send(Data(speaker.take())) }
 
     func send(_ change: (inout HTTP2Speaker) -> Void) {
@@ -47,7 +47,7 @@ final class HTTP2WireClient {
         send()
     }
 
-    /// Reads on until there is such a frame among those that came.
+    /// Returns the first received frame that matches, and reads until there is one.
     @discardableResult
     func wait(for isWanted: (HTTP2Frame) -> Bool) throws -> HTTP2Frame {
         var seen = 0
@@ -65,13 +65,13 @@ final class HTTP2WireClient {
         }
     }
 
-    /// The whole answer on a stream.
+    /// Reads the whole response on a stream.
     func response(_ stream: UInt32) throws -> Response {
         try wait { $0.stream == stream && ($0.kind == .resetStream || $0.flags.contains(.endStream)) }
         var response = Response()
         for frame in frames where frame.stream == stream {
             switch frame.kind {
-            // Our encoder has no table, so blocks may be decoded in any order.
+            // The server's encoder uses no dynamic table, so blocks can be decoded in any order.
             case .headers?: response.heads.append(try speaker.fields(of: frame))
             case .data?:
                 response.body += frame.payload

@@ -115,7 +115,7 @@ import Testing
         #expect(server.requests.map(\.isBodyComplete) == [false, true])
     }
 
-    /// A server that does not read gets a window of body and no more, and other streams do not wait.
+    /// The server accepts one window of a body that it does not read, and other streams continue.
     @Test func whatIsNotReadFillsItsWindowAlone() async throws {
         let server = try server()
         let gate = Gate()
@@ -128,7 +128,7 @@ import Testing
         #expect(try client.response(3).body.count == 3)
         #expect(client.frames.allSatisfy { $0.stream != 1 })
         gate.open()
-        // What was read since makes room for more than the first window had.
+        // Reading enlarges the window again, so the client can send more than the initial window.
         try client.wait { $0.kind == .windowUpdate && $0.stream == 1 }
         client.send { $0.data(1, 13_000, isLast: true) }
         let response = try client.response(1)
@@ -136,7 +136,7 @@ import Testing
         #expect(server.requests.last?.bodyByteCount == 78_000)
     }
 
-    /// A client that does not read gets a window of body and no more.
+    /// The server sends a client one window of a body until the client enlarges it.
     @Test func noMoreIsSentThanTheClientTakes() throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port, window: 1_000)
@@ -151,7 +151,7 @@ import Testing
         #expect(try client.response(1).body == Array(TestServer.patternBytes(count: 5_000)))
     }
 
-    /// A peer that reads nothing at all stops at the socket: its own requests are not read either.
+    /// For a peer that reads nothing, the server makes no more than the socket takes, and other connections continue.
     @Test func aPeerThatReadsNothingIsBounded() async throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port)

@@ -1,7 +1,7 @@
 import CurlewCore
 import CurlewLocks
 
-/// Never has anything.
+/// A body that is always pending.
 final class SilentBody: BodyStream {
     var isReplayable: Bool { false }
     func open(waker: any BodyWaker) {}
@@ -10,7 +10,7 @@ final class SilentBody: BodyStream {
     func close() {}
 }
 
-/// Gives its pieces one by one; nil is a read that finds nothing and is woken at once.
+/// A body that returns its pieces one by one. For a `nil` piece, the read wakes its reader and returns `.pending`.
 final class PiecewiseBody: BodyStream {
     private struct State {
         var pieces: [String?]

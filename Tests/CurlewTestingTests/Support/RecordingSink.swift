@@ -2,7 +2,7 @@ import CurlewCore
 import CurlewLocks
 import Foundation
 
-/// A sink that writes down what it is told and answers what it was told to answer.
+/// A sink that records its calls and returns the dispositions that a test gave it.
 final class RecordingSink: TransferSink {
     enum Event: Equatable {
         case started
@@ -21,11 +21,11 @@ final class RecordingSink: TransferSink {
 
     private let state: Lock<State>
 
-    /// The dispositions of head and body calls, in order; afterwards `.proceed`.
+    /// Returns `answers` for calls with a head or with body bytes, in order, and `.proceed` for all later ones.
     init(_ answers: [Disposition] = []) { state = Lock(State(answers: answers)) }
 
     var events: [Event] { state.withLock { $0.events } }
-    /// Body bytes that were answered with `.proceed`.
+    /// The body bytes of all calls that returned `.proceed`.
     var taken: String { state.withLock { String(decoding: $0.taken, as: UTF8.self) } }
     var control: (any TransferControl)? { state.withLock { $0.control } }
 
@@ -79,7 +79,7 @@ extension TransferRequest {
 }
 
 extension Transport {
-    /// `perform` as a value.
+    /// Performs the request, and returns its error instead of throwing it.
     func result(of request: TransferRequest, sink: any TransferSink) async -> Result<TransferOutcome, CurlewError> {
         do throws(CurlewError) { return .success(try await perform(request, sink: sink)) } catch {
             return .failure(error)

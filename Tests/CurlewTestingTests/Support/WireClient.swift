@@ -2,9 +2,9 @@ import CurlewCore
 import Foundation
 import Glibc
 
-/// A blocking HTTP client that hides nothing: it sends bytes and shows what comes.
+/// A blocking HTTP client that sends raw bytes and shows the server's bytes.
 final class WireClient {
-    /// How a connection ended.
+    /// The end of a connection: a FIN, a reset, or none yet.
     enum Ending: Equatable { case fin, reset, open }
 
     struct Response {
@@ -13,7 +13,7 @@ final class WireClient {
         var headers: HTTPHeaders
         var body = Data()
         var trailers: HTTPHeaders = [:]
-        /// Sizes of the chunks, where there were any.
+        /// The sizes of the chunks; empty if the body was not chunked.
         var chunks: [Int] = []
         var text: String { String(decoding: body, as: UTF8.self) }
     }
@@ -25,12 +25,12 @@ final class WireClient {
     private(set) var received = Data()
     private var position = 0
     private(set) var ending = Ending.open
-    /// How long a read waits before it takes the server for silent.
+    /// The time, in milliseconds, after which a read gives up.
     var patience: Int32 = 10_000
 
     init(port: Int, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        // Two small writes in a row would otherwise wait for an acknowledgement.
+        // Without TCP_NODELAY the second of two small writes would wait for an acknowledgement.
         var on: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         if var receiveBuffer {
@@ -66,7 +66,7 @@ final class WireClient {
     @discardableResult
     func send(_ text: String) -> Bool { send(Data(text.utf8)) }
 
-    /// Whether all of it could be sent.
+    /// Returns whether all bytes could be sent.
     @discardableResult
     func send(_ data: Data) -> Bool {
         data.withUnsafeBytes { buffer in
@@ -82,7 +82,7 @@ final class WireClient {
         }
     }
 
-    /// One more read; false at the end of the connection or when nothing comes.
+    /// Reads once. Returns `false` at the end of the connection, or if nothing arrives in time.
     @discardableResult
     func readMore(patience: Int32? = nil) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -97,7 +97,7 @@ final class WireClient {
         return false
     }
 
-    /// Everything up to the end of the connection.
+    /// Reads until the connection ends, and returns all bytes that were received on it.
     @discardableResult
     func readToEnd() -> Data {
         while readMore() {}
@@ -112,7 +112,7 @@ final class WireClient {
         return try response(hasBody: method != "HEAD")
     }
 
-    /// The next response, 1xx ones included.
+    /// Reads the next response, which may be a 1xx response.
     func response(hasBody: Bool = true) throws -> Response {
         let start = try line().split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         guard start.count == 3, start[0] == "HTTP/1.1", let status = Int(start[1]) else {
@@ -168,7 +168,7 @@ final class WireClient {
     }
 }
 
-/// Calls again when a signal came in between.
+/// Repeats a call that a signal interrupted.
 func uninterrupted<Result: BinaryInteger>(_ call: () -> Result) -> Result {
     while true {
         let result = call()

@@ -5,7 +5,7 @@ import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-/// Validations in the background, and the tasks that they run in.
+/// Validations in the background and the tasks that run them.
 @Suite struct BackgroundRevalidationTests {
     private let key = CacheKey(url: "http://a.test/")
 
@@ -15,7 +15,7 @@ import Testing
     @Test func aStarterThatIsHeldUpTakesNoLaterTasksPlace() async throws {
         let validations = BackgroundRevalidations(limit: 2)
         let first = try #require(validations.begin(key))
-        // Its work ends before its starter has kept its task, and the next one begins.
+        // The work ends before its starter has stored the task with `keep`, and the next validation begins.
         validations.ended(key, first)
         let second = try #require(validations.begin(key))
         let task = endless()
@@ -48,7 +48,7 @@ import Testing
         validations.ended(key, number)
     }
 
-    /// Code that a validation in the background calls.
+    /// User code that a background validation calls.
     private struct Handler: CachedResponseHandler {
         let stores: @Sendable () async -> Void
 

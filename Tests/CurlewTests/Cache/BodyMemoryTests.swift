@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-/// Where bodies are collected on their way into a store.
+/// The buffers that collect bodies for a store.
 @Suite struct BodyMemoryTests {
     private static func bytes(_ size: Int) -> Data { Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 5) }) }
 
@@ -15,13 +15,13 @@ import Testing
             #expect(part.withUnsafeBytes { memory.append($0) })
         }
         #expect(memory.count == data.count)
-        // One byte too many is not taken, and changes nothing.
+        // Appending beyond the size is refused and changes nothing.
         #expect(!Data([1]).withUnsafeBytes { memory.append($0) })
         let body = memory.data()
         #expect(body == data)
         #expect(!Data([1]).withUnsafeBytes { memory.append($0) })
         #expect(memory.data().isEmpty)
-        // It is its owner's like any other.
+        // The data can be changed like any other, without effect on its copies.
         var changed = body
         changed.append(7)
         changed[0] ^= 1
@@ -72,7 +72,7 @@ import Testing
         var addresses: Set<UnsafeRawPointer?> = []
         for number in 2..<20 { addresses.insert(address(try piece(UInt8(number)))) }
         #expect(addresses.count == 1)
-        // What is still held is nothing to write over.
+        // A piece that is still referenced must not be overwritten.
         #expect(!addresses.contains(address(kept)))
         #expect(kept.allSatisfy { $0 == 1 })
     }

@@ -5,7 +5,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Requests that wait for another process, as far as a store lets them.
+/// Requests that wait for another process, if the store asks them to.
 @Suite(.timeLimit(.minutes(2))) struct CacheClaimTests {
     private let store = ClaimingStore()
 
@@ -16,7 +16,7 @@ import Testing
         let request = server.session.request(CacheServer.url)
         let response = Task { await request.response() }
         try await store.gate.waitForArrivals(count: 1)
-        // One more waits for the first.
+        // A second request waits for the first one.
         let follower = server.session.request(CacheServer.url)
         let followed = Task { await follower.response() }
         while follower.state == .initialized { await Task.yield() }
@@ -51,7 +51,7 @@ import Testing
         }
         #expect(await request.response().text == "hello")
         #expect(store.openClaims == 0)
-        // The wait is no gift.
+        // The time spent waiting counts toward the total timeout.
         let total = server.transport.requests.first?.transfer.options.timeouts.total ?? .zero
         #expect(total > .zero && total <= .seconds(100) - .milliseconds(50))
     }
@@ -68,12 +68,12 @@ import Testing
         store.gate.open()
         async let response = server.get()
         try await rest.waitForArrivals(count: 1)
-        // The rest of the body is still to come.
+        // The claim ends before the rest of the body arrives.
         try await store.hasEnded.wait()
         #expect(store.openClaims == 0)
         rest.open()
         #expect(await response.error?.code == (fails ? .receiveFailed : nil))
-        // Not ended twice.
+        // The end of the response must not end the claim again.
         #expect(store.openClaims == 0)
     }
 
@@ -99,7 +99,7 @@ import Testing
         store.answer.withLock { $0 = false }
         let response = Task { await server.get() }
         try await store.gate.waitForArrivals(count: 1)
-        // As the other process does.
+        // Another process stores its response meanwhile.
         let other = CacheServer(store: store.memory) { _ in cacheable("theirs") }
         #expect(await other.get().text == "theirs")
         store.gate.open()
@@ -108,10 +108,10 @@ import Testing
     }
 }
 
-/// A store in memory that lets nothing be sent before its gate opens, or the calling task is cancelled.
+/// A memory store that holds every claim until its gate opens or the calling task is cancelled.
 private final class ClaimingStore: CacheStore {
     let gate = Gate()
-    /// Opens when a claim is over.
+    /// Opens when a claim ends.
     let hasEnded = Gate()
     let answer = Lock(true)
     let memory = MemoryCacheStore()

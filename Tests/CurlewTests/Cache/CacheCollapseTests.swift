@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Many requests for one response at the same time.
+/// Simultaneous requests for one response.
 @Suite struct CacheCollapseTests {
     private func many(
         _ count: Int,
@@ -121,7 +121,7 @@ import Testing
         }
         async let first = server.get()
         async let other = server.get("b")
-        // The head of one is there, and that of the other is not.
+        // The head of `a` has arrived; `b` is held before its head.
         try await gate.waitForArrivals(count: 2)
         func wait(for path: String) async -> DataResponse<Data?, CurlewError> {
             await server.session.request("https://example.org/" + path).timeouts { $0.firstByte = .milliseconds(30) }
@@ -154,7 +154,7 @@ import Testing
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        // Not one for each of them.
+        // Waiters share further requests: far fewer are sent than there are waiters.
         #expect(waiters.allSatisfy { $0 != nil && $0 != "0" } && server.sent < 5)
         gate.open()
         #expect(await first.text == "0")

@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Whose response is whose, where credentials do not stand in the request's own fields.
+/// Partitions by user if the credentials are not in the request's own fields.
 @Suite struct CacheCredentialsTests: CacheSharing {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "curlew-cache-\(UUID().uuidString)")
 
@@ -25,11 +25,11 @@ import Testing
         #expect(await get(sessions[0]) == ("one", .miss))
         #expect(await get(sessions[1]) == ("two", .miss))
         #expect(await get(plain) == ("plain", .miss))
-        // Another session with the same file is the same user.
+        // Another session with the same file belongs to the same user.
         #expect(await get(session(cache, "again") { $0.netrc = one }) == ("one", .hit))
         let own = sessions[0].request(CacheServer.url, headers: ["Authorization": "Bearer t"])
         #expect(await own.response().cacheStatus == .miss)
-        // The file has another user now.
+        // The file names another user from here on.
         try Data("machine example.org login three password p\n".utf8).write(to: folder.appending(path: "one"))
         #expect(await get(session(cache, "three") { $0.netrc = one }) == ("three", .miss))
     }

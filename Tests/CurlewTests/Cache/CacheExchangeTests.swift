@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// The control that a reader has while a cache stands between it and the network.
+/// The control that a reader holds while a cache is between it and the network.
 @Suite struct CacheExchangeTests {
     @Test func theNetworkIsToldWhatCameBeforeIt() {
         let (exchange, network) = (CacheExchange(), FakeNetwork())
@@ -19,7 +19,7 @@ import Testing
     @Test func whatComesWhileTheNetworkIsBeingToldIsToldAfterwards() {
         let (exchange, network) = (CacheExchange(), FakeNetwork())
         exchange.suspend()
-        // Another thread resumes between the moment in which it was decided to suspend, and that.
+        // Another thread resumes after `attach` has decided to suspend the network and before it does so.
         network.beforeSuspending.withLock { $0 = { exchange.resume() } }
         exchange.attach(network)
         #expect(!network.isSuspended)
@@ -55,7 +55,7 @@ import Testing
 
 private final class FakeNetwork: TransferControl {
     private let state = Lock((isSuspended: false, ending: CurlewError?.none))
-    /// Called once.
+    /// Called once, before the first suspension.
     let beforeSuspending = Lock<(@Sendable () -> Void)?>(nil)
 
     var isSuspended: Bool { state.withLock { $0.isSuspended } }

@@ -5,7 +5,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// What is served when the server fails, or while it is asked behind the reader's back.
+/// Stale responses that are served when the server fails or while they are validated in the background.
 @Suite struct CacheFailureTests {
     static let failures: [(MockResponse, serves: Bool)] = [
         (.failing(CurlewError(.connectFailed, phase: .connect)), true),
@@ -142,7 +142,7 @@ import Testing
         server.advance(by: 5)
         for path in ["a", "a", "b", "c"] { #expect(await server.get(path).cacheStatus == .stale(.whileRevalidate)) }
         _ = try await server.transport.waitForRequests(count: 3)
-        // Those of `a` and `b` wait at the gate, which stays closed.
+        // The validations of `a` and `b` wait at the gate, which stays closed.
         if invalidates { await server.session.invalidate() } else { await server.session.drain() }
         #expect(server.transport.runningCount == 0)
         #expect(server.sent <= 5)
@@ -154,7 +154,7 @@ import Testing
             return cacheable("hello", "max-age=60, stale-if-error=60, stale-while-revalidate=60", ["ETag": "\"e\""])
         }
         _ = await server.get()
-        // The clock goes back: how old the response is can no longer be told.
+        // The clock is set back, so the age of the response is unknown.
         server.advance(by: -3600)
         #expect(await server.get().cacheStatus == .revalidated)
         #expect(await server.get().cacheStatus == .hit)
@@ -218,7 +218,7 @@ import Testing
     }
 }
 
-/// A store in memory that fails in one way or another.
+/// A memory store that fails in the way a test selects.
 final class FaultyStore: CacheStore {
     let loses = Lock(false)
     let breaks = Lock(false)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// What is removed while responses are on their way.
+/// Removals while responses are in progress.
 @Suite(.timeLimit(.minutes(2))) struct CacheInvalidationTests {
     enum Removal: CaseIterable {
         case put, failedPut, url, everything, origin
@@ -13,7 +13,7 @@ import Testing
 
     private let gate = Gate()
 
-    /// The first response stops before its head or in its body.
+    /// A server whose first response stops before its head or in its body.
     private func server(stopsInBody: Bool) -> CacheServer {
         let gate = gate
         return CacheServer { request in
@@ -58,7 +58,7 @@ import Testing
         async let first = server.get()
         try await gate.waitForArrivals(count: 1)
         await remove(removal, server)
-        // The first one is still on its way.
+        // The first request is still in progress.
         let second = await server.get()
         #expect(second.text != "0" && second.cacheStatus == .miss)
         gate.open()
@@ -106,7 +106,7 @@ import Testing
         #expect(third.text == "1" && third.cacheStatus == .hit)
     }
 
-    /// What the server answers instead of what is stored, and whether that stays.
+    /// A later response, and whether the stored one stays.
     static let successors: [(status: Int, control: String?, stays: Bool)] = [
         (200, "no-store", false), (404, "no-store", false), (404, nil, false), (410, "no-store", false),
         (403, "no-store", true), (429, nil, true), (302, "no-store", true), (503, nil, true),
@@ -138,7 +138,7 @@ import Testing
         #expect(later.head?.status == 404 && later.cacheStatus == .hit)
     }
 
-    /// A `HEAD` speaks of what is stored where it is a 200 (RFC 9111, 4.3.5).
+    /// A 200 to `HEAD` confirms or outdates the stored response; other statuses do not affect it (RFC 9111, 4.3.5).
     static let heads: [(status: Int, fields: HTTPHeaders, stays: Bool)] = [
         (200, ["ETag": "\"e\""], true), (200, ["ETag": "\"new\""], false),
         (200, ["ETag": "\"e\"", "Content-Length": "7"], false), (200, [:], false), (404, [:], true), (405, [:], true),
@@ -186,7 +186,7 @@ import Testing
         for number in 0..<64 { log.note([.url("https://c/\(number)")]) }
         #expect(log.concerns("https://c/0", since: middle) && log.concerns("https://c/63", since: middle))
         #expect(!log.concerns("https://a/x", since: middle))
-        // Before that nothing can be told.
+        // The log does not reach back this far, so every URL may be concerned.
         #expect(log.concerns("https://d/", since: start))
         log.note([.everything])
         #expect(log.concerns("https://d/", since: log.mark - 1))

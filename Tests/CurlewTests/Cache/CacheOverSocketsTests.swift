@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// The cache over a real transport, and what goes wrong there.
+/// The cache over a real transport, including connections that fail.
 @Suite struct CacheOverSocketsTests {
     private let server: TestServer
     private let cache = ResponseCache()
@@ -114,7 +114,7 @@ import Testing
             whole("no-store").changed { $0.status = 503 }, .text("again"))
         #expect(await get().text == "hello")
         #expect(await get().text == "hello")
-        // The connection that was given up holds nothing up.
+        // The abandoned connection does not delay the next request.
         #expect(await get().text == "again")
     }
 }

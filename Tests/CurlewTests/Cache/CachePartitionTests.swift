@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-/// Sessions with other guards, and requests of other users and for other hosts, do not share responses.
+/// Sessions with different guards, different users and different hosts do not share responses.
 @Suite struct CachePartitionTests: CacheSharing {
     typealias Change = @Sendable (inout SessionConfiguration) -> Void
 
@@ -56,7 +56,7 @@ import Testing
         #expect(await cache.store.size() == 0)
     }
 
-    /// What says nothing of who may answer, and ways to say the default.
+    /// Settings that do not affect which server may answer, and settings that spell out the default.
     static let harmless: [Change] = [
         { $0.proxyRouting = { _ in nil } },
         { $0.tls.publicKeyPins = [] },
@@ -72,7 +72,7 @@ import Testing
         #expect(await get(session(cache, "other", Self.harmless[index])) == ("usual", .hit))
     }
 
-    /// The partition of a plain request of a program with these variables.
+    /// The partition of a plain request in a process with these environment variables.
     private func partition(_ proxy: Proxy, _ variables: [String: String], _ netrc: Netrc = .ignored) -> String {
         var configuration = SessionConfiguration()
         configuration.proxy = proxy
@@ -89,7 +89,7 @@ import Testing
         #expect(one != "" && one == partition(.environment, variables))
         #expect(one != partition(.environment, ["https_proxy": "http://other:3128"]))
         #expect(one != partition(.environment, ["https_proxy": "http://proxy:3128", "no_proxy": "example.org"]))
-        // Variables without a proxy, and those that curl does not read.
+        // Variables that name no proxy, and variables that curl does not read.
         for variables in [["https_proxy": ""], ["no_proxy": "example.org"], ["HTTP_PROXY": "http://proxy:3128"]] {
             #expect(partition(.environment, variables) == "")
         }
@@ -106,7 +106,7 @@ import Testing
         #expect(partition(.none, variables, .optional) != "" && partition(.none, variables) == "")
     }
 
-    /// Answers itself, and sets guards as another configuration does.
+    /// A mock transport that reports the guards of another configuration.
     private struct OtherGuards: Transport {
         let mock: MockTransport
         let enforced: TransportGuards
@@ -132,7 +132,7 @@ import Testing
         #expect(await get(session(.all, "secure")).text == "secure")
         #expect(await get(session(.all.subtracting(.tls), "other")).text == "other")
         #expect(await get(session(.all, "again")).text == "secure")
-        // One that knows no guards.
+        // A transport that reports no guards.
         #expect(await get(session([], "unknown")).text == "secure")
     }
 
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    /// The digests are part of what lies on disks and in Redis: programs with equal settings have to agree on them.
+    /// The digests are part of keys on disks and in Redis, so programs with equal settings must compute equal ones.
     @Test func equalSettingsMakeEqualKeysInEveryProcess() async {
         let cache = ResponseCache()
         _ = await get(session(cache, "") { $0.tls.minimumVersion = .v1_3 }, ["X-Api-Key": "a"])
@@ -227,7 +227,7 @@ import Testing
         func named(_ key: String) -> Session { session(cache, key) { $0.headers["X-Api-Key"] = key } }
         #expect(await get(named("one")) == ("one", .miss))
         #expect(await get(named("two")) == ("two", .miss))
-        // The request's own field takes the place of the session's.
+        // The request's own field overrides the session's.
         #expect(await get(named("two"), ["X-Api-Key": "one"]) == ("one", .hit))
     }
 
@@ -266,7 +266,7 @@ import Testing
                     #expect(await server.get("a", ["X-Api-Key": name]).text == name)
                 }
             }
-            // In a shared cache they wait for the head of the first, which is not for others.
+            // In a shared cache all requests wait for the head of the first, whose response the others cannot use.
             try await eventually { server.sent == (mode == .private ? 6 : 1) }
             gate.open()
             try await group.waitForAll()
@@ -294,12 +294,12 @@ import Testing
         #expect(await server.get().text == "none")
         #expect(await server.get("a", ["Host": "tenant-c.example"]).text == "tenant-c.example")
         #expect(await server.get("a", ["host": "Tenant-B.example"]).cacheStatus == .hit)
-        // The URL's own host, in other words.
+        // The URL's own host, spelled differently.
         for host in ["example.org", "EXAMPLE.org:443"] {
             #expect(await server.get("a", ["Host": host]).cacheStatus == .hit)
         }
         #expect(server.sent == 3)
-        // A URL with these authorities is the same one, a server may see another host.
+        // A URL with one of these authorities equals the original, but a server may see another host in the field.
         for (sent, host) in zip(4..., ["example.org#x", "example.org/", "example.org?x", "u@example.org"]) {
             #expect(await server.get("a", ["Host": host]).cacheStatus != .hit)
             #expect(server.sent == sent)

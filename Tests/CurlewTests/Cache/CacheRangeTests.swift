@@ -4,11 +4,11 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Parts of a response that is stored as a whole.
+/// Requests for parts of a response that is stored as a whole.
 @Suite struct CacheRangeTests {
     static let text = "0123456789"
 
-    /// A server that knows ranges too, and says by a field that it was asked.
+    /// A server that supports ranges too, and whose body names the range that it was asked for.
     private func server(_ fields: HTTPHeaders = ["ETag": "\"e\""]) -> CacheServer {
         CacheServer { request in
             guard let range = request.headers["Range"] else { return cacheable(Self.text, "max-age=60", fields) }
@@ -33,7 +33,7 @@ import Testing
         #expect(server.sent == 1)
     }
 
-    // Beyond the end, several, another unit: what is right then the server says.
+    // Ranges beyond the end, several ranges and other units are left to the server.
     @Test(arguments: [("bytes=99-", 416), ("bytes=0-1,4-5", 206), ("lines=1-2", 206)])
     func otherRangesAreTheServers(range: String, status: Int) async {
         let server = server()
@@ -41,7 +41,7 @@ import Testing
         let response = await server.get("a", ["Range": range])
         #expect(response.head?.status == status && response.text == "from the server for " + range)
         #expect(response.cacheStatus == .bypassed(.condition))
-        // And what is stored stays.
+        // The stored response stays.
         #expect(await server.get().cacheStatus == .hit)
     }
 
@@ -50,7 +50,7 @@ import Testing
         (["ETag": "\"e\""], "\"e\"", true), (["ETag": "\"e\""], "\"f\"", false),
         (["ETag": "W/\"e\""], "W/\"e\"", false), ([:], "\"e\"", false),
         (["Last-Modified": date, "Date": now], date, true),
-        // So soon it may have changed again (RFC 9110, 8.8.2.2).
+        // Modified in the second of its date: the resource may have changed again since (RFC 9110, 8.8.2.2).
         (["Last-Modified": now, "Date": now], now, false),
     ]
 

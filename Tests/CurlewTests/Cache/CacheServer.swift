@@ -4,7 +4,7 @@ import CurlewLocks
 import CurlewTesting
 import Foundation
 
-/// A session with a cache over canned answers, and a clock that a test sets forward.
+/// A session with a cache over canned responses, and a clock that a test advances.
 struct CacheServer {
     let transport: MockTransport
     let cache: ResponseCache
@@ -53,7 +53,8 @@ struct CacheServer {
     var sent: Int { transport.requests.count }
 }
 
-/// Sessions that share a cache, each with an answer of its own. The environment has no part in them.
+/// Sessions that share a cache; the text of each session's responses is its name. They ignore proxies of the
+/// environment.
 protocol CacheSharing {}
 
 extension CacheSharing {
@@ -82,7 +83,7 @@ extension CacheSharing {
     }
 }
 
-/// Text with fields for caches.
+/// A text response with fields for caches.
 func cacheable(_ text: String, _ control: String = "max-age=60", _ fields: HTTPHeaders = [:]) -> MockResponse {
     var response = MockResponse.text(text)
     response.headers.append(name: "Cache-Control", value: control)

@@ -4,9 +4,9 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// What of one user's responses others must not see.
+/// Responses of one user that other users must not receive.
 @Suite struct CacheSharingTests: CacheSharing {
-    // MARK: Credentials that are no fields
+    // MARK: Credentials outside of header fields
 
     private func session(_ cache: ResponseCache, _ name: String, user: String?, vary: String) -> Session {
         session(cache, name, control: "max-age=60, must-revalidate", fields: ["Vary": vary]) {
@@ -21,7 +21,7 @@ import Testing
         #expect(await get(session(cache, "one", user: "one", vary: vary)) == ("one", .miss))
         #expect(await cache.store.size() == 0)
         #expect(await get(session(cache, "two", user: "two", vary: vary)) == ("two", .miss))
-        // Nor is what was stored for those who have none.
+        // A response that was stored without credentials is not served to sessions that have some.
         #expect(await get(session(cache, "plain", user: nil, vary: vary)) == ("plain", .miss))
         #expect(await get(session(cache, "again", user: nil, vary: vary)) == ("plain", .hit))
         #expect(await get(session(cache, "three", user: "three", vary: vary)) == ("three", .miss))
@@ -85,7 +85,7 @@ import Testing
 
     // MARK: Validations
 
-    /// What the server says when it validates, and whether others may have it.
+    /// The fields of a validation's response, the credentials of its request, and whether others may still be served.
     static let news: [(fields: HTTPHeaders, authorization: String?, stays: Bool)] = [
         (["Cache-Control": "private, max-age=60", "X-Account": "bob"], "bob", false),
         (["Cache-Control": "no-store", "X-Account": "bob"], nil, false),
@@ -167,7 +167,7 @@ import Testing
         #expect(await server.get().text == "2")
     }
 
-    // The caller's own condition would have the server answer about what the caller has.
+    // With the caller's own condition the server would answer about the caller's copy instead of the stored one.
     @Test(
         arguments: [
             ["If-None-Match": "\"e\""], ["If-Modified-Since": "Fri, 15 Jan 2027 08:00:00 GMT"], ["Range": "bytes=0-1"],

@@ -5,7 +5,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Bodies on their way into the store and out of it.
+/// Bodies that are streamed into the store and out of it.
 @Suite struct CacheStreamingTests {
     private static func large(_ size: Int) -> Data { Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }) }
 
@@ -33,11 +33,11 @@ import Testing
         #expect(first == data && second == data)
         let addresses = [first, second].map { $0.withUnsafeBytes { $0.baseAddress } }
         #expect(addresses[0] == addresses[1])
-        // What one reader does with its body is no other's business.
+        // A reader that changes its data must not change the data of other readers.
         var changed = first
         changed[0] ^= 1
         #expect(await server.get().data == data)
-        // A user may count from 0.
+        // The indices of a part begin at 0, as users expect.
         let part = await server.get("a", ["Range": "bytes=5-9"])
         #expect(part.data == data[5..<10] && part.data?.startIndex == 0)
     }
@@ -108,9 +108,9 @@ import Testing
         var chunks = request.chunks.makeAsyncIterator()
         var received = 0
         let error = await #expect(throws: CurlewError.self) {
-            // On a busy machine the time may be over before the first piece.
+            // On a busy machine the time limit may expire before the first piece.
             received += try await chunks.next()?.count ?? 0
-            // Nothing more is read before the time is over.
+            // Nothing more is read until the time limit has expired.
             while !request.isFinished { await Task.yield() }
             while let chunk = try await chunks.next() { received += chunk.count }
         }
@@ -128,7 +128,7 @@ import Testing
     }
 }
 
-/// Writes nothing before its gate opens.
+/// A store that writes nothing until its gate opens.
 private final class SlowStore: CacheStore {
     let gate: Gate
     let begun = Gate()

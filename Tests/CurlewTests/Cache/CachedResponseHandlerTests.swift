@@ -7,7 +7,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// Deciding about responses before they are stored.
+/// Handlers that decide about responses before they are stored.
 @Suite struct CachedResponseHandlerTests {
     @Test func aCacherThatStoresNothing() async {
         let server = CacheServer(handler: .doNotCache) { _ in cacheable("hello") }

@@ -46,7 +46,7 @@ import Testing
                 return cacheable("hello", "max-age=60", ["ETag": "\"e\"", "X": "1"])
             }
             var response = MockResponse.status(304, headers: ["X": "2", "Cache-Control": "max-age=60"])
-            // For another page: responses are kept apart by their cookies.
+            // The cookie's path excludes `/a`: responses are partitioned by cookies, and `/a` must find the stored one.
             response.headers.append(name: "Set-Cookie", value: "a=b; Path=/b")
             return response
         }
@@ -108,7 +108,7 @@ import Testing
             if !usesFoundation { made.cachePolicy(item.0) }
             let response = await made.response()
             #expect(response.text == item.text && response.cacheStatus == item.4, "\(usesFoundation) \(response)")
-            // What was reloaded has taken the place of what was stored.
+            // If the policy reloaded the response, it has replaced the stored one.
             #expect(await server.get(policy: .onlyStored).text == item.text)
         }
     }

@@ -94,7 +94,7 @@ import Testing
         let store = MemoryCacheStore()
         for number in 0..<100 {
             await put(entry("a", variant: "\(number)"), in: store)
-            // The first one is used again and again.
+            // The first variant is used again and again.
             for found in await store.entries(for: CacheKey(url: "a")) where found.entry.variant == "0" {
                 _ = await found.body.reader(of: 0..<1)
             }
@@ -134,7 +134,7 @@ import Testing
 
     private func larger(_ url: String, by size: Int) -> CacheEntry {
         var updated = entry(url)
-        // Each field costs 64 bytes beside its name and its value.
+        // Each field costs 64 bytes in addition to its name and its value.
         updated.response.head.headers = ["X": String(repeating: "x", count: size - 65)]
         return updated
     }
@@ -146,7 +146,7 @@ import Testing
         await store.update(larger("c", by: 500))
         #expect(await store.size() == Int64(3 * Self.cost + 500))
         #expect(store.count == 3)
-        // Now there is room for one of the others alone.
+        // This leaves room for only one of the others.
         await store.update(larger("c", by: 1500))
         #expect(await store.size() == Int64(2 * Self.cost + 1500))
         #expect(await !isThere("a", in: store))
@@ -162,7 +162,7 @@ import Testing
         await store.update(larger("c", by: 4 * Self.cost))
         #expect(await !isThere("c", in: store))
         #expect(await store.size() == Int64(2 * Self.cost))
-        // What is used has no more than four fifths of the room, also where it has grown.
+        // Used entries may occupy at most four fifths of the store, even if one of them grows by an update.
         await use("a", in: store)
         await store.update(larger("a", by: 2 * Self.cost + 500))
         await put(entry("d"), in: store)
@@ -202,7 +202,8 @@ import Testing
         #expect(try await reader.next()?.count == Int(found.body.size))
     }
 
-    /// The entries are a list, and a list that is released from its front is released in one another's frames.
+    /// The entries form a linked list. Releasing its head must not release the rest recursively, which would overflow
+    /// the stack.
     @Test(arguments: [false, true])
     func aHundredThousandEntriesAreReleased(byRemoving: Bool) async {
         var store: MemoryCacheStore? = MemoryCacheStore(maximumSize: 1 << 30)

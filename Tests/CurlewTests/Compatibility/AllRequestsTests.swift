@@ -3,14 +3,14 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Everything that a session has under way, for callers that do not wait.
+/// Calls that concern all requests of a session, for callers that do not wait.
 @Suite(.timeLimit(.minutes(4)))
 struct AllRequestsTests {
     private func isTrue(_ condition: () -> Bool) async throws {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    /// Where the caller cannot wait.
+    /// The form with a completion closure, for callers that cannot `await`.
     private func cancelAll(of session: Session) { session.cancelAllRequests {} }
 
     @Test(arguments: [Session.RequestSetup.lazy, .eager], [true, false])

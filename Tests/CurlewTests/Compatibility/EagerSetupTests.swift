@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Requests that are set up when they are made.
+/// Requests that are set up as soon as they are created.
 @Suite(.timeLimit(.minutes(4)))
 struct EagerSetupTests {
     private func isTrue(_ condition: () -> Bool) async throws {

@@ -53,7 +53,7 @@ struct OneShotTests {
         #expect(await late.value == 1)
     }
 
-    /// Under the thread sanitizer: resolving, waiting and cancelling from many threads, each waiter resumed once.
+    /// For the thread sanitizer: many threads resolve, wait and cancel, and each waiter must resume exactly once.
     @Test func everyRaceEndsOnce() async {
         for _ in 0..<300 {
             let shot = OneShot<Int>()

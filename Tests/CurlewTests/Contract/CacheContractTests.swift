@@ -8,11 +8,12 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-// The public contract of the cache, line by line, as a program of a user's writes it: by public names, without a clock.
+// The public contract of the cache, line by line, as a user's program depends on it: only public names are used, and
+// the clock is the real one.
 
 private let address = "https://example.org/a"
 
-/// Fresh for a minute, or a response whose minute is over.
+/// A response that is fresh for a minute, or that is already `age` seconds old.
 private func answer(_ text: String, _ control: String = "max-age=60", age: Int? = nil) -> MockResponse {
     let response = MockResponse.text(text).header("Cache-Control", control)
     return age.map { response.header("Age", "\($0)") } ?? response
@@ -172,7 +173,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         }
         #expect(transport.requests.isEmpty)
         _ = await session.request(address).response()
-        // The policy serves at any age, the field follows the RFC.
+        // The policy serves a response of any age; the field follows the RFC.
         #expect(await session.request(address).cachePolicy(.onlyStored).response().error == nil)
         let field: HTTPHeaders = ["Cache-Control": "only-if-cached"]
         #expect(await session.request(address, headers: field).response().error?.code == .notInCache)
@@ -202,7 +203,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
 
     // MARK: The status
 
-    /// An exhaustive switch, as a program writes it.
+    /// An exhaustive switch, as in a user's program.
     private func name(_ status: CacheStatus) -> String {
         switch status {
         case .hit: "hit"
@@ -264,7 +265,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
     }
 
     @Test("A hit has no dates of a network, and says where it is from") func metricsOfAHit() async throws {
-        // Over real connections, which have all of those dates.
+        // Real connections, which have all of those dates.
         let server = try TestServer()
         let session = Session(configuration: SessionConfiguration { $0.cache = ResponseCache() })
         let url = server.url("/cache/60")
@@ -277,7 +278,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         #expect(stale.metrics?.requestSent != nil)
         let old = await session.request(server.url("/etag/a")).cachePolicy(.onlyStored).response()
         try expectNoNetwork(old.metrics, .stale(.policy), bytes: Int64(old.data?.count ?? -1))
-        // What was validated has been on the network.
+        // A validated response has used the network.
         let validated = await session.request(server.url("/etag/a")).response()
         #expect(validated.cacheStatus == .revalidated && validated.metrics?.requestSent != nil)
 

@@ -2,8 +2,8 @@ import Curlew
 import Dispatch
 import Foundation
 
-// Every call site of the public contract, as a user types it. It is compiled, not run: a name or a
-// label that changes breaks the build of the tests.
+// Every call site of the public contract as a user types it. The file is compiled and not run: a changed name or label
+// breaks the build of the tests.
 
 private struct User: Codable, Sendable { var name: String }
 private struct Login: Encodable, Sendable { var name: String }

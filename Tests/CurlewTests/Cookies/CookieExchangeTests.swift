@@ -15,7 +15,7 @@ struct CookieExchangeTests {
             isHTTPOnly: true, isHostOnly: false, created: Date()),
     ]
 
-    /// What both forms can say.
+    /// The properties that both forms can express.
     private func facts(_ cookie: Cookie) -> [String] {
         [
             cookie.name, cookie.value, cookie.domain, cookie.path, "\(cookie.expires?.timeIntervalSince1970 ?? 0)",
@@ -48,7 +48,7 @@ struct CookieExchangeTests {
         )
         #expect(try await session.request("https://sub.example.org/").string() == "sid=1")
         #expect(try await session.request("https://example.com/").string() == "none")
-        // One request may stay out of it.
+        // A single request can opt out of cookies.
         var apart = URLRequest(url: try #require(URL(string: "https://example.org/")))
         apart.httpShouldHandleCookies = false
         #expect(try await session.request(apart).string() == "none")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Cookies in a file", .timeLimit(.minutes(4)))
 struct CookieFileTests {
-    /// Whether each response has the file written.
+    /// Returns, for each response, whether it caused the file to be written.
     private func writes(_ fields: [String], keepsSessionCookies: Bool = false) async throws -> [Bool] {
         let scratch = try ScratchDirectory()
         let file = scratch.file("cookies.txt")
@@ -33,7 +33,7 @@ struct CookieFileTests {
         #expect(try await writes(["s=1", "s=1", "s=2"], keepsSessionCookies: true) == [true, false, true])
     }
 
-    /// What another program has made of the file is overwritten when it is asked for.
+    /// `save()` writes even if the jar has not changed, and so restores a file that another program removed or changed.
     @Test func savingAlwaysWrites() async throws {
         let scratch = try ScratchDirectory()
         let jar = CookieJar(file: scratch.file("cookies.txt"))

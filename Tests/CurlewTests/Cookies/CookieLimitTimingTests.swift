@@ -8,7 +8,7 @@ import Testing
 struct CookieLimitTimingTests {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
-    /// Sixty domains from a host with as many labels, the host's own first.
+    /// A host with sixty labels below `a.test`, followed by its parent domains.
     private static let domains = (0..<60).map { number in
         ((number..<60).map { "l\($0)" } + ["a", "test"]).joined(separator: ".")
     }
@@ -16,7 +16,7 @@ struct CookieLimitTimingTests {
     private static func store(isSecure: Bool) throws -> CookieStore {
         var store = CookieStore()
         for number in 0..<store.limits.total {
-            // Where http answers, the Secure cookies of every name below are looked for.
+            // A cookie that is set over http is compared with the Secure cookies of all subdomains.
             let host = isSecure ? "h\(number / 100).a.test" : "h\(number / 100).b.test"
             let url = try #require(URL(string: "https://\(host)/"))
             store.receive("n\(number)=1\(isSecure ? "; Secure" : "")", from: url, at: now - 1)
@@ -38,8 +38,8 @@ struct CookieLimitTimingTests {
         }
         let fields = headers.values(for: "Set-Cookie")
         let offer = try #require(CookieStore.offer(fields, from: url, at: Self.now, publicSuffixes: nil))
-        // A jar reads the fields before it takes its lock: this is what others wait for. A busy machine may delay most
-        // rounds, and what the work itself takes it takes in each: the two fastest show it.
+        // The jar parses fields before it takes its lock, so this measures how long other threads wait for the lock. A
+        // busy machine may delay most rounds; the second fastest still shows the cost of the work itself.
         var store = full
         var times: [Duration] = []
         for _ in 0..<5 {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Hosts that want https, in a file", .timeLimit(.minutes(4)))
 struct HSTSStoreTests {
-    /// Whether each response has the file written.
+    /// Returns, for each response, whether it caused the file to be written.
     private func writes(_ fields: [String], from host: String = "a.test") async throws -> [Bool] {
         let scratch = try ScratchDirectory()
         let file = scratch.file("hsts.json")
@@ -34,7 +34,7 @@ struct HSTSStoreTests {
         #expect(try await writes(["max-age=31536000"], from: "1.2.3.4") == [false])
     }
 
-    /// In memory the expiry moves with each response all the same.
+    /// In memory every response extends the expiry, even if it does not cause a write.
     @Test func savingWritesTheLatestExpiry() async throws {
         let scratch = try ScratchDirectory()
         let store = HSTSStore(file: scratch.file("hsts.json"))

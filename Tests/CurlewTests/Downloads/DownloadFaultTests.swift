@@ -19,14 +19,15 @@ struct DownloadFaultTests {
             $0.cuts = zip(offsets, [0] + offsets).map { $0 - $1 }
         }
         let scratch = try ScratchDirectory()
-        // Just above the pause that counts as none: a hundred retries without one would be slowed to one a second.
+        // Just above the delay that counts as none: without a delay, a hundred retries would be limited to one per
+        // second.
         let policy = RetryPolicy(retryLimit: 200, exponentialBackoffScale: 0.06, jitter: .none, maximumDelay: 0.06)
         let request = session.download(service.url, interceptor: policy, to: destination(scratch.file("a")))
         let url = try await request.file()
         #expect(try Digest.sha256(of: url) == Digest.sha256(of: service.contents))
         #expect(scratch.names == ["a"])
         #expect(request.retryCount == 100)
-        // What had come did not come again, but for what the resets threw away on its way.
+        // Received bytes are not requested again. The allowance covers bytes that the resets discarded in transit.
         #expect(service.server.bytesSent < Int64(length) * 10)
     }
 
@@ -69,7 +70,7 @@ struct DownloadFaultTests {
         var kept: [Data] = []
         for await data in snapshots { kept.append(data) }
         var part = try ResumeData(try #require(kept.first))
-        // What the dead process would have left: the file as it is now, under its temporary name.
+        // Simulates a dead process: a copy of the present file under a temporary name.
         let left = URL(filePath: TemporaryName.make(in: scratch.path))
         try FileManager.default.copyItem(atPath: part.file, toPath: left.plainPath)
         request.cancel()

@@ -10,7 +10,7 @@ import Testing
 /// Downloads whose file is read into memory.
 @Suite("A downloaded file in memory", .timeLimit(.minutes(4)))
 struct DownloadInMemoryTests {
-    /// A serializer that reads the file in its own way.
+    /// A serializer that measures the file without reading it into memory.
     private struct Counting: DataResponseSerializerProtocol, DownloadResponseSerializerProtocol {
         func serialize(request: URLRequest?, response: HTTPURLResponse?, data: Data?, error: (any Error)?) throws -> Int
         {
@@ -56,7 +56,7 @@ struct DownloadInMemoryTests {
     func fits(_ form: Form) async throws {
         let scratch = try ScratchDirectory()
         try await form.carryOut(request(limit: Self.text.utf8.count, of: scratch))
-        // The request's limit is the one that counts.
+        // The request's limit overrides the session's.
         try await form.carryOut(request(limit: 1, of: scratch).maximumBodySize(Self.text.utf8.count))
     }
 
@@ -80,7 +80,7 @@ struct DownloadInMemoryTests {
 
     // MARK: Files without a destination
 
-    /// Notes where the files of all attempts were.
+    /// Records the URLs of the files of all attempts.
     private struct Places: Curlew.EventMonitor {
         let all: Recorded<URL>
 
@@ -109,7 +109,7 @@ struct DownloadInMemoryTests {
         defer { try? FileManager.default.removeItem(at: url) }
         try await eventually { places.all == [url] }
         #expect(existing(places) == [true])
-        // A call that fails afterwards takes nothing away.
+        // A later call that fails does not remove the file.
         await #expect(throws: CurlewError.self) { try await request.decode(Int.self) }
         #expect(try await request.file() == url)
         #expect(existing(places) == [true])
@@ -124,7 +124,7 @@ struct DownloadInMemoryTests {
         #expect(request.fileURL == nil)
         try await eventually { places.all.count == 1 }
         #expect(existing(places) == [false])
-        // There is none any more, and nothing says that there is one.
+        // The file has been removed, and the response does not name it.
         #expect(await request.response().fileURL == nil)
         await #expect(throws: CurlewError.self) { try await request.file() }
     }
@@ -144,7 +144,7 @@ struct DownloadInMemoryTests {
         try request.fileURL.map { try FileManager.default.removeItem(at: $0) }
     }
 
-    /// Decodes what it is given the third time.
+    /// A decoder that fails twice before it succeeds.
     private final class ThirdTime: DataDecoder {
         private let asked = Recorded<Int>()
 

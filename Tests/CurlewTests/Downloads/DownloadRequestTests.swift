@@ -254,7 +254,7 @@ struct DownloadRequestTests {
         #expect(error?.code == .diskFull)
         #expect(scratch.names == [])
         #expect(request.resumeData == nil)
-        // The session goes on.
+        // The session remains usable.
         service.change { $0.length = 1000 }
         _ = try await session.download(service.url, to: destination(scratch.file("a"))).file()
     }

@@ -5,7 +5,7 @@ import Foundation
 
 @testable import Curlew
 
-/// One file on a test server, with ranges and validators as a good server has them, and faults on demand.
+/// One file on a test server, with ranges and validators as a correct server has them, and with faults on demand.
 final class FileService: Sendable {
     struct Behaviour: Sendable {
         var seed: UInt64 = 1
@@ -14,21 +14,22 @@ final class FileService: Sendable {
         var modified: String?
         var contentType: String? = "application/octet-stream"
         var hasRanges = true
-        /// Most bytes of one answer to a range.
+        /// The largest number of bytes in one partial response.
         var longestRange: Int?
         var obeysIfRange = true
-        /// What is added to every answer.
+        /// Fields that are added to every response with contents of the file.
         var headers: HTTPHeaders = [:]
-        /// Each answer takes one: where the connection is cut, counted from the answer's first body byte; nil is nowhere.
+        /// The offsets at which the next responses are cut, counted from the first body byte. Each response consumes
+        /// one, unless `stall` is set; `nil` means that the response is not cut.
         var cuts: [Int?] = []
-        /// Where every answer stops without an end, or until `gate` opens.
+        /// The offset at which every response stops: until `gate` opens, or forever without a gate.
         var stall: Int?
         var gate: Gate?
-        /// So many answers do not.
+        /// The number of responses that do not stall before the others do.
         var unstalled = 0
-        /// Each answer takes one before anything else: a status to send instead.
+        /// Statuses to send instead of the file. Each response consumes one before anything else is considered.
         var statuses: [Int] = []
-        /// Most bytes a second. On a busy machine it may be any slower.
+        /// The most bytes sent per second. A busy machine may send them more slowly.
         var sendRate: Int?
     }
 
@@ -49,7 +50,7 @@ final class FileService: Sendable {
 
     func change(_ change: (inout Behaviour) -> Void) { state.withLock { change(&$0) } }
 
-    /// What the whole file is now.
+    /// The whole file, as the server would send it at this moment.
     var contents: Data {
         let (length, seed) = state.withLock { ($0.length, $0.seed) }
         return TestServer.patternBytes(count: length, seed: seed)
@@ -99,7 +100,7 @@ final class FileService: Sendable {
         return cut.map { response.faulting(.reset, at: .inBody(after: Int64($0))) } ?? response
     }
 
-    /// nil for what is no range; empty for one beyond the end.
+    /// `nil` if the field is not a range; an empty range if it begins beyond the end.
     private static func parse(_ header: String, _ length: Int) -> Range<Int>? {
         let parts = header.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let first = Int(parts[0]) else { return nil }
@@ -125,7 +126,7 @@ extension Digest {
     }
 }
 
-/// A destination that a test knows.
+/// A destination whose URL the test knows.
 func destination(_ url: URL, _ options: DownloadRequest.Options = []) -> DownloadRequest.Destination {
     { _, _ in (url, options) }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-/// RLIMIT_FSIZE, which is a process's own: this test program starts itself again as the process that has it.
+/// RLIMIT_FSIZE applies to a whole process, so this test program starts itself again as the limited process.
 @Suite("A limit for the size of files", .timeLimit(.minutes(2)))
 struct FileSizeLimitTests {
     static let urlName = "CURLEW_TEST_LIMITED_URL"
@@ -36,8 +36,8 @@ struct FileSizeLimitTests {
         #expect(scratch.names == ["outcome", "small"])
     }
 
-    /// The process with the limit; without its environment there is nothing to do. SIGXFSZ keeps its default, which
-    /// is to end the process.
+    /// Runs in the limited process only; without its environment the test is disabled. SIGXFSZ keeps its default
+    /// action, which is to end the process.
     @Test("the process with the limit", .enabled(if: ProcessInfo.processInfo.environment[urlName] != nil))
     func downloadWithLimit() async throws {
         let environment = ProcessInfo.processInfo.environment
@@ -56,7 +56,7 @@ struct FileSizeLimitTests {
         } catch {
             outcome = "\(error.code.rawValue) \(error.native?.name ?? "")"
         }
-        // What fits is still possible.
+        // Files within the limit can still be written.
         let small = try await session.request(url, headers: ["Range": "bytes=0-999"]).data()
         try small.write(to: folder.appending(path: "small"))
         outcome += ", then \(small.count) bytes"

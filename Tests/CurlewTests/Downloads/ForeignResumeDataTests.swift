@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// Resume data that names files that no download has left.
+/// Resume data that names files that no download created.
 @Suite("Foreign resume data", .timeLimit(.minutes(4)))
 struct ForeignResumeDataTests {
     let session = Session()
@@ -90,7 +90,7 @@ struct ForeignResumeDataTests {
         #expect(try Look(precious) == before)
     }
 
-    /// What a server answers, or the user does, must not decide it.
+    /// Neither the server's response nor the user's cancellation may remove the file.
     @Test("it is not removed by a request that was cancelled, or by one that retries", arguments: [true, false])
     func notRemoved(isCancelled: Bool) async throws {
         let service = try FileService { $0.hasRanges = false }

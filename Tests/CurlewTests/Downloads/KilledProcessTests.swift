@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// A process that is killed in the middle of a download: this test program starts itself again as that process.
+/// A process that is killed in the middle of a download. This test program starts itself again as that process.
 @Suite("Killed in mid-download", .timeLimit(.minutes(2)))
 struct KilledProcessTests {
     static let urlName = "CURLEW_TEST_DOWNLOAD_URL"
@@ -16,7 +16,7 @@ struct KilledProcessTests {
     func killed() async throws {
         let service = try FileService { $0.stall = 900_000 }
         let scratch = try ScratchDirectory()
-        // Elsewhere: the process may be killed while it writes this.
+        // In a separate directory: a process that is killed while it writes a note may leave a temporary file there.
         let notes = try ScratchDirectory()
         let child = Process()
         child.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -47,7 +47,7 @@ struct KilledProcessTests {
         #expect(service.ranges.last??.hasPrefix("bytes=") == true)
     }
 
-    /// The process that is killed; without its environment there is nothing to do.
+    /// Runs in the process that is killed; without its environment the test is disabled.
     @Test("the process that is killed", .enabled(if: ProcessInfo.processInfo.environment[urlName] != nil))
     func downloadUntilKilled() async throws {
         let environment = ProcessInfo.processInfo.environment

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Curlew
 
-/// Bodies of parts that end elsewhere than the file, or than their head says.
+/// Bodies of parts that do not end with the file, or not at the length that their head announces.
 @Suite("Where the body of a part ends", .timeLimit(.minutes(1)))
 struct PartEndTests {
     let session = Session()
     let contents = "0123456789abcdefghijABCDEFGHIJ"
 
-    /// A file's first bytes, as a download has left them.
+    /// Returns resume data for a file with these first bytes, as a download would have left it.
     private func part(
         _ written: String, of url: URL, in scratch: ScratchDirectory, total: Int64?, segments: [FileSegment]? = nil
     ) throws -> Data {
@@ -25,7 +25,7 @@ struct PartEndTests {
         ).encoded
     }
 
-    /// Without a length of its own, which would say how much is missing.
+    /// A partial response in chunked framing, so no `Content-Length` says how much is missing.
     private static func part(_ contentRange: String, _ body: String) -> TestServer.Response {
         var response = TestServer.Response(status: 206, body: .data(Data(body.utf8)))
         response.headers["Content-Range"] = contentRange
@@ -83,7 +83,7 @@ struct PartEndTests {
         let error = await #expect(throws: CurlewError.self) { try await request.file() }
         #expect(error?.code == .protocolViolation)
         let left = try #require(request.resumeData)
-        // Where only the surplus was refused, the last byte is asked for again.
+        // If only the surplus was refused, nothing is missing, and the resumed download requests the last byte again.
         server.route("/file") { request in
             let first = Int(request.headers["Range"]?.dropFirst(6).prefix { $0 != "-" } ?? "") ?? 0
             let last = Int(request.headers["Range"]?.split(separator: "-").last ?? "") ?? 0

@@ -28,7 +28,7 @@ struct ProgressTests {
                         progress.estimatedTimeRemaining
                     ))
             }
-            // Speed needs some time between the head and the last count.
+            // A speed can be measured only if some time passes between the head and the last value.
             queue.asyncAfter(deadline: .now() + 0.1) { gate.open() }
         }
         let url = try await request.file()
@@ -58,7 +58,7 @@ struct ProgressTests {
 
     @Test("at most twenty values a second, the first and the last among them")
     func paced() async throws {
-        // What is told late is replaced by what is newer: most of the file waits until something has been told.
+        // Newer values replace those that wait for delivery, so most of the file waits until one has been delivered.
         let gate = Gate()
         let service = try FileService {
             $0.length = 64 << 20
@@ -104,7 +104,7 @@ struct ProgressTests {
         let told = await values.reduce(into: []) { $0.append($1.completedUnitCount) }
         #expect(told.count <= 2 && told.last == 8 << 20)
 
-        // In three pieces, each after something of the one before has been told: values that wait are merged.
+        // Values that wait are merged, so each of the three pieces is sent only after a value for the one before.
         let (first, second) = (Gate(), Gate())
         let server = try TestServer()
         server.route("/file") { _ in
@@ -174,7 +174,7 @@ struct ProgressTests {
         let request = session.download(service.url)
         async let response = request.response()
         for await progress in request.downloadProgress() where progress.completedUnitCount == 500_000 { break }
-        // Nothing comes any more.
+        // Nothing more is received; the new stream begins with the latest value.
         for await progress in request.downloadProgress() {
             #expect(progress.completedUnitCount == 500_000)
             break
@@ -203,7 +203,7 @@ struct ProgressTests {
         let queue = DispatchQueue(label: "slow")
         queue.suspend()
         var isHeld = true
-        // A queue that is released while it is suspended ends the process.
+        // Releasing a suspended queue crashes the process.
         defer { if isHeld { queue.resume() } }
         let seen = Lock<[Int64]>([])
         let request = session.download(service.url).downloadProgress(queue: queue) { progress in
@@ -247,7 +247,7 @@ struct ProgressTests {
     func pausing() async throws {
         let service = try FileService()
         let request = session.download(service.url)
-        // Foundation calls the handlers on a queue of its own.
+        // Foundation calls the handlers of a progress on its own queue, so the state changes later.
         request.downloadProgress.pause()
         while !request.isSuspended { await Task.yield() }
         let paused = request.downloadProgress

@@ -10,7 +10,7 @@ import Testing
 struct ResumeTests {
     let session = Session()
 
-    /// A download that was cut by the server after so many bytes, and what it left.
+    /// Lets the server cut a download after `bytes` body bytes. Returns the resume data that the download left.
     func broken(
         _ service: FileService,
         after bytes: Int,
@@ -65,7 +65,7 @@ struct ResumeTests {
         let url = try await session.download(resumingWith: data, to: destination(scratch.file("a"))).file()
         #expect(try Data(contentsOf: url) == service.contents)
         #expect(scratch.names == ["a"])
-        // A server that does not obey is asked once more, for everything.
+        // A server that ignores the condition is asked once more, for the whole file.
         #expect(service.server.requestCount == (obeysIfRange ? 2 : 3))
         #expect((service.ranges.last ?? nil == nil) == !obeysIfRange)
     }
@@ -109,7 +109,7 @@ struct ResumeTests {
                 _ = try await session.download(resumingWith: data.encoded, to: destination(target))
                     .checksum(.sha256, sum).file()
             } else {
-                // The part has been moved away: without it everything comes again.
+                // The first download has moved the partial file away, so the whole file is requested.
                 _ = try await session.download(resumingWith: data.encoded, to: destination(target)).file()
             }
             #expect(try Data(contentsOf: target) == service.contents)
@@ -163,7 +163,7 @@ struct ResumeTests {
         #expect(response.response?.statusCode == 404)
         #expect(response.error?.code == (isInTheWay ? .destinationExists : nil))
         #expect(scratch.file("a").text == (isInTheWay ? "old" : "sorry"))
-        // Where the page could not be moved, there is something to go on with.
+        // If the page could not be moved, the partial file is kept for another try.
         let kept = isInTheWay ? [URL(filePath: part.file).lastPathComponent] : []
         #expect(scratch.names == kept + ["a"])
         #expect((response.resumeData != nil) == isInTheWay)
@@ -184,7 +184,7 @@ struct ResumeTests {
         #expect(scratch.names == ["a", "page"])
     }
 
-    /// Tries once more what was cut, and has the next answer be an error page.
+    /// Retries the first failure, and makes the server answer the retry with an error page.
     private struct PageAfterCut: RequestInterceptor {
         let service: FileService
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-/// A download whose status a retrier wants to replace although nothing finds it an error.
+/// A download with a status that a retrier wants to replace although no validation rejects it.
 @Suite("A download that is tried again because of its status", .timeLimit(.minutes(1)))
 struct RetriedDownloadTests {
     let session = Session()
@@ -46,7 +46,7 @@ struct RetriedDownloadTests {
         #expect(request.fileURL == scratch.file("a"))
         #expect(scratch.file("a").text == "sorry")
         #expect(scratch.names == ["a"])
-        // The file comes before the end of its exchange; an attempt that is repeated has an end, and no file.
+        // The file is reported before its exchange completes. A repeated attempt completes without a file.
         #expect(ends.names.withLock { $0 } == ["completed", "retried", "completed", "retried", "file", "completed"])
     }
 
@@ -104,7 +104,7 @@ struct RetriedDownloadTests {
 
     private struct Refusal: Error {}
 
-    /// Answers for 503, and looks at the destination each time.
+    /// Retries a 503 as the closure decides, and records the destination's contents each time.
     private final class Watch: RequestInterceptor {
         let retryableHTTPStatusCodes: Set<Int> = [503]
         private let place: URL

@@ -36,7 +36,7 @@ struct SegmentTests {
         #expect(counts.withLock { $0 == $0.sorted() })
     }
 
-    /// Notes how much time each exchange is given.
+    /// Records the total timeout of each exchange.
     private struct Watching: Transport {
         let inner: any Transport
         let totals = Lock<[Duration?]>([])
@@ -100,7 +100,7 @@ struct SegmentTests {
         let scratch = try ScratchDirectory()
         let changed = Lock(false)
         let request = session.download(service.url, to: destination(scratch.file("a"))).segments(4)
-        // After the head of the first part, before the requests for the others.
+        // Called after the head of the first part and before the requests for the others.
         let target: DownloadRequest.Destination = { _, _ in
             if changed.withLock({ exchange(&$0, with: true) }) == false {
                 service.change {
@@ -161,7 +161,7 @@ struct SegmentTests {
     func resume() async throws {
         let service = try FileService { $0.length = Self.length }
         let scratch = try ScratchDirectory()
-        // The first request gets through; of the others each is cut somewhere.
+        // The first response is complete; each of the others is cut.
         service.change { $0.cuts = [nil, 100_000, 200_000, 300_000, 400_000] }
         let request = session.download(service.url, to: destination(scratch.file("a"))).segments(4)
         await #expect(throws: CurlewError.self) { try await request.file() }
@@ -172,7 +172,8 @@ struct SegmentTests {
         #expect(scratch.names.count == 1)
 
         service.change { $0.cuts = [] }
-        // The server may yet read what the first download sent before it was stopped: these are told apart.
+        // The server may still read requests that the first download sent before it stopped; the field marks later
+        // ones.
         let mark = Adapter { urlRequest, _ in
             var marked = urlRequest
             marked.setValue("yes", forHTTPHeaderField: "X-Again")
@@ -223,7 +224,7 @@ struct SegmentTests {
         let error = await request.response().error
         #expect(error?.code == .truncated)
         #expect(error?.reason.contains("again and again") == true)
-        // The first request, and eight for each of two segments.
+        // One first request, and at most eight for each of two segments.
         #expect(service.ranges.count <= 1 + 2 * 8)
         #expect(request.resumeData != nil)
     }

@@ -2,9 +2,9 @@ import CurlewTesting
 import Foundation
 import Glibc
 
-/// A file system of one megabyte; only root may make one.
+/// A file system of one megabyte. Mounting it requires root.
 enum SmallDisk {
-    /// Without the right to mount the tests are skipped, and say so; continuous integration has it, or fails.
+    /// Without the right to mount, the tests are skipped with a message; in continuous integration they run regardless.
     static let isAvailable: Bool = {
         if ProcessInfo.processInfo.environment["CI"] == "true" { return true }
         do {

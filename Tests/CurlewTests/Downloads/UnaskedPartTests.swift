@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// 206 for requests that asked for the whole resource.
+/// Responses with status 206 to requests for the whole resource.
 @Suite("Parts that were not asked for", .timeLimit(.minutes(4)))
 struct UnaskedPartTests {
     let session = Session()

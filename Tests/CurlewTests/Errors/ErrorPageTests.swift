@@ -2,7 +2,7 @@ import Curlew
 import Foundation
 import Testing
 
-/// The guide's table of codes against the code. That it names every code is checked by scripts/docs.
+/// Compares the guide's table of codes with the code. scripts/docs checks that the table names every code.
 @Suite("The error page")
 struct ErrorPageTests {
     private struct Row {

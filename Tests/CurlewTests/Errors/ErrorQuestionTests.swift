@@ -88,7 +88,7 @@ struct ErrorQuestionTests {
         #expect(move.underlyingError is CocoaError)
     }
 
-    /// Programs written for `URLSession` tell a cancellation by its `URLError`.
+    /// Programs written for `URLSession` recognise a cancellation by its `URLError`.
     @Test func aCancellationIsAURLError() {
         #expect(AFError.explicitlyCancelled.urlError?.code == .cancelled)
         #expect(AFError.sessionInvalidated(error: nil).urlError?.code == .cancelled)
@@ -130,7 +130,7 @@ struct ErrorQuestionTests {
         #expect(ErrorWrapping.adaptation(AFError.invalidURL(url: "")).isRequestAdaptationError)
         #expect(ErrorWrapping.adaptation(CancellationError()).isExplicitlyCancelledError)
         #expect(ErrorWrapping.uploadable(Reason()).isCreateUploadableError)
-        // The body of a response that is read a second time.
+        // The body of a response that is read a second time, and not a body to upload.
         #expect(!CurlewError(.bodyUnavailable, phase: .receive).isCreateUploadableError)
         #expect(ErrorWrapping.validation(Reason()).code == .validationFailed)
         #expect(ErrorWrapping.serialization(Reason()).code == .decodingFailed)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// What people read of failures that they will meet, over a real connection.
+/// The texts of failures that users will meet, over a real connection.
 @Suite("Words of failures", .timeLimit(.minutes(4)))
 struct ErrorWordsTests {
     private let server: TestServer

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Network activity", .timeLimit(.minutes(4)))
 struct ActivityTests {
-    /// A clock that a test moves.
+    /// A timer that a test fires.
     private final class ManualTimer: Sendable {
         private let waiting = Lock<[(delay: Duration, action: @Sendable () -> Void)]>([])
 
@@ -18,7 +18,7 @@ struct ActivityTests {
             waiting.withLock { $0.append((delay, action)) }
         }
 
-        /// Lets everything that waits come.
+        /// Runs everything that is scheduled.
         func pass() {
             let due = waiting.withLock { waiting in
                 defer { waiting = [] }
@@ -57,7 +57,7 @@ struct ActivityTests {
         monitor.decrement()
         timer.pass()
         #expect(changes.all.isEmpty)
-        // The delay of the first has nothing to say about the second.
+        // The delay of the first activity must not affect the second.
         monitor.increment()
         monitor.decrement()
         monitor.increment()
@@ -97,7 +97,7 @@ struct ActivityTests {
         #expect(monitor.requestCount == 0)
     }
 
-    /// Returns when so many are counted: what a request begins with may come some milliseconds later.
+    /// Returns when `count` requests are counted. A request may be counted some milliseconds after it was created.
     private func reaches(_ count: Int, _ monitor: NetworkActivityMonitor) async throws {
         while monitor.requestCount != count { try await Task.sleep(for: .milliseconds(1)) }
     }
@@ -147,7 +147,7 @@ struct ActivityTests {
         var iterator = monitor.changes.makeAsyncIterator()
         #expect(await iterator.next() == false)
         monitor.onChange { [changes] isActive in
-            // As another thread may do at this moment.
+            // Simulates another thread that disables the monitor at this moment.
             if isActive { monitor.isEnabled = false }
             changes.note(isActive)
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-/// When and in which order monitors receive events, and what waits for slow ones.
+/// The time and order in which monitors receive events, and the effects of a slow monitor.
 @Suite("Delivery of events", .timeLimit(.minutes(4)))
 struct EventDeliveryTests {
     private final class Monitor: EventMonitor {
@@ -58,7 +58,7 @@ struct EventDeliveryTests {
         for monitor in monitors { #expect(monitor.events.all == expected) }
     }
 
-    /// Each use of `DispatchQueue.main` makes another object.
+    /// Each use of `DispatchQueue.main` creates another object, so queues cannot be compared by identity.
     @Test(arguments: [false, true])
     func monitorsOfOneQueueReceiveEachEventInTheOrderOfTheirAddition(isMain: Bool) async throws {
         let (queue, events) = (DispatchQueue(label: "shared"), Recorded<String>())
@@ -99,7 +99,8 @@ struct EventDeliveryTests {
         #expect(monitor.events.all == ["resumed", "finished"])
     }
 
-    /// A block that is queued behind a request sees its end, however quickly requests follow each other.
+    /// A block that is enqueued after a request has ended runs after all events of that request, however quickly
+    /// requests follow each other.
     @Test func behindTheLastRequestEverythingIsInTheQueue() async throws {
         let monitor = Monitor()
         let session = session([monitor])
@@ -155,7 +156,7 @@ struct EventDeliveryTests {
         monitor.queue.suspend()
         for number in 1...3 { delivery.emit { _ in order.note(number) } }
         monitor.queue.async { order.note(4) }
-        // It needs no hop: that of the first event is on its way.
+        // The fifth event enqueues no block: the block of the first event is still pending and delivers all of them.
         delivery.emit { _ in order.note(5) }
         monitor.queue.resume()
         await monitor.queue.settled()
@@ -175,7 +176,7 @@ struct EventDeliveryTests {
         #expect(bytes.all.reduce(0, +) <= EventLane.limit)
         #expect(bytes.all.count >= 10)
         #expect(others.all == Array(0..<100))
-        // Later bytes have room again.
+        // Later bytes are delivered again.
         delivery.emitBody(Data(count: 7)) { _ in bytes.note(7) }
         await monitor.queue.settled()
         #expect(bytes.all.last == 7)
@@ -188,7 +189,7 @@ struct EventDeliveryTests {
         let body = Data(count: 1 << 20)
         monitor.queue.suspend()
         for _ in 0..<40 {
-            // A sink also has the process's monitor, if there is one.
+            // A sink also delivers to the process-wide monitor, if there is one.
             sink.emitChunk(ofBytes: body.count) { if ($0 as? Monitor) === monitor { chunks.note(body.count) } }
             sink.emitStorage(of: body) { _ in stored.note(body.count) }
         }

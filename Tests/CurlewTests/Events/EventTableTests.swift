@@ -6,10 +6,11 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// The table of events in the guide, which scripts/event-table makes of `EventMonitor`, stands in the order in which events come.
+/// The guide's table of events, which scripts/event-table generates from `EventMonitor`, has the order in which events
+/// occur.
 @Suite("The table of events", .timeLimit(.minutes(4)))
 struct EventTableTests {
-    /// The names in the table's first column, in their order, and those that may come at any time.
+    /// The names in the table's first column, in order, and the names of events that may occur at any time.
     private static func rows() throws -> (ordered: [String], free: Set<String>) {
         let page = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../Sources/Curlew/Curlew.docc/Observing.md").standardized
@@ -23,7 +24,7 @@ struct EventTableTests {
         lines.compactMap { $0.firstMatch(of: /^\| `([^`]+)`/).map { String($0.output.1) } }
     }
 
-    /// Attempts and hops begin again at these.
+    /// After these events the order begins again, for another attempt or another hop.
     private static let beginnings: Set = [
         "requestIsRetrying(_:)", "request(_:task:willFollowRedirect:from:to:)",
     ]
@@ -32,7 +33,8 @@ struct EventTableTests {
         let (rows, free) = try Self.rows()
         var last = 0
         for event in events where !free.contains(event) {
-            // Two events have one name, and those that come with every piece of a body come again.
+            // An event may occur in the same row again: two events have one name, and some repeat for every piece of a
+            // body.
             guard let row = rows.indices.first(where: { $0 >= last && rows[$0] == event }) else {
                 Issue.record("\(event) stands before \(rows[last]) in the table, or not at all: \(events)")
                 return
@@ -109,7 +111,7 @@ struct EventTableTests {
     }
 }
 
-/// Notes the name of each method that is called.
+/// Records the name of each method that is called.
 private final class NamingMonitor: EventMonitor {
     let queue = DispatchQueue(label: "monitor")
     let wantsBodies = true

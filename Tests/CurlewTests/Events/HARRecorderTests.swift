@@ -26,7 +26,7 @@ struct HARRecorderTests {
         #expect((last["content"] as? [String: Any])?["text"] as? String == "hello")
     }
 
-    /// It has no event of its end: the next exchange of its request ends it.
+    /// A challenged exchange has no event for its end. The next exchange of its request ends it.
     @Test func anExchangeThatIsAnsweredWithAChallengeIsAnEntry() async throws {
         let recorder = HARRecorder()
         let session = Session(transport: MockTransport())
@@ -137,7 +137,7 @@ struct HARRecorderTests {
         _ = try await session.request("https://example.org/", headers: fields).data()
         let file = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID().uuidString).har")
         defer { try? FileManager.default.removeItem(at: file) }
-        // What was there before is replaced, rights and all.
+        // An existing file is replaced, including its permissions.
         try Data("old".utf8).write(to: file)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
         try await recorder.write(to: file)
@@ -148,7 +148,7 @@ struct HARRecorderTests {
         #expect(!text.contains("SECRET"))
     }
 
-    /// While a request runs, the events of others wait for each other: the archive waits for them.
+    /// While another request runs, events may still wait for their turn in the recorder; `archive()` waits for them.
     @Test func whatHasEndedIsInTheArchiveWhileOthersRun() async throws {
         let recorder = HARRecorder()
         let gate = Gate()

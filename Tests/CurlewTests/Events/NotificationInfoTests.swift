@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What notifications say", .timeLimit(.minutes(4)))
 struct NotificationInfoTests {
-    /// Notifications about a test's own requests.
+    /// Collects the notifications about a test's own requests.
     private final class Listener: Sendable {
         private let tokens = Lock<[Token]>([])
         private let seen = Recorded<Seen>()
@@ -46,7 +46,7 @@ struct NotificationInfoTests {
         func about(_ request: Request) -> [Seen] { seen.all.filter { $0.request == request } }
         func about(session: String) -> [Seen] { seen.all.filter { $0.session == session } }
 
-        // SAFETY: an observer's token is only handed back.
+        // SAFETY: an observer's token is only stored and passed back to the notification centre.
         private final class Token: @unchecked Sendable {
             let base: any NSObjectProtocol
 
@@ -102,7 +102,7 @@ struct NotificationInfoTests {
         let scratch = try ScratchDirectory()
         let good = session.download("https://example.com/", to: destination(scratch.file("a")))
         _ = try await good.file()
-        // The name is taken while the body is on its way.
+        // Another file appears at the destination while the download is in progress.
         let bad = session.download("https://example.com/", to: destination(scratch.file("b")))
         bad.validate { _, _, _ in
             try? Data().write(to: scratch.file("b"))

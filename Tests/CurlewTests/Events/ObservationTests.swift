@@ -110,7 +110,7 @@ struct ObservationTests {
             startRequestsImmediately: false,
             requestSetup: .eager,
             eventMonitors: [monitor])
-        // Each has an exchange from the beginning on, which is never started.
+        // Each request has an exchange from the beginning, and no exchange is started.
         for _ in 0..<10 { _ = session.request("https://example.org/") }
         while started.all.count < 10 { await Task.yield() }
         #expect(monitor.requestsInProgress == 0)
@@ -132,7 +132,7 @@ struct ObservationTests {
         let mine = [ObjectIdentifier(plain), ObjectIdentifier(cancelled)]
         let observers = names.map { name in
             NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { notification in
-                // Other tests' requests post to the same centre.
+                // Requests of other tests post to the same centre.
                 guard let request = notification.request, mine.contains(ObjectIdentifier(request)) else { return }
                 seen.note((notification.name, ObjectIdentifier(request)))
             }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Curlew
 
-/// Each way to use a session, again and again, with something happening at the first, the second, … and the last step
-/// of its exchanges: it ends as it should have, or with that error, and nothing is left.
+/// Runs each way to use a session again and again, with a fault at the first, the second, … and the last step of its
+/// exchanges. A run must end as usual or with the error of its fault, and leave nothing.
 @Suite("A fault at every step", .timeLimit(.minutes(5)))
 struct EveryStepTests {
-    /// What a run uses.
+    /// The objects that one run uses.
     struct Bench: Sendable {
         let session: Session
         let transport: SteppingTransport
@@ -21,7 +21,7 @@ struct EveryStepTests {
     enum Scenario: CaseIterable, Sendable {
         case data, chunks, upload, redirect, retry, download, stream
 
-        /// Runs it once and checks what came.
+        /// Runs the scenario once. Returns whether the received data is correct.
         func run(_ bench: Bench) async throws(CurlewError) -> Bool {
             let (session, server) = (bench.session, bench.server)
             switch self {
@@ -75,8 +75,8 @@ struct EveryStepTests {
         for fault in SteppingTransport.Fault.allCases {
             var step = 0
             var isOver = false
-            // How a body is cut into chunks differs from run to run: the end is where the fault no longer comes, or,
-            // over sockets that give a byte at a time, far enough.
+            // The number of chunks of a body differs from run to run. The loop ends when a run has too few steps for
+            // the fault, or after 60 steps, because a socket that delivers single bytes has very many.
             while !isOver, step < 60 {
                 step += 1
                 let transport = SteppingTransport(SessionConfiguration().makeTransport(), fault: (fault, step))
@@ -117,9 +117,9 @@ struct EveryStepTests {
 
     private static func allowed(_ outcome: Result<Bool, CodeOnly>, _ fault: SteppingTransport.Fault) -> Bool {
         switch fault {
-        // It may come when all is over.
+        // The cancellation may occur after the exchange has ended.
         case .cancel: outcome == .success(true) || outcome == .failure(CodeOnly(code: .cancelled))
-        // What may be repeated is repeated.
+        // A request that may be repeated is retried.
         case .fail:
             outcome == .success(true) || outcome == .failure(CodeOnly(code: .receiveFailed))
                 || outcome == .failure(CodeOnly(code: .retryFailed))

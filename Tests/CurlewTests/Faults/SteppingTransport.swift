@@ -4,17 +4,17 @@ import CurlewTesting
 
 @testable import Curlew
 
-/// A transport between the session and the real one that counts the steps of every exchange, and does
-/// something at one of them.
+/// A transport between the session and the real one. It counts the steps of every exchange, and causes a fault at one
+/// of these steps.
 final class SteppingTransport: Transport {
     enum Fault: CaseIterable, Sendable {
-        /// The caller gives up.
+        /// The caller cancels the request.
         case cancel
-        /// The exchange breaks.
+        /// The exchange fails.
         case fail
-        /// The receiver wants nothing for the moment.
+        /// The receiver accepts no bytes for a moment.
         case pause
-        /// Both directions stand still for the moment.
+        /// Both directions are suspended for a moment.
         case suspend
     }
 
@@ -34,13 +34,13 @@ final class SteppingTransport: Transport {
         self.fault = fault
     }
 
-    /// How many steps there have been.
+    /// The number of steps so far.
     var steps: Int { state.withLock { $0.steps } }
 
-    /// What giving up means.
+    /// Sets the action of a `cancel` fault.
     func onCancel(_ cancel: @escaping @Sendable () -> Void) { state.withLock { $0.cancel = cancel } }
 
-    /// One step more: what is to happen at it.
+    /// Counts a step. Returns the fault that is due at it; a `cancel` fault has been carried out by then.
     fileprivate func step() -> Fault? {
         let (steps, cancel) = state.withLock { state in
             state.steps += 1
@@ -90,7 +90,7 @@ private final class SteppingSink: TransferSink {
     }
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
-        // A pause lets the same bytes come again: they are one step more.
+        // After a pause the same bytes are delivered again, which counts as another step.
         answer(transport.step()) ?? sink.didReceive(body: body)
     }
 
@@ -99,7 +99,8 @@ private final class SteppingSink: TransferSink {
         sink.didSend(bodyBytes: bodyBytes, of: expected)
     }
 
-    /// Where there is no answer to give, the control does it. Its calls are done in order, after this one.
+    /// Applies a fault in a callback that returns no disposition, by means of the control. The control's calls take
+    /// effect in order, after this callback.
     private func take(_ fault: SteppingTransport.Fault?) {
         guard let control = control.withLock({ $0 }) else { return }
         switch fault {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Checksums", .timeLimit(.minutes(4)))
 struct DigestTests {
-    /// Of "abc", from the standards that define them.
+    /// Digests of "abc", from the standards that define the algorithms.
     static let known: [(ChecksumAlgorithm, String)] = [
         (.md5, "900150983cd24fb0d6963f7d28e17f72"),
         (.sha1, "a9993e364706816aba3e25717850c26c9cd0d89d"),

@@ -11,12 +11,12 @@ private struct Token: AuthenticationCredential, Sendable, Equatable {
 
 private struct RefreshRefused: Error, Equatable {}
 
-/// Counts refreshes and holds them at a gate.
+/// Counts refreshes, and holds them at a gate if it has one.
 private final class TokenAuthenticator: Authenticator {
     let refreshes = Watched(0)
     let gate: Gate?
     let fails: Bool
-    /// What refreshed tokens are like.
+    /// Whether refreshed tokens require another refresh.
     let yieldsExpired: Bool
 
     init(gate: Gate? = nil, fails: Bool = false, yieldsExpired: Bool = false) {
@@ -162,10 +162,10 @@ struct AuthenticationInterceptorTests {
         }
         #expect(results == Array(repeating: "RefreshRefused()", count: 50))
         #expect(interceptor.authenticator.refreshes.value == 1)
-        // The failure is remembered for those that come back late …
+        // A retry that asks late receives the stored failure …
         #expect(try await result(of: interceptor) == "RefreshRefused()")
         #expect(interceptor.authenticator.refreshes.value == 1)
-        // … and a new request may try again.
+        // … and a new request may refresh again.
         #expect(try await adapted(by: interceptor) == "Bearer old")
         #expect(try await result(of: interceptor) == "RefreshRefused()")
         #expect(interceptor.authenticator.refreshes.value == 2)

@@ -8,7 +8,7 @@ private struct Refusal: Error, Equatable {
     let name: String
 }
 
-/// Leaves its name in the request's field, or fails.
+/// Appends its name to the request's `Marks` field, or fails.
 private struct Marker: RequestAdapter {
     let name: String
     var fails = false

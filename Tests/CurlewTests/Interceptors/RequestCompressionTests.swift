@@ -21,14 +21,14 @@ struct RequestCompressionTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["python3", "-c", "import sys,zlib,gzip;sys.stdout.buffer.write(\(expression))"]
-        // A file, not a pipe: writing into one that nothing reads any more is a SIGPIPE.
+        // The input is a file, because writing to a pipe without a reader raises SIGPIPE.
         let scratch = try ScratchDirectory()
         let input = try FileHandle(forReadingFrom: scratch.write("input", data))
         let output = Pipe()
         process.standardInput = input
         process.standardOutput = output
         defer {
-            // Foundation's `Process` keeps itself, and its files.
+            // Foundation's `Process` retains itself and its files.
             try? input.close()
             try? output.fileHandleForReading.close()
         }

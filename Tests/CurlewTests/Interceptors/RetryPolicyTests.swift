@@ -64,7 +64,7 @@ struct RetryPolicyTests {
     @Test(arguments: [
         ("3", 3.0), (" 3 ", 3), ("0", 0.5), ("100000", 60), ("Sun, 06 Nov 1994 08:49:47 GMT", 10),
         ("Sun, 06 Nov 1994 09:49:47 GMT", 60),
-        // Neither form, or long past: the policy's own delay.
+        // Values of neither form: the policy's own delay.
         ("soon", 0.5), ("-3", 0.5), ("1.5", 0.5), ("", 0.5),
     ])
     func honoursRetryAfter(value: String, delay: TimeInterval) {
@@ -146,7 +146,7 @@ struct RetryPolicyTests {
         #expect(policies.map(\.?.retryLimit) == [2, 5, 2, 1])
     }
 
-    /// How a policy may be one of a request's retriers.
+    /// The places in which a policy can be one of a request's retriers.
     enum Place: CaseIterable { case session, request, retrier, partOfAnother, everywhere, behindAnother }
 
     @Test(arguments: Place.allCases) func everyRequestPaysOnce(place: Place) async throws {
@@ -175,17 +175,17 @@ struct RetryPolicyTests {
         }
         for _ in 0..<5 { _ = try await send().data() }
         isFailing.change { $0 = true }
-        // Five requests and this one are worth three retries, which pay nothing in.
+        // The five requests and this one pay for three retries. Retries pay nothing.
         let failed = send()
         await #expect(throws: CurlewError.self) { try await failed.data() }
         #expect(failed.retryCount == 3)
-        // Half a retry is none.
+        // The last request pays for half a retry only.
         let last = send()
         await #expect(throws: CurlewError.self) { try await last.data() }
         #expect(last.retryCount == 0)
     }
 
-    /// Of which a policy is a part that Curlew does not know.
+    /// An interceptor that forwards to a policy and whose type Curlew does not know.
     private struct Forwarding: RequestInterceptor {
         let policy: RetryPolicy
 

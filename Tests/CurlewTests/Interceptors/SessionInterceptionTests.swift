@@ -45,7 +45,7 @@ private final class CountingAuthenticator: Authenticator {
 
 @Suite(.timeLimit(.minutes(4)))
 struct SessionInterceptionTests {
-    /// Holds the unauthorized answers back until all fifty have been asked for.
+    /// Holds the 401 responses until `count` unauthorized requests have arrived.
     private func guarded(_ count: Int) -> MockTransport {
         let all = Gate()
         let arrived = Watched(0)

@@ -79,7 +79,7 @@ struct BodyEncodingTests {
         #expect(empty == request)
     }
 
-    /// `URLComponents` traps on a query that no URL can have.
+    /// `URLComponents` traps on a query with characters that a URL cannot contain.
     @Test(arguments: [
         (CharacterSet.alphanumerics, "é b", "%C3%A9%20b"),
         (CharacterSet(charactersIn: "[]#|\" é"), "[]#|\" é&", "%5B%5D%23%7C%22%20%C3%A9%26"),
@@ -94,7 +94,7 @@ struct BodyEncodingTests {
         #expect(sent.url?.absoluteString == "https://example.com/?z=%2F&\(name)=\(expected)#end")
     }
 
-    /// In a body they stand as they were allowed.
+    /// In a body, all allowed characters stay unescaped.
     @Test func leavesInBodiesWhatIsAllowed() throws {
         let encoder = URLEncodedFormEncoder(allowedCharacters: CharacterSet(charactersIn: "a[]é"))
         let sent = try URLEncodedFormParameterEncoder(encoder: encoder).encode(["a": ["é"]], into: post())

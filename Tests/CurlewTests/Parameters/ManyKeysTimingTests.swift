@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A form with many keys", .timeLimit(.minutes(4)))
 struct ManyKeysTimingTests {
-    /// Each key is written twice, as a subclass does that encodes what its superclass has encoded.
+    /// Encodes each key twice, as a subclass does that encodes the properties of its superclass again.
     private struct Record: Encodable {
         let count: Int
 

@@ -69,7 +69,7 @@ struct URLEncodedFormEncoderTests {
         )
     }
 
-    /// Keys are sorted as text.
+    /// Elements are sorted as encoded text: `a10=10` precedes `a1=1`, because `0` precedes `=`.
     @Test func sortsElementsWithKeysOfTheirOwn() throws {
         let encoder = URLEncodedFormEncoder(arrayEncoding: .custom { "\($0)\($1)" })
         #expect(try text(["a": Array(0...10)], encoder).hasPrefix("a0=0&a10=10&a1=1&a2=2"))
@@ -285,7 +285,7 @@ private final class SubByHand: Super {
     }
 }
 
-/// Opens the containers of one key as objects and as a list.
+/// Opens the containers of one key both as objects and as a list.
 private final class SubInOnePlace: Super {
     enum Keys: String, CodingKey { case four, five }
 

@@ -9,7 +9,7 @@ import Testing
 @testable import class Curlew.NetworkReachabilityManager
 @testable import struct Curlew.NetworkState
 
-/// Real links that go down and up, in a network namespace of the test's own.
+/// Real links that lose and regain their carrier, in a network namespace that the test creates.
 @Suite("Reachability in a network namespace", .serialized, .timeLimit(.minutes(4)), .enabled(if: Namespace.isAvailable))
 struct NamespaceTimingTests {
     @Test func `a link that loses and regains its carrier is reported within 100 ms`() async throws {
@@ -20,8 +20,7 @@ struct NamespaceTimingTests {
         var statuses = manager.statuses().makeAsyncIterator()
         #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
 
-        // A busy machine may delay most rounds, and what a report itself takes it takes in each: the two fastest show
-        // it.
+        // A busy machine may delay most rounds. The fastest rounds show how long a report itself takes.
         var (downs, ups): ([Duration], [Duration]) = ([], [])
         for _ in 0..<5 {
             downs.append(
@@ -51,7 +50,7 @@ struct NamespaceTimingTests {
         #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
     }
 
-    /// The kernel sends no message for these routes of IPv4.
+    /// The kernel sends no message when these IPv4 routes disappear.
     @Test(arguments: [["link", "set", "v0", "down"], ["addr", "flush", "dev", "v0"]])
     func `a default route that goes with its link or address is reported`(command: [String]) async throws {
         let namespace = try Namespace()
@@ -63,7 +62,7 @@ struct NamespaceTimingTests {
         try namespace.ip(command)
         #expect(await statuses.next() == .notReachable)
         try namespace.ip(["link", "set", "v0", "up"])
-        // Another change, so that the next status is one of after the link is up.
+        // Another change of routes, so that the next status describes the time after the link was set up.
         try namespace.ip(["-6", "route", "add", "default", "dev", "v0"])
         #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
         try namespace.ip(["-6", "route", "del", "default", "dev", "v0"])
@@ -91,13 +90,13 @@ struct NamespaceTimingTests {
         let store = AlternativeServiceStore()
         changes.tell(store)
         let origin = SecureOrigin(host: "a.example", port: 443)
-        // The first report is none of a change: it must have come before the route goes.
+        // The first report describes no change; wait for it before the routes change.
         let manager = NetworkReachabilityManager(target: .defaultRoute, namespace: namespace.path)
         var statuses = manager.statuses().makeAsyncIterator()
         #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
         var metric = 1
         try await eventually {
-            // The status stays as it is.
+            // The new route changes the network and not the status.
             store.receive(["Alt-Svc": "h3=\":443\""], from: origin)
             try? namespace.ip("route", "add", "default", "via", "10.99.0.2", "metric", "\(metric)")
             metric += 1
@@ -106,7 +105,8 @@ struct NamespaceTimingTests {
         #expect(manager.isReachableOnEthernetOrWiFi)
     }
 
-    /// How long after `change` returned `status` was seen. The command itself does not count.
+    /// Returns the time between the end of `change` and the report of `status`. The command's own duration does not
+    /// count.
     private static func delay(
         of status: NetworkReachabilityStatus,
         in statuses: inout AsyncStream<NetworkReachabilityStatus>.Iterator,
@@ -124,7 +124,7 @@ private struct Namespace {
     let name: String
     var path: String { "/run/netns/\(name)" }
 
-    /// Needs root, iproute2 and a kernel that allows namespaces.
+    /// Whether the tests run: they need root, iproute2 and a kernel that allows namespaces. In CI they always run.
     static let isAvailable: Bool = {
         do {
             let probe = try Namespace()
@@ -160,7 +160,7 @@ private struct Namespace {
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["ip"] + arguments
         let errors = Pipe()
-        // Foundation's `Process` keeps itself, and its pipes.
+        // Foundation's `Process` retains itself and its pipes.
         defer { try? errors.fileHandleForReading.close() }
         process.standardError = errors
         try process.run()

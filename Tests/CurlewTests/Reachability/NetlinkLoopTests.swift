@@ -14,7 +14,7 @@ struct NetlinkLoopTests {
         #expect(kernel.socketCount == 2)
     }
 
-    /// What changed under a dump may be missing from it.
+    /// A dump may lack entries that changed while it was made.
     @Test(arguments: [(1, true), (9, true), (10, false)]) func `a dump that was interrupted begins again`(
         times: Int, isComplete: Bool
     ) throws {
@@ -24,7 +24,7 @@ struct NetlinkLoopTests {
         #expect(kernel.socketCount == 1)
     }
 
-    /// What is reported until the first report is there.
+    /// Returns the statuses that the loop reports until it is stopped after the first one.
     private func statuses(of kernel: Kernel) throws -> [NetworkReachabilityStatus] {
         let stop = Pipe()
         var statuses: [NetworkReachabilityStatus] = []
@@ -48,7 +48,7 @@ struct NetlinkLoopTests {
     }
 }
 
-/// Answers as the kernel does, but that it loses one message of its first socket, or interrupts dumps of links.
+/// Answers as the kernel does, except that it loses one message of its first socket or interrupts dumps of links.
 private final class Kernel {
     private let losing: Int
     private let interrupting: Int
@@ -65,14 +65,14 @@ private final class Kernel {
 private final class ScriptedSocket: RoutingSocket {
     private let pipe = Pipe()
     private let losing: Int
-    /// So many dumps of links lack them, and say so.
+    /// The number of dumps of links that are empty and marked as interrupted.
     private var interrupting: Int
     private var sequence: UInt32 = 0
     private var waiting: [Data] = []
 
     init(losing: Int, interrupting: Int) {
         (self.losing, self.interrupting) = (losing, interrupting)
-        // For ever readable.
+        // The end of file keeps the descriptor readable forever.
         try? pipe.fileHandleForWriting.close()
     }
 
@@ -96,7 +96,7 @@ private final class ScriptedSocket: RoutingSocket {
         return sequence
     }
 
-    /// Where a real socket would wait for ever it fails: nothing follows what was lost.
+    /// Fails if no message is left: nothing follows a lost message, and a real socket would wait forever.
     func receive<R>(_ body: (UnsafeRawBufferPointer) -> R) -> Received<R> {
         guard !waiting.isEmpty else { return .failed }
         let next = waiting.removeFirst()

@@ -21,7 +21,7 @@ struct NetworkStateTests {
         .defaultRouteRemoved(NetworkState.DefaultRoute(isIPv6: false, interfaces: [interface], table: 254, priority: 0))
     }
 
-    /// As the kernel tells of one that was switched off.
+    /// The kernel's message about a link that was switched off.
     private static func linkDown(_ index: Int32, _ name: String) -> NetworkChange {
         .link(NetworkState.Link(index: index, name: name, hardwareType: 1, isUp: false, isRunning: false))
     }
@@ -158,7 +158,7 @@ struct NetworkStateTests {
         #expect(state.status(of: .unreachable) == .notReachable)
     }
 
-    /// The kernel tells with RTM_DELLINK too that a link has left a bridge (AF_BRIDGE).
+    /// The kernel also sends RTM_DELLINK when a link leaves a bridge (AF_BRIDGE).
     @Test(arguments: [UInt8(0), 7], [UInt8(16), 17]) func `a link that enters or leaves a bridge stays`(
         family: UInt8, type: UInt8
     ) {
@@ -168,7 +168,7 @@ struct NetworkStateTests {
         #expect(content.changes.isEmpty == (family == 7))
     }
 
-    /// A default route of IPv4 with RTA_MULTIPATH, as a notification has it.
+    /// A default route of IPv4 with RTA_MULTIPATH, in the form of a notification.
     private static func multipath(flags: UInt16, length: UInt8 = 8) -> [UInt8] {
         let hops: [UInt8] = [8, 0, 0, 0, 2, 0, 0, 0, length, 0, 0, 0, 3, 0, 0, 0]
         let body: [UInt8] = [2, 0, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0, 20, 0, 9, 0] + hops
@@ -183,7 +183,7 @@ struct NetworkStateTests {
         #expect(changes(Self.multipath(flags: 0)) == [.defaultRoute(both)])
         #expect(changes(Self.multipath(flags: 0x100)) == [.defaultRouteReplaced(both)])
         #expect(changes(Self.multipath(flags: 0x102)) == [.defaultRoute(both)])
-        // What is broken ends the list.
+        // A malformed next hop ends the list.
         let first = NetworkState.DefaultRoute(isIPv6: false, interfaces: [2], table: 254, priority: 0)
         for length: UInt8 in [0, 7, 9] {
             #expect(changes(Self.multipath(flags: 0, length: length)) == [.defaultRoute(first)])

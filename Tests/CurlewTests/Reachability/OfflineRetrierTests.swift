@@ -7,7 +7,7 @@ struct OfflineRetrierTests {
     static let cases: [([NetworkReachabilityStatus], NetworkReachabilityStatus.ConnectionType?, Bool)] = [
         ([.notReachable, .reachable(.ethernetOrWiFi)], nil, true),
         ([.notReachable, .notReachable, .reachable(.cellular)], nil, true),
-        // There is a network: the failure has another reason.
+        // The network is reachable, so the failure has another reason.
         ([.reachable(.ethernetOrWiFi)], nil, false),
         ([.notReachable], nil, false),
         ([], nil, false),

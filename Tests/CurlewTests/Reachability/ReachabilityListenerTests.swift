@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Testing
 
-/// The way to this machine itself is always there.
+/// Uses the loopback address, which is always reachable.
 @Suite("A listener for reachability", .timeLimit(.minutes(4)))
 struct ReachabilityListenerTests {
     private let queue = DispatchQueue(label: "reachability.listener")
@@ -48,7 +48,8 @@ struct ReachabilityListenerTests {
         let (heard, continuation) = AsyncStream.makeStream(of: NetworkReachabilityStatus.self)
         manager.startListening(onQueue: queue) { continuation.yield($0) }
         _ = await heard.first { _ in true }
-        // Streams hear of a new monitor before the listener does: what comes next is that of the one after it.
+        // Streams receive a new monitor's status before the listener does, so the next value is the following
+        // monitor's.
         #expect(await statuses.next() == before)
         manager.stopListening()
         #expect(await statuses.next() == before)

@@ -6,13 +6,13 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// Looks for known secrets in everything that Curlew prints by itself.
+/// Searches everything that Curlew prints by itself for known secrets.
 @Suite("Nothing printed holds a secret", .timeLimit(.minutes(4)))
 struct RedactionScanTests {
-    /// Every secret of these tests has it in its text.
+    /// Every secret of these tests contains this text.
     private static let mark = "SECRET"
 
-    /// What a text of Curlew's would be: as interpolated, as in a debugger, as dumped.
+    /// The texts that can be printed of a value: interpolated, debugged and dumped.
     private func texts(of value: some Sendable) -> [String] {
         var dumped = ""
         dump(value, to: &dumped)
@@ -110,7 +110,7 @@ struct RedactionScanTests {
             .requestAdaptationFailed(
                 error: URLError(.timedOut, userInfo: ["NSErrorFailingURLStringKey": Self.url])),
         ]
-        // What comes of texts that are no URLs, of proxies that are none, and of headers that cannot be sent.
+        // Errors about texts that are not URLs, invalid proxies, and headers that cannot be sent.
         for text in ["http://SECRET:SEC RET@example.org", "SECRET:SECRET@example.org/", "http:///?SECRET", "?SECRET"] {
             let response = await Session(transport: MockTransport { _ in .text("x") }).request(text).response()
             if let error = response.error { errors.append(error) }
@@ -142,7 +142,7 @@ struct RedactionScanTests {
         let text: String
     }
 
-    /// A redirect that sets cookies, then an answer with tokens; or a failure.
+    /// A redirect that sets cookies, followed by a response with tokens; or a failure.
     private static func answer(_ request: MockRequest) throws -> MockResponse {
         switch request.path {
         case "/path":
@@ -241,7 +241,7 @@ struct RedactionScanTests {
         request.cURLDescription(on: queue, includingCredentials: true) { commands.note($0) }
         await queue.settled()
         #expect(commands.all == [request.cURLDescription(), command])
-        // The redirect has left the body behind.
+        // The redirect dropped the body.
         for secret in ["SECRETTOKEN", "SECRETCODE"] { #expect(command.contains(secret), "\(secret)") }
         #expect(!command.contains("SECRETFIELD"))
         let direct = session.upload(

@@ -6,15 +6,15 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Requests over the wire that several threads use at once, each doing what it likes.
+/// Requests over the wire that several threads use at once, each in a random way.
 @Suite(.timeLimit(.minutes(4)))
 struct ConcurrentUseTests {
-    /// What a thread does with a request, among others that do the same.
+    /// The action of one thread on a request that other threads use at the same time.
     private enum Step: CaseIterable {
         case attach, resume, suspend, cancel, await, awaitAndGiveUp, read, cancelAll
     }
 
-    /// Handlers that were attached and handlers that were called.
+    /// Counts the handlers that were attached and the handlers that were called.
     private final class Handlers: Sendable {
         private let counts = Lock((attached: 0, called: 0))
 
@@ -48,7 +48,7 @@ struct ConcurrentUseTests {
                     }
                 }
             }
-            // A request that is suspended would wait for ever, and so would one that was never started.
+            // A suspended request would wait forever, and so would one that was never started.
             for request in requests {
                 handlers.attach(to: request)
                 request.resume()
@@ -56,7 +56,7 @@ struct ConcurrentUseTests {
             }
         }
         await session.drain()
-        // Handlers are called behind the end of their request.
+        // Handlers are called after their request has ended.
         try await eventually(within: .seconds(20)) { handlers.missing == 0 }
         #expect(handlers.attached >= 4 * Self.rounds)
         #expect(await session.activeRequests.isEmpty)
@@ -65,7 +65,7 @@ struct ConcurrentUseTests {
 
     private static func steps(seed: UInt64) -> [(Step, Int)] {
         var random = SplitMix(seed: seed)
-        // Cancelling everything ends the round for all: once in a while is enough.
+        // Cancelling everything ends the round for all threads, so it is chosen less often.
         let steps = Step.allCases.flatMap { $0 == .cancelAll ? [$0] : [$0, $0, $0, $0] }
         return (0..<12).map { _ in
             (steps.randomElement(using: &random) ?? .attach, Int.random(in: 0..<4, using: &random))

@@ -11,18 +11,18 @@ import Testing
 
 @testable import Curlew
 
-/// Objects of the user's that ask Curlew while they go, and closures of the user's that do: no lock may be held then. A debug
-/// build traps where one is.
+/// User objects and user closures that call Curlew while they are released. No lock may be held at that moment; a debug
+/// build traps if one is.
 @Suite(.timeLimit(.minutes(4)))
 struct ForeignReleaseTests {
-    /// Asks when its last reference goes.
+    /// Calls its closure when its last reference is released.
     private final class Asker: Sendable {
         private let ask: @Sendable () -> Void
         init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
         deinit { ask() }
     }
 
-    /// An option that closures or objects are given to, of which the last one counts.
+    /// An option that takes a closure or an object, and of which only the last one counts.
     enum Option: String, CaseIterable, Sendable {
         case redirect, urlRequest, task, head, askedHead, curl, uploadProgress, downloadProgress
     }
@@ -83,7 +83,7 @@ struct ForeignReleaseTests {
         #expect(request?.attempts.first?.error?.underlying is Failure)
         #expect(answers.all.isEmpty)
         request = nil
-        // The retrier's child task lets go of it when it has returned, which may be after the result is known.
+        // The retrier's child task releases it after returning, which may be after the result is known.
         while answers.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         #expect(answers.all == [.initialized])
     }
@@ -102,7 +102,7 @@ struct ForeignReleaseTests {
         #expect(answers.all.count == 1)
     }
 
-    /// Transports are not Curlew's alone, nor are the controls of their exchanges.
+    /// Transports and the controls of their exchanges may be user code too.
     @Test func anExchangesControlMayAskTheRequest() async throws {
         let transport = AskingTransport()
         let request = Session(transport: transport).request("https://example.org/")
@@ -118,7 +118,8 @@ struct ForeignReleaseTests {
         transport.ask = {}
     }
 
-    /// Another exchange follows a redirect and a failure; one that is sent again with credentials gets a new control.
+    /// A redirect and a failure are followed by another exchange; an exchange that is sent again with credentials gets
+    /// a new control.
     @Test func theControlOfAFormerExchangeMayAskTheRequest() async throws {
         let answers = Answers<RequestState>()
         let made = Answers<DataRequest>()
@@ -143,7 +144,7 @@ struct ForeignReleaseTests {
         terminal.withLock { $0 = value }
         #expect(await value.make(of: RunResult(error: .explicitlyCancelled)) == nil)
         #expect(await value.make(of: RunResult(error: .explicitlyCancelled)) == nil)
-        // The second goes when the first one's end replaces it.
+        // The second object is released when the first one's end replaces it.
         #expect(answers.all == [true, true])
         _ = terminal.withLock { exchange(&$0, with: nil) }
     }
@@ -154,7 +155,7 @@ struct ForeignReleaseTests {
         #expect(client.defaults.timeoutInterval == 2)
         client.headers.change { $0.update(name: "X-Number", value: "\(client.headers.headers.count)") }
         #expect(client.headers["X-Number"] == "0")
-        // One inside the other ends, and the outer one counts.
+        // The nested change ends first, and the outer one overwrites it.
         client.headers.change { fields in
             client.headers["X-Inner"] = "1"
             fields.update(name: "X-Number", value: "1")
@@ -222,7 +223,7 @@ struct ForeignReleaseTests {
         #expect(answers.all == [true])
     }
 
-    /// Cancelling runs handlers of the code that is cancelled, on the thread that cancels.
+    /// Cancelling runs the cancellation handlers of the cancelled user code on the cancelling thread.
     @Test func whatIsCancelledMayCancelItself() async {
         let answers = Answers<ForeignCall<Void>>()
         let isRunning = Gate()
@@ -248,7 +249,7 @@ struct ForeignReleaseTests {
         func add(_ value: Value) { values.withLock { $0.append(value) } }
     }
 
-    /// Keeps no control: the request has the last reference to each.
+    /// A transport that keeps no control, so the request has the last reference to each.
     private final class ForgettingTransport: Transport {
         private let ask: @Sendable () -> Void
         private let count = Lock(0)
@@ -256,7 +257,7 @@ struct ForeignReleaseTests {
         init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
 
         func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
-            // As where an exchange begins anew on another connection.
+            // A transport starts an exchange again if it has to begin anew on another connection.
             sink.willStart(AskingControl(asker: Asker(ask)))
             sink.willStart(AskingControl(asker: Asker(ask)))
             let number = count.withLock { count in
@@ -280,7 +281,7 @@ struct ForeignReleaseTests {
         func cancel(with error: CurlewError) {}
     }
 
-    /// Answers at once, and lets its controls ask.
+    /// Answers at once. Its control calls a closure of the test.
     private final class AskingTransport: Transport, TransferControl {
         private let question = Lock<@Sendable () -> Void>({})
         var ask: @Sendable () -> Void {

@@ -10,7 +10,7 @@ struct HandlerOrderTests {
 
     @Test func completionsComeInOrderAfterAllSerializers() async {
         let events = Recorded<String>()
-        // Started by itself it might be through with the first handler before the second is there.
+        // Started immediately, the request might finish with the first handler before the second is attached.
         let session = Session(transport: MockTransport { _ in .text("x") }, startRequestsImmediately: false)
         await withCheckedContinuation { continuation in
             session.request("https://example.org/")
@@ -194,7 +194,7 @@ private struct Noting: DataResponseSerializerProtocol {
     }
 }
 
-/// Retries so often, and notes every question.
+/// Retries a request `retries` times, and records every call.
 final class CountingRetrier: RequestInterceptor {
     let calls = Recorded<CurlewError.Code>()
     let retries: Int
@@ -208,7 +208,7 @@ final class CountingRetrier: RequestInterceptor {
 }
 
 extension DispatchQueue {
-    /// Returns when what was enqueued before has run.
+    /// Returns when all blocks that were enqueued before have run.
     func settled() async {
         await withCheckedContinuation { continuation in async { continuation.resume() } }
     }

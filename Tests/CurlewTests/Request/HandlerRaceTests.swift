@@ -6,18 +6,18 @@ import Testing
 
 @testable import Curlew
 
-/// Handlers that are attached while another thread starts, holds or ends their request.
+/// Handlers that are attached while another thread starts, suspends or ends their request.
 @Suite(.timeLimit(.minutes(4)))
 struct HandlerRaceTests {
-    /// What the other thread does meanwhile.
+    /// The action of the other thread.
     enum Other: String, CaseIterable {
         case attaches, resumes, suspendsAndResumes, cancels, awaits, awaitsAndCancels
     }
 
     enum Kind: String, CaseIterable { case data, download, stream }
 
-    /// One of the two starts the run. A task that comes before that run works on handlers must not take its place, and
-    /// what is attached while a run ends belongs either to it or to a worker of its own.
+    /// One of the two threads starts the run. A task that only runs handlers must not replace the driver of the run. A
+    /// handler that is attached while a run ends belongs either to that run or to a separate task.
     @Test(arguments: Other.allCases, [(Kind.data, false), (.data, true), (.download, false), (.stream, false)])
     func everyHandlerIsCalledOnce(_ other: Other, _ request: (kind: Kind, isEager: Bool)) async {
         let session = Session(
@@ -35,7 +35,7 @@ struct HandlerRaceTests {
                     group.leave()
                 }
             }
-            // What it is attached to by itself may run already, or may not.
+            // Attaching a handler starts the request, so in half of the rounds it may already be running.
             if round % 2 == 0 { attach(0) }
             DispatchQueue.concurrentPerform(iterations: 2) { index in
                 if index == 0 { return attach(1) }
@@ -62,7 +62,7 @@ struct HandlerRaceTests {
         await session.drain()
     }
 
-    /// A request, and how it gets another handler that is told of its end.
+    /// Returns a request, and a closure that attaches another completion handler to it.
     private func cold(_ kind: Kind, in session: Session) -> (
         Request, @Sendable (@escaping @Sendable () -> Void) -> Void
     ) {
@@ -77,7 +77,7 @@ struct HandlerRaceTests {
                 request,
                 { done in
                     request.response(queue: .global()) { response in
-                        // Without a destination the file is its receiver's.
+                        // Without a destination the file belongs to its receiver.
                         if let file = response.fileURL { try? FileManager.default.removeItem(at: file) }
                         done()
                     }
@@ -107,7 +107,7 @@ struct HandlerRaceTests {
 }
 
 extension DispatchGroup {
-    /// Waits without holding a thread.
+    /// Waits without blocking a thread.
     fileprivate func isOver(within seconds: Double) async -> Bool {
         await withCheckedContinuation { continuation in
             let first = Lock<CheckedContinuation<Bool, Never>?>(continuation)

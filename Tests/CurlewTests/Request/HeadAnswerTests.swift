@@ -4,10 +4,10 @@ import Dispatch
 import Foundation
 import Testing
 
-/// The hook that is asked about a response's head decides also where there is no body to hold back.
+/// The hook for a response's head decides even if there is no body to hold back.
 @Suite("Answers about heads", .timeLimit(.minutes(4)))
 struct HeadAnswerTests {
-    /// Responses without a body, one of which might be a redirect.
+    /// Responses without a body, one of which could be followed as a redirect.
     static let bodiless: [TestServer.Response] = [
         .status(204), .status(200, headers: ["Content-Length": "0"]), .status(304),
         .status(302, headers: ["Location": "/next", "Content-Length": "0"]),
@@ -104,7 +104,7 @@ struct HeadAnswerTests {
         #expect(error?.code == .totalTimedOut)
     }
 
-    /// However late the closure's queue comes to it, and on whatever queue the body goes.
+    /// The head is delivered before the body, however late its queue runs it and whichever queue delivers the body.
     @Test func theHeadIsToldBeforeTheBodyOnEveryQueue() async throws {
         let server = try TestServer()
         let events = Recorded<String>()
@@ -113,7 +113,7 @@ struct HeadAnswerTests {
         await withCheckedContinuation { continuation in
             Session().streamRequest(server.url("/bytes/1000"))
                 .onHTTPResponse(on: heads) { _ in
-                    // Time enough for a body that does not wait.
+                    // Long enough for a body that does not wait to arrive first.
                     usleep(50_000)
                     events.note("head")
                 }

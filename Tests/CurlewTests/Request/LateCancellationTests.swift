@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Testing
 
-/// A request that is cancelled when its response is there already, before its handlers have it.
+/// A request that is cancelled after its response has arrived and before its handlers have received it.
 @Suite(.timeLimit(.minutes(4)))
 struct LateCancellationTests {
     private let queue = DispatchQueue(label: "handlers")
@@ -38,7 +38,7 @@ struct LateCancellationTests {
         #expect(scratch.names.isEmpty)
     }
 
-    /// As Alamofire does: the first handler has serialized its value by then, the second one has not.
+    /// Alamofire behaves the same way: the first handler has serialized its value by then, the second has not.
     @Test func aSerializerThatCancelsFailsTheHandlersBehindIt() async {
         let session = session()
         let request = session.request("https://example.org/")

@@ -6,36 +6,37 @@ import Testing
 
 @testable import Curlew
 
-/// What a request that asks for nothing pays for being usable from every thread.
+/// The locks that a plain request takes.
 ///
-/// Alone, because a monitor of the whole process adds to it, and other tests have one.
+/// The suite runs alone, because a process-wide monitor, as other tests install it, takes locks too.
 @Suite("The locks of a plain request", .timeLimit(.minutes(1)))
 struct RequestLockCountProcessWideTests {
     @Test func aPlainRequestTakesItsOwnLockSevenTimes() async throws {
         let request = Session(transport: InstantTransport()).request("https://example.org/small")
         _ = try await request.data()
-        // Each time for something that another thread can see: Docs/Architecture.md has the list.
+        // Each acquisition guards something that another thread can see. Docs/Architecture.md has the list.
         #expect(request.record.acquisitions == 7)
     }
 }
 
-/// Counts what the whole process takes.
+/// Counts the locks that the whole process takes.
 @Suite("All locks of a plain request", .timeLimit(.minutes(1)))
 struct LockCountProcessWideTests {
     @Test func aPlainRequestTakesItsOwnLockAndTheRegistrys() async throws {
-        // Its own seven, joining and leaving the registry.
+        // The request's own seven, joining the registry and leaving it.
         #expect(try await fewest(Session(transport: InstantTransport())) == 9)
     }
 
     @Test func aCacheThatHasNothingForItTakesFiveMore() async throws {
         let configuration = SessionConfiguration { $0.cache = ResponseCache() }
-        // What has landed, the store, joining and landing the flight, the statistics: a flight has no lock of its own.
+        // Reading the landings, asking the store, joining the flight, landing it, and the statistics. A flight has no
+        // lock.
         #expect(try await fewest(Session(configuration: configuration, transport: InstantTransport())) == 14)
     }
 
     private func fewest(_ session: Session) async throws -> UInt64 {
         var fewest = UInt64.max
-        // What other threads have left to do adds to some of the rounds.
+        // Unfinished work of other threads adds to some of the rounds.
         for _ in 0..<20 {
             let before = LockCount.total
             _ = try await session.request("https://example.org/small").data()
@@ -45,7 +46,7 @@ struct LockCountProcessWideTests {
     }
 }
 
-/// Answers at once, and takes no lock itself.
+/// Answers at once and takes no lock.
 private struct InstantTransport: Transport {
     private final class Control: TransferControl {
         func resumeReceiving() {}

@@ -3,12 +3,12 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Streams of what happens to a request, opened at any moment: each value comes once.
+/// Streams of a request's events, opened at any moment. Each value arrives exactly once.
 @Suite("Milestones as streams", .timeLimit(.minutes(4)))
 struct MilestoneStreamTests {
     private let transport = MockTransport { _ in .text("x") }
 
-    /// Opens something in the middle of the adaptation: the first `URLRequest` is there, the final one is not.
+    /// Calls `open` during the adaptation, when the first `URLRequest` exists and the final one does not.
     private func whileAdapting<R: Sendable>(_ open: @escaping @Sendable (Request) -> R) async throws -> R {
         let opened = Recorded<R>()
         let request = Session(transport: transport).request("https://example.org/")

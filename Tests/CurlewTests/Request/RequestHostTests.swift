@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Hosts of requests", .timeLimit(.minutes(4)))
 struct RequestHostTests {
-    /// Foundation takes them all.
+    /// Foundation accepts all of these hosts.
     @Test(arguments: [
         "http://ho%0Ast/", "http://ho%0D%0AX-Evil%201/", "http://a%00b/", "http://example.org%2Fevil/",
         "http://example.org%23.evil.example/", "http://a%20b/", "http://user%40host%40evil/", "http://a%3A80/",

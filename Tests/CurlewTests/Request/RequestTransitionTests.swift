@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-/// What starts, holds and ends a request, decided without running one.
+/// The decisions that start, suspend and end a request, made without running one.
 @Suite("Transitions of a request")
 struct RequestTransitionTests {
     private static let session = Session(transport: MockTransport { _ in .text("x") })
@@ -120,7 +120,7 @@ struct RequestTransitionTests {
         #expect(other.state == .initialized)
     }
 
-    /// A transport is told one thing at a time, and only what it does not know.
+    /// A transport is told one thing at a time, and only changes that it has not been told.
     @Test func theExchangeIsToldWhatItDoesNotKnow() {
         var record = record()
         _ = record.awaited()

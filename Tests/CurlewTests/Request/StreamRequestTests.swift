@@ -32,7 +32,7 @@ struct StreamRequestTests {
         #expect(events.first?.id == "7")
     }
 
-    /// Also in the pause before the next connection, and when that has come.
+    /// Cancels in the pause before the next connection, or while that connection is open.
     @Test(arguments: [true, false])
     func cancellingTheRequestEndsItsReconnectingEvents(isPausing: Bool) async throws {
         let transport = MockTransport { request in
@@ -64,7 +64,7 @@ struct StreamRequestTests {
         #expect(transport.runningCount == 0)
     }
 
-    /// A short response may be over when its head is known.
+    /// A short response may have ended by the time its head is known.
     @Test(arguments: [true, false])
     func eventsReconnectAlsoWhereTheirRequestHasEnded(keepsSession: Bool) async throws {
         let transport = MockTransport()
@@ -169,7 +169,7 @@ struct StreamRequestTests {
         let first = Recorded<String>()
         let second = Recorded<String>()
         await withCheckedContinuation { continuation in
-            // Started by the first handler the request might be through before the second is there.
+            // Started by the first handler, the request might finish before the second is attached.
             session.streamRequest("https://example.org/")
                 .responseStreamString(on: queue) { stream in
                     first.note(stream.value ?? "end")
@@ -244,7 +244,7 @@ struct StreamRequestTests {
         }
     }
 
-    /// Answers without ever giving its sink a way to hold it.
+    /// A transport that gives its sink no control.
     private struct Uncontrolled: Transport {
         func perform(
             _ request: TransferRequest, sink: any TransferSink

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-/// The steps of one exchange's response, each taken under the request's lock.
+/// The steps of one exchange's response. A request takes each of them under its lock.
 @Suite("The state of a transfer", .timeLimit(.minutes(1)))
 struct TransferStateTests {
     private func passage(_ state: inout TransferState, _ count: Int = 3) -> TransferState.Passage {
@@ -42,7 +42,7 @@ struct TransferStateTests {
         #expect(passage(&state) == .wait)
         answer.settle(disposition) {}
         #expect(passage(&state) == expected)
-        // It is given once.
+        // `.intoFile` is returned once.
         #expect(passage(&state) == (expected == .wait ? .wait : .take))
     }
 
@@ -61,7 +61,7 @@ struct TransferStateTests {
     @Test func aBodyThatIsSentAgainStandsStillUntilThereIsNews() {
         var state = TransferState()
         #expect(state.sent(TransferCount(completed: 5, total: 10))?.news == 5)
-        // An authentication round, in the same exchange.
+        // An authentication round in the same exchange sends the body again.
         #expect(state.sent(TransferCount(completed: 3, total: 10)) == nil)
         #expect(state.sent(TransferCount(completed: 8, total: 10))?.news == 3)
         _ = state.exchangeBegins()

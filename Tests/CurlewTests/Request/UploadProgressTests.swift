@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Upload progress", .timeLimit(.minutes(4)))
 struct UploadProgressTests {
-    /// What the closure was told, as fractions.
+    /// Returns the fractions that the closure received.
     private func fractions(of request: UploadRequest) async throws -> [Double] {
         let seen = Recorded<Double>()
         let queue = DispatchQueue(label: "progress")
@@ -36,7 +36,7 @@ struct UploadProgressTests {
         server.stop()
     }
 
-    /// The body goes out again from its beginning: after a challenge, and after a refused expectation.
+    /// The body is sent again from its beginning after a challenge, and after a refused expectation.
     @Test func neverFallsWhenABodyIsSentAgain() async throws {
         let server = try TestServer()
         let session = Session(configuration: SessionConfiguration { $0.proxy = .none })

@@ -65,7 +65,7 @@ struct ResponseValidationTests {
         let error = error(ResponseValidation.contentType(type, in: acceptable, bodyIsEmpty: false))
         #expect((error == nil) == isAcceptable)
         if !isAcceptable { #expect(error?.code == .unacceptableContentType) }
-        // Nothing has no type.
+        // An empty body has no content type to check.
         #expect(self.error(ResponseValidation.contentType(type, in: acceptable, bodyIsEmpty: true)) == nil)
     }
 

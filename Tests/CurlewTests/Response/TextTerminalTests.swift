@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-/// Which encoding `string()` reads a body in.
+/// The encoding in which `string()` reads a body.
 @Suite(.timeLimit(.minutes(4)))
 struct TextTerminalTests {
     private static let cases: [(type: String?, bytes: [UInt8], text: String)] = [

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// A path is resolved once, before anything looks at it.
+/// A path is resolved once, before anything else reads it.
 @Suite("Dot segments of a request", .timeLimit(.minutes(4)))
 struct DotSegmentTests {
     private let transport = MockTransport { request in
@@ -65,10 +65,10 @@ struct DotSegmentTests {
         let first = "http://127.0.0.1:\(server.port)/a/../b"
         let request = session.request(first, interceptor: Interceptor(adapters: [adapter]))
         _ = await request.response()
-        // The location of a redirect is a reference, which is resolved.
+        // The location of a redirect is a reference, so it is resolved.
         #expect(server.requests.map(\.target) == ["/a/../b", "/d/e"])
         #expect(seen.isOpen)
-        // Without an adapter, with a body, and as a stream.
+        // The first path also stays as it is without an adapter, with a body, and in a stream.
         _ = await session.request(first).response()
         _ = await session.upload(Data("x".utf8), to: first, method: .put).response()
         for try await _ in session.streamRequest(first).acceptingAnyStatus().chunks {}

@@ -61,7 +61,8 @@ struct RedirectTests {
         #expect(transport.requests.first?.headers["Authorization"] == "Bearer shared")
     }
 
-    /// The command may be run, or passed on to those who run the other origin.
+    /// Users run the command or give it to operators of the other origin, so it must not have credentials for the first
+    /// one.
     @Test(arguments: [303, 307]) func theCommandSaysWhatWasSentLast(status: Int) async throws {
         let transport = MockTransport {
             $0.url.host() == "a.example" ? .redirect(to: "https://b.example/", status: status) : .text("ok")
@@ -110,7 +111,7 @@ struct RedirectTests {
             return .redirect(to: "http://example.org/x").header("Strict-Transport-Security", "max-age=60")
         }
         #expect(try await Session(transport: transport).request("https://example.org/").string() == "https")
-        // Another session has not heard of it.
+        // Another session does not know that the host requires https.
         let other = Session(transport: MockTransport { _ in .redirect(to: "http://example.org/x") })
         #expect(await other.request("https://example.org/").response().error?.code == .redirectRefused)
     }
@@ -187,7 +188,7 @@ struct RedirectTests {
         #expect(transport.requests.last?.bodyText == "body")
     }
 
-    /// The session's own fields and the request's, those that are known as secret and those that are only for one origin.
+    /// Fields of the session and of the request, fields that are known to be secret, and fields for one origin only.
     @Test(arguments: [[], ["X-Api-Key", "Private-Token"]])
     func secretFieldsStayWithTheirOrigin(_ forwarded: [String]) async throws {
         let transport = MockTransport {

@@ -191,7 +191,7 @@ struct RetryAndAdaptTests {
             .retry(using: Delaying(gate: nil))
         let error = await Result { try await request.data() }.failure as? CurlewError
         #expect(error?.code == .totalTimedOut)
-        // Why there was to be another.
+        // The error has the status of the attempt that was to be retried.
         #expect(error?.responseCode == 500)
     }
 

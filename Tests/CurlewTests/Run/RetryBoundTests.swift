@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-/// No retrier makes a loop, and none is asked where another try cannot help.
+/// Retriers cannot cause endless loops, and are not asked if another attempt cannot help.
 @Suite(.timeLimit(.minutes(4)))
 struct RetryBoundTests {
     private static let url = "https://a.example/"
@@ -21,11 +21,12 @@ struct RetryBoundTests {
         let request = Session(transport: transport, interceptor: Curlew.Retrier { _, _, _ in .retry }).request(Self.url)
             .timeouts { $0.total = .seconds(2) }
         await #expect(throws: CurlewError.self) { try await request.data() }
-        // One, five at once, and seven more after 10, 20, 40, 80, 160, 320 and 640 ms. On a busy machine an attempt may
-        // itself take what counts as a pause, 50 ms: then it is not counted, and there is room for forty of those.
+        // One attempt, five immediate retries, and seven more after 10, 20, 40, 80, 160, 320 and 640 ms. On a busy
+        // machine an attempt may itself take 50 ms, which counts as a pause: such retries are not counted, and two
+        // seconds have room for forty.
         #expect(transport.requests.count <= 53)
         #expect(transport.requests.count >= 2)
-        // Eight retries may follow sooner than that: the five at once, and those after 10, 20 and 40 ms.
+        // Eight retries may begin sooner than that: five immediate ones, and those after 10, 20 and 40 ms.
         let starts = times.all
         #expect(zip(starts, starts.dropFirst()).count { $1 - $0 < RetryPacing.shortestPause } <= 8)
     }
@@ -36,7 +37,7 @@ struct RetryBoundTests {
         let request = session.request(Self.url).retry(using: Curlew.Retrier { _, _, _ in .retry }).validate()
         let run = Run(request: request, session: session, rules: RunRules(checksStatus: true, ownsTask: false))
         run.retries.pacing = RetryPacing(immediateRetries: RetryPacing.limit - 1)
-        // What a terminal does before it runs the request.
+        // An awaiting method does this before it runs the request.
         _ = request.record.withLock { $0.awaited() }
         let result = await run.result()
         run.leave()
@@ -47,9 +48,9 @@ struct RetryBoundTests {
         #expect(error.isRequestRetryError)
     }
 
-    // MARK: What a redirect leads on from
+    // MARK: Failures after a redirect
 
-    /// An order that was placed is not placed again because its page cannot be had.
+    /// An order that was placed must not be placed again because its page cannot be loaded.
     @Test(arguments: [301, 302, 303])
     func anOrderThatARedirectLeadsOnFromIsNotRepeated(status: Int) async throws {
         let transport = MockTransport {
@@ -74,11 +75,11 @@ struct RetryBoundTests {
         #expect(transport.requests.map(\.url.path) == ["/", "/b", "/", "/b"])
     }
 
-    // MARK: Credentials that stayed behind
+    // MARK: Credentials that a redirect drops
 
     enum Credential: CaseIterable { case adapter, session, option }
 
-    /// A redirects to B, and B wants what only A may have.
+    /// A redirects to B, and B requires credentials that only A may have.
     @Test(arguments: Credential.allCases)
     func aCredentialThatStayedBehindIsNoReasonToRetry(_ credential: Credential) async throws {
         let transport = MockTransport {
@@ -116,7 +117,7 @@ struct RetryBoundTests {
     func otherUnauthorizedResponsesAreRetried(_ isRedirected: Bool) async throws {
         let transport = MockTransport {
             switch ($0.url.host(), isRedirected) {
-            // There is nothing to leave behind.
+            // The request has no credential that the redirect could drop.
             case ("a.example", true): .redirect(to: "https://b.example/")
             default: .status(401)
             }

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Terminals ask retriers about what they cannot decode, as handlers do.
+/// Awaiting methods ask retriers about values that cannot be decoded, as handlers do.
 @Suite("Retries for what cannot be decoded", .timeLimit(.minutes(4)))
 struct SerializerRetryTests {
     private func session(_ retries: Int, _ answers: MockResponse...) -> (Session, CountingRetrier, MockTransport) {

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Credentials that one request brought, at later ones.
+/// Credentials that one request was given and that later requests use.
 @Suite("Stored credentials", .timeLimit(.minutes(4)))
 struct StoredCredentialTests {
     private func withSession(
@@ -16,7 +16,7 @@ struct StoredCredentialTests {
         server.stop()
     }
 
-    /// A page of a realm, for ada.
+    /// Protects a path with a realm that only `ada` may enter.
     private func protect(_ server: TestServer, _ path: String, realm: String) {
         let expected = "Basic " + Data("ada:secret".utf8).base64EncodedString()
         server.route(path) { call in
@@ -35,15 +35,15 @@ struct StoredCredentialTests {
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
                 .data()
             #expect(server.requests.map { $0.headers["Authorization"] != nil } == [false, true])
-            // Below a known folder they go along at once.
+            // Requests below a known folder send them without a challenge.
             _ = try await session.request(server.url("/a/other")).data()
             #expect(server.requests.count == 3)
-            // Elsewhere when they are asked for.
+            // Other requests send them after a challenge.
             let response = await session.request(server.url("/b/page")).response()
             #expect(response.data == Data("in".utf8))
             #expect(response.head?.status == 200)
             #expect(server.requests.map { $0.headers["Authorization"] != nil }.suffix(2) == [false, true])
-            // Another realm gets no credential.
+            // Another realm receives no credentials.
             #expect(await session.request(server.url("/c/page")).response().head?.status == 401)
             #expect(server.requests.last?.headers["Authorization"] == nil)
         }
@@ -70,7 +70,7 @@ struct StoredCredentialTests {
             protect(other, "/a/*", realm: "r")
             #expect(await session.request(other.url("/a/page")).response().head?.status == 401)
             #expect(other.requests.allSatisfy { $0.headers["Authorization"] == nil })
-            // Nor by way of a redirect.
+            // A redirect does not bring them to another server either.
             server.script("/leave", .redirect(to: other.url("/a/page").absoluteString))
             #expect(await session.request(server.url("/leave")).response().head?.status == 401)
             #expect(other.requests.allSatisfy { $0.headers["Authorization"] == nil })
@@ -89,7 +89,7 @@ struct StoredCredentialTests {
             let other = await session.request(server.url("/a/page")).authenticate(username: "bob", password: "p")
                 .response()
             #expect(other.head?.status == 401)
-            // It changed nothing for others.
+            // The refused requests changed nothing for other requests.
             #expect(await session.request(server.url("/a/page")).response().head?.status == 200)
         }
     }

@@ -62,7 +62,7 @@ struct VisibleRequestTests {
         #expect(throws: (any Error).self) { try plain.asVisibleRequest() }
     }
 
-    /// URLs are looked at closely only where a character says that this may be worth it.
+    /// A URL is parsed in full only if one of its characters suggests credentials.
     @Test(
         "has the credentials out of its URL, whatever that looks like",
         arguments: [
@@ -124,7 +124,7 @@ struct VisibleRequestTests {
         #expect(adapted.request == plain.request)
         #expect(adapted.attempts.map(\.requests.count) == [2] && plain.attempts.map(\.requests.count) == [1])
         #expect(adapted.attempts.flatMap(\.requests).allSatisfy { $0 == plain.request })
-        // Which way it took.
+        // Whether the last request is stored in its short form.
         let isShort = { (request: DataRequest) in
             if case .plain = request.record.withLock({ $0.history.lastRequest }) { true } else { false }
         }
@@ -179,7 +179,7 @@ struct VisibleRequestTests {
 }
 
 extension URLRequest {
-    /// An equal one that is no copy.
+    /// Makes an equal request that does not share its storage with `other`.
     fileprivate init(copying other: URLRequest) {
         self = other
         setValue("x", forHTTPHeaderField: "X-Copied")

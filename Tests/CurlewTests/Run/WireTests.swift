@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Over sockets: what the pipeline puts onto the wire and takes from it.
+/// Tests over sockets, for the bytes that the pipeline sends and receives.
 @Suite(.timeLimit(.minutes(4)))
 struct WireTests {
     @Test func credentialsInTheURLBecomeBasicAuthentication() async throws {

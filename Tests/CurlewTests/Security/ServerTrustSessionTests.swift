@@ -3,7 +3,7 @@ import CurlewCore
 import Foundation
 import Testing
 
-/// `openssl s_server` on a port of the system's choice, with a certificate that is not trusted.
+/// An `openssl s_server` on a port that the system chooses, with an untrusted certificate.
 private final class SelfSignedServer {
     let url: URL
     let certificate: Certificate

@@ -35,7 +35,7 @@ struct BaseURLTests {
     func strings(base: String, path: String, result: String) async throws {
         let session = session(base)
         #expect(try await session.request(path).string() == result)
-        // The description that monitors and adapters see.
+        // With an adapter the session builds the description that monitors and adapters see.
         let adapted = session.request(path).adapt(using: Adapter { request, _ in request })
         #expect(try await adapted.string() == result)
         #expect(adapted.request?.url?.absoluteString == result)

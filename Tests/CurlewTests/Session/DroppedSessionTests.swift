@@ -4,10 +4,10 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// A session need not be closed, whatever its requests are doing when the last reference to it goes.
+/// A session may be released without being closed, whatever its requests are doing.
 @Suite("Dropped sessions", .timeLimit(.minutes(4)))
 struct DroppedSessionTests {
-    /// What must be gone in the end.
+    /// Weak references to objects that must be released in the end.
     private final class Left: Sendable {
         // SAFETY: weak references are read and written under the lock only.
         private struct References: @unchecked Sendable {
@@ -26,7 +26,7 @@ struct DroppedSessionTests {
 
         var session: Session? { references.withLock { $0.session } }
 
-        /// Objects go when the last task that used them has returned, which may be after its result is known.
+        /// Objects are released when the last task that used them has returned, which may be after its result is known.
         func expectGone(sourceLocation: SourceLocation = #_sourceLocation) async throws {
             try? await eventually { references.withLock { $0.session == nil && $0.request == nil } }
             #expect(references.withLock { $0.session } == nil, sourceLocation: sourceLocation)

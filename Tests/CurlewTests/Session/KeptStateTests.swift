@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Cookies and hosts that want https, in files.
+/// Cookies and HSTS entries in files.
 @Suite("Kept state", .timeLimit(.minutes(4)))
 struct KeptStateTests {
     private func mode(_ url: URL) -> mode_t? {
@@ -22,7 +22,7 @@ struct KeptStateTests {
     @Test func cookiesAreWrittenForThisUserOnly() async throws {
         let scratch = try ScratchDirectory()
         let file = scratch.file("cookies.txt")
-        // What was there before was shared.
+        // The existing file is readable by other users.
         try "# Netscape HTTP Cookie File\n".write(to: file, atomically: false, encoding: .utf8)
         _ = chmod(file.plainPath, 0o644)
         let transport = MockTransport { _ in
@@ -33,7 +33,7 @@ struct KeptStateTests {
         _ = try await session.request("https://example.org/").data()
         try await jar.save()
         #expect(mode(file) == 0o600)
-        // Nothing half-written lies about.
+        // No partly written file is left.
         #expect(scratch.names == ["cookies.txt"])
         let again = CookieJar(file: file)
         #expect(again.cookies.map(\.pair) == ["sid=secret"])
@@ -68,7 +68,7 @@ struct KeptStateTests {
             try whole.prefix(length).write(to: file)
             let complete = whole.prefix(length).count { $0 == 10 }
             let names = CookieJar(file: file).cookies.count
-            // Two lines of heading; the last, cut line may still make a cookie.
+            // Two lines are the header. The last line, which is cut, may still be a valid cookie.
             #expect((max(0, complete - 2)...max(0, complete - 1)).contains(names))
         }
         try Data((0..<4096).map { _ in UInt8.random(in: 0...255) }).write(to: file)
@@ -132,7 +132,7 @@ struct KeptStateTests {
             let damaged = HSTSStore(file: file)
             #expect(!damaged.contains("example.org"))
         }
-        // A damaged store goes on, and is whole again with its next change.
+        // A damaged store stays usable, and its next change writes a complete file.
         let damaged = HSTSStore(file: file)
         let next = Session(configuration: SessionConfiguration { $0.hsts = damaged }, transport: transport)
         _ = await next.request("https://example.org/").response()

@@ -5,17 +5,18 @@ import Testing
 
 @testable import Curlew
 
-/// What one request costs must not depend on how many others the session has.
+/// The cost of one request must not depend on the number of other requests of the session.
 @Suite("Many requests", .timeLimit(.minutes(2)), .serialized)
 struct ManyRequestsTimingTests {
-    /// What the thread has computed: a busy machine interrupts the long way, and the short one hardly.
+    /// The processor time of the thread. Elapsed time would depend on the machine's load, and more so for the longer
+    /// measurement.
     private func threadTime() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// How long the end of each of `count` awaited requests takes; the fastest of some tries.
+    /// Returns how long the end of each of `count` awaited requests takes, in the fastest of five rounds.
     private func timeOfEachEnd(_ count: Int) async throws -> Duration {
         let session = Session(transport: MockTransport())
         let requests = (0..<count).map { _ in session.request("https://example.org/") }
@@ -38,7 +39,7 @@ struct ManyRequestsTimingTests {
     }
 
     @Test func endingOneCostsAsMuchAmongManyAsAmongFew() async throws {
-        // A walk along all that are waited for would make it fifty times as much.
+        // A walk along all awaited requests would make it fifty times as much.
         let (few, many) = (try await timeOfEachEnd(400), try await timeOfEachEnd(20_000))
         #expect(many < few * 10, "\(few) among 400, \(many) among 20 000")
     }

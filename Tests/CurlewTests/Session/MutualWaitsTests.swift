@@ -7,16 +7,16 @@ import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-/// Codes of several requests end the session at once: none of the requests can end before its code returns.
+/// User code of several requests ends the session at once. None of the requests can end before its code returns.
 @Suite("Requests whose code waits for each other", .timeLimit(.minutes(2)))
 struct MutualWaitsTests {
     typealias Wait = WaitingFromOwnCodeTests.Wait
 
-    /// A session whose server refuses every request, which makes the retriers run.
+    /// A session whose server refuses every request except `/ok`, so that retriers run.
     private let session = Session(
         transport: MockTransport { $0.path == "/ok" ? .text("x") : MockResponse(status: 401) })
 
-    /// Sends a request whose retrier runs the code.
+    /// Sends a request whose retrier runs `code`.
     private func request(_ code: @escaping @Sendable (Session) async -> Void) -> Task<CurlewError?, Never> {
         let retrier = Retrier { _, session, _ in
             await code(session)
@@ -82,7 +82,7 @@ struct MutualWaitsTests {
         try await eventually(within: .seconds(10)) { returned.isOpen }
     }
 
-    /// The second request waits for the refresh before or after the refresh begins to wait.
+    /// The second request begins to wait for the refresh either before or after the refresh itself begins to wait.
     @Test("a refresh waits, and two requests wait for it", arguments: Wait.allCases)
     func refresh(_ wait: Wait) async throws {
         let (gate, returned) = (Gate(), Gate())
@@ -164,7 +164,7 @@ struct MutualWaitsTests {
         last.open()
     }
 
-    /// Each call starts a task with the next one, and returns when that one has begun.
+    /// Each call starts a task with the next call, and returns when that call has begun.
     private func link(_ count: Int, _ open: Lock<Int>, _ last: Gate, _ began: Gate = Gate()) {
         let request = session.request("https://e.com/")
         Task {
@@ -261,7 +261,7 @@ struct MutualWaitsTests {
         #expect(await started.value != nil)
     }
 
-    /// Whether a task of the refresh waits for the other one; the wait is the work.
+    /// Whether a task of one refresh may wait for the other one. `work` runs during the wait.
     private func waits(
         _ refresh: Gate, for other: Gate, _ work: @escaping @Sendable () async -> Void = {}
     ) async -> Bool {
@@ -276,7 +276,7 @@ struct MutualWaitsTests {
     }
 }
 
-/// Waits although the calling task is cancelled, as code of a user may.
+/// Waits even if the calling task is cancelled, as user code may.
 private func withoutCancellation(_ work: @escaping @Sendable () async -> Void) async {
     await Task(operation: work).value
 }

@@ -38,7 +38,7 @@ struct SessionLifecycleTests {
         #expect(transport.runningCount == 0)
     }
 
-    /// The handler's task may come late to the session: the request was started all the same.
+    /// The handle's task may reach the session late, but its request was started before draining began.
     @Test func drainingMeansWhatWasStartedBefore() async throws {
         for _ in 0..<50 {
             let session = Session(transport: MockTransport { _ in .text("x") })
@@ -52,8 +52,8 @@ struct SessionLifecycleTests {
         }
     }
 
-    /// Requests of both kinds come from several threads while the session stops taking them: each is carried out to its
-    /// end or refused, and none is left when draining has ended.
+    /// Several threads make requests of both kinds while the session begins to drain. Each request is completed or
+    /// refused, and none is left when draining has ended.
     @Test func requestsThatComeWhileItDrainsAreTakenWholeOrRefused() async throws {
         for _ in 0..<50 {
             let transport = MockTransport { _ in .text("x") }
@@ -168,7 +168,7 @@ struct SessionLifecycleTests {
             order.note("returned")
         }
         try await eventually { order.all.contains("asked") }
-        // Behind the second call, where that has to wait for nothing.
+        // Gives the second call enough turns to return, in case it waits for nothing.
         for _ in 0..<100 { _ = await session.activeRequests }
         transport.closing.open()
         await first.value

@@ -24,7 +24,7 @@ struct TaskTableTests {
         #expect(table.count == 1)
     }
 
-    /// Identifiers come in sequence and stay for any time: those that stay must be found behind what has gone.
+    /// Identifiers are issued in sequence, and tasks last any time: the table must find old tasks among removed ones.
     @Test(arguments: [1, 7, 60, 1000])
     func itHoldsWhatADictionaryHolds(_ inFlight: Int) {
         var table = TaskTable<UInt64>()
@@ -35,7 +35,7 @@ struct TaskTableTests {
             dictionary[number] = number
             live.append(number)
             while live.count > inFlight {
-                // Now an old one, now a young one.
+                // Removes an old task in one round and a recent one in another.
                 let gone = live.remove(at: Int(number &* 0x9E37_79B9 % UInt64(live.count)))
                 table.remove(task(gone))
                 dictionary[gone] = nil

@@ -4,10 +4,10 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// What protects requests must be enforced by the transport that carries them.
+/// The transport that carries requests must enforce the settings that protect them.
 @Suite("Guards that a transport enforces", .timeLimit(.minutes(4)))
 struct TransportGuardTests {
-    /// As people write one: nothing but `perform`.
+    /// A transport as users write one, with `perform` only.
     private struct Own: Transport {
         let other: any Transport
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-/// What draining does with streams of which only the head was asked for. Their bodies are larger than what is held unread.
+/// Draining with streams of which only the head was requested. Their bodies exceed what a stream holds unread.
 @Suite("Draining and unread streams", .timeLimit(.minutes(4)))
 struct UnreadStreamTests {
     private static let pieces = [Data](repeating: Data(count: 1_200_000), count: 3)

@@ -8,7 +8,8 @@ import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-/// Code that a request calls ends the session's work and waits for that: the request cannot end before its code returns.
+/// User code that a request calls ends the session's work and waits for that, although its request cannot end before it
+/// returns.
 @Suite("Waiting for a session's requests from code of one of them", .timeLimit(.minutes(2)))
 struct WaitingFromOwnCodeTests {
     enum Wait: CaseIterable {
@@ -23,7 +24,7 @@ struct WaitingFromOwnCodeTests {
         }
     }
 
-    /// Which code of the request waits.
+    /// The user code that waits.
     enum Place: String, CaseIterable {
         case adapter, retrier, redirectHandler, refresh, refreshAfterRefusal, head, challenge, storing
     }
@@ -68,7 +69,7 @@ struct WaitingFromOwnCodeTests {
         _ = (try await body.value, await failing.value)
     }
 
-    /// The adapter of the inner request waits, the retrier of the outer one awaits the inner request.
+    /// The adapter of the inner request waits, and the retrier of the outer request awaits the inner one.
     @Test("the requests whose code awaits the waiting request are left out", arguments: Wait.allCases)
     func nested(_ wait: Wait) async throws {
         let inner = Program(waits: .adapter) { await wait($0) }
@@ -115,7 +116,8 @@ struct WaitingFromOwnCodeTests {
 
     // MARK: The end of the wait
 
-    /// Two requests that wait for each other: the code of one waits for the other, which waits for the code's request.
+    /// Two requests wait for each other: the retrier of the outer one awaits the inner request, whose adapter drains
+    /// the session.
     @Test("a total timeout ends a wait that nothing else would end")
     func totalTimeout() async throws {
         let inner = Program(waits: .adapter) { await $0.drain() }
@@ -175,7 +177,7 @@ extension Gate {
     fileprivate func opens() async throws { try await eventually(within: .seconds(10)) { isOpen } }
 }
 
-/// A program whose request has code that waits.
+/// A program whose request calls user code that waits, at one place.
 private final class Program: RequestInterceptor, RedirectHandler, CachedResponseHandler, Authenticator {
     typealias Place = WaitingFromOwnCodeTests.Place
 
@@ -220,7 +222,7 @@ private final class Program: RequestInterceptor, RedirectHandler, CachedResponse
     }
 
     func request(of session: Session) -> DataRequest {
-        // Its own session is another's where a program is inside of another.
+        // If one program runs inside another, its requests belong to the other's session.
         reference.change { $0 = WeakSession(session: session) }
         let url = "https://e.com/\(place.rawValue)"
         switch place {
@@ -252,7 +254,7 @@ private final class Program: RequestInterceptor, RedirectHandler, CachedResponse
         hasReturned.open()
     }
 
-    // MARK: What the request calls
+    // MARK: User code that the request calls
 
     func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         await wait(in: .adapter)

@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-/// What becomes of a stream when a task that waits for its head is cancelled.
+/// The effect on a stream if a task that waits for its head is cancelled.
 @Suite("Waiting for a stream's head", .timeLimit(.minutes(4)))
 struct AwaitedHeadTests {
     private let gate = Gate()
@@ -24,7 +24,7 @@ struct AwaitedHeadTests {
 
     private func head() -> Task<Int, any Error> { Task { [request] in try await request.head().status } }
 
-    /// Starts a task that waits, and returns when so many do.
+    /// Starts a task that waits for the head, and returns when `count` tasks wait.
     private func waitingForHead(count: Int) async throws -> Task<Int, any Error> {
         let task = head()
         try await eventually { request.reading.withLock { $0.headsAwaited } == count }

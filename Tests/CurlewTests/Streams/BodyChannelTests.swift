@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Body channel", .timeLimit(.minutes(4)))
 struct BodyChannelTests {
-    /// Counts what a channel asks of its transfer.
+    /// Counts the calls that a channel makes to its transfer.
     final class CountingControl: TransferControl {
         private let counts = Lock((resumed: 0, cancelled: 0))
         let onResume: @Sendable () -> Void
@@ -45,7 +45,7 @@ struct BodyChannelTests {
         #expect(try await reader.next() == nil)
     }
 
-    /// A control whose turns the test ends.
+    /// A control whose turns a test ends.
     final class TurningControl: TurnControl {
         private let observers = Lock<[any TurnObserver]>([])
 

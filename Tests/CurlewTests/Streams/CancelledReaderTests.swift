@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Readers whose task is cancelled", .timeLimit(.minutes(4)))
 struct CancelledReaderTests {
-    /// All that a reader gets is in the channel before it reads, and so is the end.
+    /// Returns a channel that has received all chunks and its end before the reader begins.
     private static func channel(_ text: String, pieces: Int = 1) -> BodyChannel {
         StreamSequenceTests.channel(Array(repeating: text, count: pieces))
     }

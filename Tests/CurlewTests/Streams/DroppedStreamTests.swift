@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-/// The session lives on, and nothing can read a body any more: its transfer ends, and its connection is free.
+/// The session stays alive and nothing can read the body: the transfer ends, and its connection is freed.
 @Suite("Streams and WebSockets that are dropped", .timeLimit(.minutes(2)))
 struct DroppedStreamTests {
     let session = Session()
@@ -21,14 +21,14 @@ struct DroppedStreamTests {
 
     private func stream() -> DataStreamRequest { session.streamRequest(server.url("/endless")) }
 
-    /// Nothing of the session's requests is left, on either side.
+    /// Expects that nothing of the session's requests is left, on either side.
     private func isOver(_ session: Session? = nil) async throws {
         let registry = (session ?? self.session).registry
         try await server.waitForOpenConnections(atMost: 0)
         try await eventually { registry.withLock { $0.activeRequests.isEmpty } }
     }
 
-    /// A call of its own, so that no local variable keeps what it has made.
+    /// A separate function, so that no local variable of the test keeps the request.
     private func use(_ body: (DataStreamRequest) async throws -> Void) async throws {
         let request = stream()
         _ = try await request.head()
@@ -149,7 +149,7 @@ struct DroppedStreamTests {
     @Test("a WebSocket with handlers stays open")
     func webSocketWithHandlers() async throws {
         let echoed = Gate()
-        // Handlers do not start it: `send` does, whose run does not hold the handle.
+        // Handlers do not start this WebSocket. `send` does, and its run does not hold the handle.
         let session = Session(startRequestsImmediately: false)
         func use() async throws {
             let socket = session.webSocket(server.url("/greeting"))

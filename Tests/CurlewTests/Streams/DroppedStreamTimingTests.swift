@@ -20,7 +20,7 @@ struct DroppedStreamTimingTests {
 
     enum Kind: CaseIterable { case head, sequence, iterator, webSocket }
 
-    /// A busy machine may delay most rounds. The two fastest show how long the end itself takes.
+    /// A busy machine may delay most rounds. The second fastest still shows how long the end itself takes.
     @Test("the connection is free at once", arguments: Kind.allCases)
     func isFree(kind: Kind) async throws {
         var times: [Duration] = []
@@ -33,7 +33,7 @@ struct DroppedStreamTimingTests {
         #expect(times.sorted()[1] < Duration.milliseconds(50).asTestBound, "\(times)")
     }
 
-    /// Opens one and drops it: no variable of the caller keeps what this has made.
+    /// Opens a stream or a WebSocket and drops it. No variable of the caller keeps it.
     private func open(_ kind: Kind) async throws {
         if kind == .webSocket {
             try await session.webSocket(server.url("/socket")).opened()

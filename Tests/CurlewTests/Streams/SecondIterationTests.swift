@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// A body can be read once. A second iteration says so instead of giving nothing.
+/// A body can be read once. A second iteration throws instead of ending without elements.
 @Suite("A body that is iterated a second time", .timeLimit(.minutes(2)))
 struct SecondIterationTests {
     private let session = Session(transport: MockTransport { _ in .text("one\ntwo\n") })
@@ -54,7 +54,7 @@ struct SecondIterationTests {
             began.open()
         }
         try await began.wait()
-        // Its iterator is gone when this returns.
+        // The iterator of this attempt has been released when the call returns.
         #expect(await failure(of: request.lines)?.code == .bodyUnavailable)
         gate.open()
         try await eventually { !ends.all.isEmpty }
@@ -117,7 +117,7 @@ struct SecondIterationTests {
         }
     }
 
-    /// What a new handler gets, until its completion.
+    /// Returns what a new handler receives up to its completion.
     private func handled(_ request: DataStreamRequest) async throws -> (text: String, error: CurlewError?) {
         let (text, ends) = (Recorded<String>(), Recorded<CurlewError?>())
         request.responseStreamString(on: .global()) { stream in
@@ -154,7 +154,7 @@ struct SecondIterationTests {
         #expect(await failure(of: request.lines)?.code == .cancelled)
     }
 
-    /// The second line comes when the gate opens.
+    /// Returns a request whose second line is sent when the gate opens.
     private func inTwoParts(_ gate: Gate) -> DataStreamRequest {
         let transport = MockTransport { _ in
             MockResponse(status: 200, body: [.bytes(Data("one\n".utf8)), .wait(gate), .bytes(Data("two\n".utf8))])

@@ -11,7 +11,7 @@ import Testing
 struct StreamBacklogTests {
     private static let chunk = Data(repeating: 1, count: 16 * 1024)
 
-    /// A channel, and a sequence that its pump fills.
+    /// Returns a sequence and adds its consumer to `consumers`.
     private static func sequence(
         _ consumers: Lock<[StreamConsumer]>
     ) -> StreamOf<Data> {
@@ -23,7 +23,7 @@ struct StreamBacklogTests {
         }
     }
 
-    /// Offers chunks, until that many pauses have been asked for; how many bytes were taken.
+    /// Offers chunks until the channel has asked for `pauses` pauses. Returns the number of bytes that it accepted.
     private static func offer(to channel: BodyChannel, pauses: Int, limit: Int = 64 << 20) async -> Int {
         var (taken, pauses) = (0, pauses)
         while pauses > 0, taken < limit {
@@ -42,7 +42,7 @@ struct StreamBacklogTests {
         let sequence = Self.sequence(consumers)
         let pump = Task { await StreamPump(channel: channel) { consumers.withLock { $0 } }.run() }
         #expect(await Self.offer(to: channel, pauses: 20_000) < 4 << 20)
-        // A read lets it go on.
+        // A reader lets the transfer continue.
         let reader = Task { await sequence.reduce(into: 0) { $0 += $1.count } }
         let more = await Self.offer(to: channel, pauses: .max, limit: 8 << 20)
         #expect(more >= 8 << 20)

@@ -11,7 +11,7 @@ import Testing
 struct StreamFaultTests {
     let session = Session()
 
-    /// A body without an end.
+    /// Adds a route with an endless body.
     static func endless(_ server: TestServer) {
         server.route("/endless") { _ in
             TestServer.Response(
@@ -19,7 +19,7 @@ struct StreamFaultTests {
         }
     }
 
-    /// Looks until a value has not changed for a while.
+    /// Returns a value once it has not changed for a while.
     func settled(_ value: () -> Int64) async throws -> Int64 {
         var last = value()
         var steady = 0
@@ -42,7 +42,7 @@ struct StreamFaultTests {
         var chunks = request.chunks.makeAsyncIterator()
         var read = try await chunks.next()?.count ?? 0
         let sent = try await settled { server.bytesSent }
-        // Our marks and the kernel's buffers, whatever the server would like to send.
+        // Bounded by the channel's marks and the kernel's buffers, however much the server would send.
         #expect(sent < 16 << 20)
         while read < 40 << 20 { read += try await chunks.next()?.count ?? 0 }
         #expect(server.bytesSent > sent)
@@ -93,7 +93,7 @@ struct StreamFaultTests {
             #expect(error.isConnectivity, "\(error)")
         }
         #expect(received == TestServer.patternBytes(count: Int(offset)))
-        // What was not handed on may be tried again; what was handed on may not.
+        // An attempt is retried only if it has delivered nothing.
         #expect(server.requestCount == (offset == 0 ? 3 : 1))
     }
 
@@ -142,7 +142,7 @@ struct StreamFaultTests {
         #expect(requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
     }
 
-    /// What a sequence brought before it ended, and with which error.
+    /// Returns the events of a sequence, and the error that ended it.
     private func read(_ events: StreamEvents) async -> (seen: [String], error: CurlewError?) {
         var seen: [String] = []
         do throws(CurlewError) {
@@ -156,7 +156,7 @@ struct StreamFaultTests {
     @Test("a page in place of events is an error, which reconnecting does not repeat", arguments: ["<p>Sign in", ""])
     func pagesInPlaceOfEvents(page: String) async throws {
         let server = try TestServer()
-        // The 204 ends a sequence that goes on all the same.
+        // The 204 ends a sequence that wrongly continues.
         server.script(
             "/events", .text("retry: 1\ndata: a\n\n", type: "text/event-stream"), .text(page, type: "text/html"),
             .status(204))
@@ -249,7 +249,7 @@ struct StreamFaultTests {
         let queue = DispatchQueue(label: "handlers")
         queue.suspend()
         var isHeld = true
-        // A queue that is released while it is suspended ends the process.
+        // Releasing a suspended queue crashes the process.
         defer { if isHeld { queue.resume() } }
         let request = session.streamRequest(server.url("/endless")).responseStream(on: queue) { _ in }
         try await server.waitForConnections(count: 1)

@@ -5,10 +5,10 @@ import Testing
 
 @testable import Curlew
 
-/// The sequences over a body, fed by hand: no request, no transport.
+/// The sequences over a body. The tests fill the channels by hand, without a request or a transport.
 @Suite("Stream sequences", .timeLimit(.minutes(4)))
 struct StreamSequenceTests {
-    /// A channel that was filled before its first read.
+    /// Returns a channel that was filled before its first read.
     static func channel(_ chunks: [String], error: CurlewError? = nil) -> BodyChannel {
         let channel = BodyChannel()
         for chunk in chunks { send(chunk, into: channel) }
@@ -178,13 +178,13 @@ struct StreamSequenceTests {
 
     // MARK: Events
 
-    /// Connections that a test has prepared, handed out one after the other.
+    /// Connections that a test has prepared, handed out in order.
     final class Connections: Sendable {
         private let state: Lock<(channels: [(BodyChannel, Int?)], opened: [String?])>
 
         init(_ channels: [(BodyChannel, Int?)]) { state = Lock((channels, [])) }
 
-        /// What each reconnection gave as the last event id.
+        /// The last event ID of each reconnection.
         var opened: [String?] { state.withLock { $0.opened } }
 
         var open: StreamEvents.Open {

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Curlew
 
-/// Requests that send a body and read the answer while it comes.
+/// Requests that send a body and read the response at the same time.
 @Suite("Bodies with a streamed answer", .timeLimit(.minutes(4)))
 struct StreamedBodyTests {
     let session = Session()
-    /// Its chunks of the answer are those of the request's body.
+    /// A response with the chunks of the request's body.
     let echo = TestServer.Response(headers: ["Content-Type": "application/x-ndjson"], body: .echo)
 
     struct Broken: Error {}
@@ -67,8 +67,8 @@ struct StreamedBodyTests {
         withExtendedLifetime(scratch) {}
     }
 
-    /// libcurl 7.88 holds back the rest of a short write while a body of known length has nothing more. A server that waits
-    /// for it then waits for ever.
+    /// libcurl 7.88 holds back the rest of a short write while a body of known length has no more bytes to send. A
+    /// server that waits for that rest then waits forever.
     private static let fullDuplexLengths: [Int64?] = FaultMode.name == "short-writes" ? [nil] : [nil, 12]
 
     @Test("the answer is read while the body still comes", arguments: fullDuplexLengths)
@@ -80,7 +80,7 @@ struct StreamedBodyTests {
         let request = session.streamRequest(server.url("/echo"), body: .sequence(chunks, length: length))
         #expect(try await request.head().status == 200)
         var lines: [String] = []
-        // Each line of the body is written when the last has come back.
+        // Each line of the body is written after the previous one has been received.
         for try await line in request.lines {
             lines.append(line)
             if lines.count < 4 { source.yield(Data("{}\n".utf8)) } else { source.finish() }
@@ -169,7 +169,7 @@ struct StreamedBodyTests {
         let bytes = Data("all of it".utf8)
         let scratch = try ScratchDirectory()
         let body = try kind.body(bytes, in: scratch)
-        // Without asking first the server has taken the body when it redirects.
+        // Without `Expect: 100-continue` the server has received the body when it redirects.
         let request = session.streamRequest(server.url("/from"), body: body).expectContinue(.never)
         if kind == .sized || kind == .unsized {
             let error = await #expect(throws: CurlewError.self) { for try await _ in request.chunks {} }

@@ -25,7 +25,7 @@ final class BodyReader: BodyWaker {
     }
 }
 
-/// What a form or stream gives the engine.
+/// Returns the stream and the length that a form or a stream gives to the engine.
 func stream(_ source: BodySource) throws -> (any BodyStream, Int64?) {
     guard case .stream(let stream, let length) = source else { throw CocoaError(.featureUnsupported) }
     return (stream, length)

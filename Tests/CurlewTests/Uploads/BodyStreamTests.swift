@@ -101,7 +101,7 @@ struct BodyStreamTests {
         body.open(waker: reader)
         let data = try await reader.readAll(body, portion: 10_000)
         #expect(try data == form.encode())
-        // Four packets at least, a pause after each but the last.
+        // At least four packets, with a pause after each but the last.
         #expect(clock.now - start >= .milliseconds(30))
         body.close()
     }
@@ -156,7 +156,7 @@ struct BodyStreamTests {
         let reader = BodyReader()
         body.open(waker: reader)
         #expect(try await reader.readAll(body, portion: 50, atMost: 950).count == 950)
-        // The tenth chunk is half read: the eleventh has not been asked for.
+        // Half of the tenth chunk is read, and the eleventh has not been requested.
         #expect(pulled.value == 10)
         body.close()
     }
@@ -192,7 +192,7 @@ struct BodyStreamTests {
         let reader = BodyReader()
         #expect(body.isReplayable)
         body.open(waker: reader)
-        // Nothing has been read: the sequence that is there will do.
+        // Nothing has been read, so the existing sequence is used.
         #expect(body.rewind())
         #expect(try await reader.readAll(body, portion: 2, atMost: 4) == Data("onetw".utf8))
         #expect(made.value == 1)
@@ -237,7 +237,7 @@ struct BodyStreamTests {
     }
 }
 
-/// Has nothing until the read is cancelled.
+/// A sequence that yields nothing until its read is cancelled.
 private struct SilentSequence: AsyncSequence, AsyncIteratorProtocol, Sendable {
     let asked = Gate()
     let cancelled = Gate()

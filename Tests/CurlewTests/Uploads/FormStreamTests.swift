@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-/// Forms of large files, which are read on the loop.
+/// Forms with large files, which are read on the loop.
 @Suite(.timeLimit(.minutes(4)))
 struct FormStreamTests {
     private static let large = Data((0..<1_200_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
@@ -57,7 +57,7 @@ struct FormStreamTests {
         body.close()
     }
 
-    /// What a lane opens for a reading that has ended is not the next one's.
+    /// A file that a lane opens for one reading must not be used by the next reading.
     @Test func endsWhileAFileIsOpened() async throws {
         let body = try stream(form().body()).0
         let reader = BodyReader()
@@ -65,10 +65,10 @@ struct FormStreamTests {
         for _ in 0..<20 {
             body.open(waker: reader)
             _ = try await reader.readAll(body, atMost: 1_200_000)
-            // The end of the first file is in reach, and the second one is asked for.
+            // The end of the first file is within reach, so the second one is being opened.
             var buffer = [UInt8](repeating: 0, count: 4096)
             _ = buffer.withUnsafeMutableBytes { body.read(into: $0) }
-            // Opened too late, the second file would be read in the place of the first.
+            // The lane may open the second file after this point; it must not be read in place of the first.
             body.close()
             body.open(waker: reader)
             #expect(try await reader.readAll(body, portion: 100_000) == expected)
@@ -80,7 +80,7 @@ struct FormStreamTests {
         let body = try stream(form().body()).0
         let reader = BodyReader()
         body.open(waker: reader)
-        // In the middle of the second file.
+        // Stops in the middle of the second file.
         _ = try await reader.readAll(body, atMost: 2_000_000)
         #expect(openDescriptors() == [second.path])
         body.close()
@@ -113,7 +113,7 @@ struct FormStreamTests {
         body.close()
     }
 
-    /// What waits or comes in small parts is read ahead.
+    /// Forms with small parts or with streams are read ahead by a pump.
     @Test func leavesOtherFormsToThePump() throws {
         let small = MultipartFormData(boundary: "B")
         small.append(Data("small".utf8), withName: "a")

@@ -57,7 +57,7 @@ struct MultipartFormDataTests {
                 + "Content-Type: image/jpeg\r\n\r\nfile\r\n--B\r\nContent-Disposition: form-data; name=\"s\"; "
                 + "filename=\"s.bin\"\r\nContent-Type: x/y\r\n\r\nstream\r\n--B--\r\n"
         )
-        // The stream has been read.
+        // The stream has been consumed.
         let error = #expect(throws: CurlewError.self) { try form.encode() }
         #expect(error?.code == .bodyUnavailable)
     }
@@ -110,7 +110,7 @@ struct MultipartFormDataTests {
         #expect(sent.error?.url == missing)
     }
 
-    /// A name without an extension is Alamofire's first complaint, whether the file is there or not.
+    /// Alamofire reports a missing extension first, whether the file exists or not.
     @Test(arguments: [true, false]) func saysWhatANameWithoutExtensionNeeds(isThere: Bool) throws {
         let file = isThere ? try scratch.write("LICENSE", "x") : scratch.url.appending(path: "LICENSE")
         let form = Self.form()
@@ -176,7 +176,7 @@ struct MultipartFormDataTests {
         #expect(parts == ["a=x", "b[]=1", "b[]=2", "c=raw", "d=true"])
     }
 
-    /// `URLEncoding` writes keys of arrays with brackets, also where the array is in a dictionary.
+    /// `URLEncoding` adds brackets to the keys of arrays, even if the array is in a dictionary.
     @Test func dataAndNullStayWhatTheyAreInContainers() throws {
         let form = Self.form()
         let list: [any Sendable] = [Data("raw".utf8), NSNull(), true]
@@ -186,7 +186,7 @@ struct MultipartFormDataTests {
         #expect(parts == ["a[]=raw", "a[]=", "a[]=true", "b[x]=deep", "b[y]=", "b[z][]=raw", "b[z][]=", "b[z][]=true"])
     }
 
-    /// RFC 2045, 5.1: what is no token stands in quotes.
+    /// RFC 2045, 5.1: a boundary that is not a token is quoted.
     @Test(arguments: [
         ("a:b", "\"a:b\""), ("a b", "\"a b\""), ("a=b", "\"a=b\""), ("(a)", "\"(a)\""), ("a'+_-.", "a'+_-."),
     ])

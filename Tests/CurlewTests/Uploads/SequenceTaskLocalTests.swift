@@ -4,12 +4,12 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// The code of a body's sequence runs as if the request's task had called it.
+/// The code of a body's sequence sees the task-local values of the request's task.
 @Suite(.timeLimit(.minutes(4)))
 struct SequenceTaskLocalTests {
     @TaskLocal private static var mark = "none"
 
-    /// Sends what the task-local value is, piece by piece.
+    /// Sends the task-local value at the start and at each piece.
     private struct Marks: AsyncSequence, Sendable {
         struct AsyncIterator: AsyncIteratorProtocol {
             private let first = mark
@@ -42,7 +42,7 @@ struct SequenceTaskLocalTests {
         #expect(server.requests.first?.bodyText == "mine/mine mine/mine mine/mine ")
     }
 
-    /// A sequence that is never asked goes with its request.
+    /// A sequence that is never read is released with its request.
     @Test func aSequenceThatIsNotAskedIsLetGoOf() async throws {
         final class Token: Sendable {}
         struct Held: AsyncSequence, Sendable {
@@ -58,7 +58,7 @@ struct SequenceTaskLocalTests {
             _ = await request.serializingData().response
         }
         await send()
-        // Tasks end a moment after what they have told.
+        // A task may end a moment after its result is known.
         try await eventually { left == nil }
     }
 }

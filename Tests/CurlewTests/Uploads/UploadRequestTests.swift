@@ -8,7 +8,7 @@ import Testing
 
 @testable import Curlew
 
-/// Uploads as a session makes them.
+/// Uploads that a session makes.
 @Suite("Upload requests", .timeLimit(.minutes(4)))
 struct UploadRequestTests {
     let session = Session()
@@ -25,7 +25,7 @@ struct UploadRequestTests {
         #expect((server.requests.last?.headers["Expect"] == "100-continue") == isAsked)
     }
 
-    /// The system says that they are empty, and they are not.
+    /// The system reports these files as empty although they have contents.
     @Test("a file in /proc is sent to its end, and is no part of a form, which needs lengths")
     func fileOfUnknownLength() async throws {
         let server = try TestServer()
@@ -43,7 +43,7 @@ struct UploadRequestTests {
         #expect(error?.reason.contains("/proc/self/status") == true)
         #expect(server.requestCount == 1)
 
-        // What is empty stays empty.
+        // An empty file is sent with length 0.
         let scratch = try ScratchDirectory()
         try Data().write(to: scratch.file("empty"))
         _ = try await session.upload(scratch.file("empty"), to: server.url("/anything")).data()

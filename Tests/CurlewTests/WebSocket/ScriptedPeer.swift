@@ -4,10 +4,10 @@ internal import Foundation
 @testable import Curlew
 @testable import CurlewTesting
 
-/// The server's end of a WebSocket: says what a script says, and reads what the client sends.
+/// The server's end of a WebSocket: sends what a script says, and reads what the client sends.
 final class ScriptedPeer {
     let wire: MemoryWire
-    /// Fields of the handshake, in lower case.
+    /// The first line and the fields of the handshake's request.
     private(set) var request: (line: String, headers: HTTPHeaders) = ("", [:])
     private var receiver: WebSocketReceiver
     private var sender = WebSocketSender(role: .server)
@@ -20,7 +20,7 @@ final class ScriptedPeer {
 
     // MARK: Handshake
 
-    /// Reads the request; nil where the client has gone.
+    /// Reads the request. Returns false if the client has disconnected.
     func readRequest() async -> Bool {
         while true {
             if let end = unread.range(of: Data("\r\n\r\n".utf8)) {
@@ -41,7 +41,7 @@ final class ScriptedPeer {
 
     func answer(_ text: String) async { _ = await wire.outgoing.write(Array(text.utf8)) }
 
-    /// Opens the WebSocket, `changes` being made to the answer's fields.
+    /// Opens the WebSocket, with `changes` to the fields of the response.
     func accept(
         protocols: [String] = [], compresses: Bool = false, extra: [UInt8] = [], isRead: Bool = false,
         _ changes: [String: String] = [:]
@@ -79,7 +79,7 @@ final class ScriptedPeer {
 
     func raw(_ bytes: [UInt8]) async { _ = await wire.outgoing.write(bytes) }
 
-    /// What the client sends next, nil at the end.
+    /// Returns the client's next event, or `nil` at the end.
     func next() async -> WebSocketEvent? {
         while true {
             if let event = parse() { return event }
@@ -88,7 +88,7 @@ final class ScriptedPeer {
         }
     }
 
-    /// Answers messages with themselves until the client closes, and then closes as a server does.
+    /// Sends messages back until the client closes, and then closes as a server does.
     func echo() async {
         while let event = await next() {
             switch event {
@@ -114,7 +114,7 @@ final class ScriptedPeer {
     }
 }
 
-/// A transport whose connections lead to scripts.
+/// A transport that connects to scripted peers.
 final class ScriptedTransport: ConnectTransport {
     typealias Script = @Sendable (ScriptedPeer) async -> Void
 
@@ -127,11 +127,11 @@ final class ScriptedTransport: ConnectTransport {
 
     private let state: Watched<State>
 
-    /// The last script serves all further connections.
+    /// Each connection runs the next script; the last script serves all further connections.
     init(_ scripts: Script...) { state = Watched(State(scripts: scripts)) }
 
     var urls: [URL] { state.value.urls }
-    /// The client's ends.
+    /// The client's ends of the connections.
     var wires: [MemoryWire] { state.value.wires }
 
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {

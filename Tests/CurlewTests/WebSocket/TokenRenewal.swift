@@ -6,7 +6,7 @@ internal import FoundationNetworking
 @testable import CurlewTesting
 
 extension RequestInterceptor where Self == Interceptor {
-    /// Sends `token` with every request; a 401 makes it "new" and sends the request again.
+    /// Sends `token` with every request. A 401 changes it to "new" and sends the request again.
     static func renewing(_ token: Watched<String>) -> Interceptor {
         Interceptor(
             adapter: Adapter { request, _ in

@@ -16,11 +16,10 @@ struct WebSocketCancelTimingTests {
 
     enum Phase: CaseIterable { case connect, tls, handshake, open, closing, lingering }
 
-    /// A busy machine may delay most rounds, and what a cancellation itself takes it takes in each: the two fastest
-    /// show it.
+    /// A busy machine may delay most rounds. The second fastest still shows how long a cancellation itself takes.
     @Test("cancelling ends every phase at once, and leaves nothing", arguments: Phase.allCases)
     func cancels(phase: Phase) async throws {
-        // One root: reading those of the system takes as long as what is measured, and is not cancelled.
+        // A single trust root: loading those of the system takes as long as the bound, and cannot be cancelled.
         var secure = TestServer.Configuration()
         secure.tls = TestServer.TLS()
         let roots = try TestServer(secure).trustRoots
@@ -29,7 +28,7 @@ struct WebSocketCancelTimingTests {
         #expect(times.sorted()[1] < Duration.milliseconds(50).asTestBound, "\(times)")
     }
 
-    /// How long one socket takes to end when it is cancelled in that phase.
+    /// Returns how long a WebSocket takes to end when it is cancelled in `phase`.
     private func measure(_ phase: Phase, _ roots: TrustRoots) async throws -> Duration {
         let session = Session(configuration: SessionConfiguration { $0.tls.trustRoots = roots })
         let deadEnd = try DeadEnd(phase == .connect ? .saturated : .silent)
@@ -75,7 +74,8 @@ struct WebSocketCancelTimingTests {
             #expect(throws: CurlewError.self) { try result.get() }
         case .closing, .lingering: break
         }
-        // A server that hears of this side's end closes the connection, which may end the lingering before the cancellation.
+        // A server that sees the client's end closes the connection, which may end the lingering before the
+        // cancellation does.
         if phase != .lingering { try await eventually { socket.isCancelled } }
         await session.invalidate()
         #expect(await session.activeRequests.isEmpty)
@@ -83,7 +83,7 @@ struct WebSocketCancelTimingTests {
     }
 }
 
-/// Tells when an exchange has begun.
+/// Calls a closure when an exchange has begun.
 private final class ClosureStart: EventMonitor {
     let queue = DispatchQueue(label: "start")
     let onStart: @Sendable () -> Void

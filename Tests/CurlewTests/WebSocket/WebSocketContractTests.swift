@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// What programs are promised of WebSockets, written as they write it: no name here may change.
+/// The contract of WebSockets, written as programs use it: no name here may change.
 @Suite("WebSocket contract", .timeLimit(.minutes(4)))
 struct WebSocketContractTests {
     private struct Order: Codable, Sendable, Equatable { let item: String }
@@ -107,7 +107,7 @@ struct WebSocketContractTests {
 
     @Test("errors have their codes: broken rules, messages above the bound, no pong")
     func errors() async throws {
-        // Pings only where they are the question: a busy machine must not be taken for a silent server.
+        // Pings only if they are the subject: a busy machine must not be mistaken for a silent server.
         func failure(_ script: TestServer.WebSocketScript, pings: Bool = false) async throws -> CurlewError? {
             let server = try Self.server(script)
             let socket = Session().webSocket(Self.url(server, "ws")) {

@@ -5,7 +5,7 @@ internal import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-/// How WebSockets end when something goes wrong on the way out.
+/// The ends of WebSockets after failed writes, violations of the protocol, and failed openings.
 @Suite("WebSocket ends", .timeLimit(.minutes(4)))
 struct WebSocketEndTests {
     typealias Script = TestServer.WebSocketScript
@@ -29,7 +29,7 @@ struct WebSocketEndTests {
         }
         let socket = Session(transport: transport).webSocket("ws://example.org") { $0.closeTimeout = .seconds(60) }
         try await socket.opened()
-        // The first is queued, and fails on its way; from then on nothing is taken.
+        // The first message is queued and its write fails. After that, every `send` throws.
         try await eventually { transport.wires[0].outgoing.isClosed }
         try await socket.send("x")
         while (try? await socket.send("y")) != nil {}
@@ -55,7 +55,7 @@ struct WebSocketEndTests {
             $0.closeTimeout = .milliseconds(30)
         }
         try await socket.opened()
-        // What is sent before would get through, and nothing would fail.
+        // A message that is sent earlier would be delivered, and nothing would fail.
         try await eventually { transport.wires[0].outgoing.isClosed }
         try await socket.send("x")
         #expect(await Self.failure(socket)?.code == .sendFailed)
@@ -136,7 +136,7 @@ struct WebSocketEndTests {
     @Test("a server of HTTP/2 alone is not supported, and said so")
     func http2() async throws {
         let transport = ScriptedTransport { peer in
-            // Its preface: SETTINGS with one setting, whatever it is asked.
+            // The HTTP/2 preface of a server: SETTINGS with one setting, whatever the client sends.
             await peer.raw([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 1])
             _ = await peer.readRequest()
         }
@@ -150,7 +150,7 @@ struct WebSocketEndTests {
         "nor is one that refuses the TLS of HTTP/1.1; other failures of TLS are what they are",
         arguments: [true, false])
     func refusedProtocol(isProtocol: Bool) async throws {
-        // libcurl's words with OpenSSL.
+        // The text of libcurl with OpenSSL.
         let text = isProtocol ? "error:0A000460:SSL routines::tlsv1 alert no application protocol" : "handshake failure"
         let failure = CurlewError(.tlsFailed, phase: .tls, reason: text)
         let error = await #expect(throws: CurlewError.self) {

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// What a WebSocket tells about itself and about its end.
+/// The facts that a WebSocket reports about itself and about its end.
 @Suite("WebSocket facts", .timeLimit(.minutes(4)))
 struct WebSocketFactsTests {
     private typealias Script = TestServer.WebSocketScript

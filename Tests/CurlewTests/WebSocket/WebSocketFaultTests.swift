@@ -6,8 +6,8 @@ internal import Testing
 
 @testable import Curlew
 
-/// What a server or a network may do to an open WebSocket. Every end is an error of a kind, in bounded time, with bounded memory,
-/// and without a connection that is left.
+/// Faults of a server or a network on an open WebSocket. Every end is an error of its kind, within bounded time and
+/// memory, and leaves no connection.
 @Suite("WebSocket faults", .timeLimit(.minutes(4)))
 struct WebSocketFaultTests {
     typealias Script = TestServer.WebSocketScript
@@ -30,11 +30,11 @@ struct WebSocketFaultTests {
         }
     }
 
-    /// What no closing may take here.
+    /// The time that every closing must stay below.
     private static let closingBound = Duration.seconds(2).asTestBound
 
-    /// Expects one of at most three closings to be over in time. A busy machine may delay one, and one that waits for
-    /// the server is late each time.
+    /// Expects that one of at most three closings ends in time. A busy machine may delay one; a closing that waits for
+    /// the server is late every time.
     private static func expectQuickEnd(
         sourceLocation: SourceLocation = #_sourceLocation, _ measure: () async throws -> Duration
     ) async throws {
@@ -47,7 +47,7 @@ struct WebSocketFaultTests {
         try await ContinuousClock().measure { try await close() }
     }
 
-    // MARK: The server goes
+    // MARK: The server disappears
 
     @Test("a server that vanishes without a word is noticed by the heartbeat, also by a task that only sends")
     func vanishes() async throws {
@@ -57,13 +57,13 @@ struct WebSocketFaultTests {
             $0.sendBuffer = 10_000
             $0.compression = .off
         }
-        // Until nothing more fits into the connection, and then until it is known that nothing ever will.
+        // Sends until the connection is full, and then until the heartbeat shows that the server is gone.
         let error = await #expect(throws: CurlewError.self) {
             while true { try await socket.send(Data(repeating: 1, count: 100_000)) }
         }
         #expect(error?.code == .idleTimedOut)
         #expect(await Self.read(socket).1?.code == .idleTimedOut)
-        // The server cannot see the end: it reads nothing.
+        // The server does not see the end, because it reads nothing.
         try await eventually { socket.isFinished }
         withExtendedLifetime(server) {}
     }
@@ -76,7 +76,7 @@ struct WebSocketFaultTests {
         #expect(seen == [.text("last")])
         #expect(error?.code == .webSocketClosed)
         #expect(error?.closeCode == .abnormalClosure)
-        // The other direction ends, too: the server waits for that.
+        // The other direction is closed too; the server waits for that.
         try await eventually { server.openConnectionCount == 0 }
     }
 
@@ -87,7 +87,7 @@ struct WebSocketFaultTests {
     func breaksInside(begun: [UInt8], end: Script.Step) async throws {
         let (socket, server) = try Self.socket([.send(.text("whole")), .raw(Data(begun)), end])
         let (seen, error) = await Self.read(socket)
-        // A reset may throw away what was under way, the answer to the handshake too.
+        // A reset may discard bytes in transit, including the response to the handshake.
         #expect(seen == [.text("whole")] || seen.isEmpty)
         if case .reset = end {
             #expect(error?.code == .receiveFailed)
@@ -121,13 +121,13 @@ struct WebSocketFaultTests {
     @Test(
         "lengths that no message has are refused by their head",
         arguments: [
-            // 2^63, and the largest number there is.
+            // 2^63, and the largest 64-bit number.
             ([0x82, 0x7F, 0x80, 0, 0, 0, 0, 0, 0, 0], .protocolViolation),
             ([0x82, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], .protocolViolation),
             // 2^63 - 1, and one byte above the limit.
             ([0x82, 0x7F, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], .limitExceeded),
             ([0x82, 0x7F, 0, 0, 0, 0, 1, 0, 0, 1], .limitExceeded),
-            // A short number in a long form.
+            // A short length in a long form.
             ([0x82, 0x7F, 0, 0, 0, 0, 0, 0, 0, 1], .protocolViolation), ([0x82, 0x7E, 0, 1], .protocolViolation),
             // A control frame of 126 bytes.
             ([0x89, 0x7E, 0, 126], .protocolViolation),
@@ -143,7 +143,7 @@ struct WebSocketFaultTests {
     @Test("a flood of pings is answered beside the messages, as far as the server takes answers")
     func floodOfPings() async throws {
         let count = 50_000
-        // Each with a payload of its own length.
+        // The payloads have 0 to 99 bytes.
         let flood = Data((0..<count).flatMap { [0x89, UInt8($0 % 100)] + [UInt8](repeating: 7, count: $0 % 100) })
         let (socket, server) = try Self.socket([.raw(flood), .send(.text("after")), .echo])
         var messages = socket.messages.makeAsyncIterator()
@@ -164,7 +164,7 @@ struct WebSocketFaultTests {
         try await Self.expectQuickEnd {
             let (socket, server) = try Self.socket([.raw(flood), .silence]) { $0.closeTimeout = .milliseconds(100) }
             try await socket.opened()
-            // Everything is read: the client does not stop because its answers wait.
+            // The client reads everything, although its answers cannot be sent.
             try await eventually { server.bytesSent > Int64(flood.count) }
             let outbox = try #require(socket.link.state.withLock { $0.outbox })
             #expect(outbox.bytesWaiting <= 3 * 1024 * 1024)
@@ -220,7 +220,7 @@ struct WebSocketFaultTests {
                 $0.compression = .off
             }
             try await socket.opened()
-            // More than the kernel takes. Masking it is what takes time.
+            // More than the kernel's buffers hold. Masking the message takes time.
             try await socket.send(Data(repeating: 1, count: 12_000_000))
             let took = try await Self.elapsed { try await socket.close() }
             #expect(socket.closeCode == .abnormalClosure)

@@ -23,7 +23,7 @@ struct WebSocketFlowTests {
             await $0.accept()
             await $0.send("unread")
             await $0.send(.ping, [7])
-            // Both pings cross on the way.
+            // The two pings cross in transit.
             var isAnswered = false
             var pings: [[UInt8]] = []
             while !isAnswered || pings.isEmpty {
@@ -74,7 +74,7 @@ struct WebSocketFlowTests {
         }
         try await socket.opened()
         try await socket.send(Data(count: 900_000))
-        // The connection has taken the first piece and holds the second.
+        // The connection has accepted the first piece and holds the second.
         try await eventually { transport.wires[0].outgoing.written > 100_000 }
         let ping = Task { try await socket.ping() }
         try await eventually { socket.link.pongDeadline != nil }
@@ -111,7 +111,7 @@ struct WebSocketFlowTests {
     func answersBeforeViolation() async throws {
         let (socket, transport) = Self.socket { peer in
             await peer.accept()
-            // One piece: a message, another one, and a frame with a reserved bit.
+            // In one piece: two messages, and a frame with a reserved bit.
             await peer.raw([0x81, 1, 0x61, 0x81, 1, 0x62, 0xB1, 1, 0x63])
             #expect(await peer.next() == .message(.text("a")))
             #expect(await peer.next() == .message(.text("b")))
@@ -170,7 +170,7 @@ struct WebSocketFlowTests {
         }
         try await socket.opened()
         let pipe = transport.wires[0].incoming
-        // What is held, what is under way, and one piece on the way between the two.
+        // Unread messages, bytes in transit, and one piece between the two.
         try await eventually { pipe.written > 150_000 }
         #expect(pipe.written < 400_000)
         var received = 0
@@ -226,7 +226,7 @@ struct WebSocketFlowTests {
             await peer.close(1000)
         }
         try await socket.opened()
-        // The first fills the connection, the second the buffer.
+        // The first message fills the connection, the second one the buffer.
         for _ in 0..<2 { try await socket.send(Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 3) })) }
         let sender = Task { try await socket.send("third") }
         sender.cancel()
@@ -462,6 +462,6 @@ struct WebSocketFlowTests {
 }
 
 extension WebSocketLink {
-    /// Without a heartbeat that is all the clock waits for.
+    /// The deadline of the pong. Without a heartbeat the state machine has no other deadline.
     fileprivate var pongDeadline: WebSocketStateMachine.Instant? { state.withLock { $0.machine?.nextDeadline } }
 }

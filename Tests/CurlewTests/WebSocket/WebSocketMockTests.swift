@@ -66,7 +66,7 @@ struct WebSocketMockTests {
     func faults(steps: [Script.Step], code: CurlewError.Code) async throws {
         let (socket, transport) = Self.socket(Script(steps)) {
             $0.closeTimeout = .milliseconds(100)
-            // Only there: a busy machine must not be taken for a silent server.
+            // Pings only in this case: a busy machine must not be mistaken for a silent server.
             guard code == .idleTimedOut else { return }
             $0.pingInterval = .milliseconds(10)
             $0.pongTimeout = .milliseconds(100)

@@ -5,14 +5,15 @@ internal import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-/// What goes past the writer, and what does not. Frames of a server are not masked, so bytes can be compared.
+/// Frames that bypass the writer, and frames that do not. A server's frames are not masked, so their bytes can be
+/// compared.
 @Suite("WebSocket outbox")
 struct WebSocketOutboxTests {
-    /// Takes so many bytes at a time at once.
+    /// Accepts at most `takesNow` bytes of each immediate write.
     private final class Wire: ByteConnection {
         let takesNow: Int
         let sentNow = Watched<[UInt8]>([])
-        /// Called while bytes are taken.
+        /// Called during each immediate write.
         let meanwhile: @Sendable () -> Void
 
         init(takesNow: Int, meanwhile: @escaping @Sendable () -> Void = {}) {
@@ -40,7 +41,7 @@ struct WebSocketOutboxTests {
         return outbox
     }
 
-    /// A writer, and what it has written.
+    /// Starts a writer that appends the outbox's bytes to `written`.
     private static func writer(_ outbox: WebSocketOutbox, _ written: Watched<[UInt8]>) -> Task<Void, Never> {
         Task {
             while let bytes = await outbox.next() { written.change { $0 += bytes } }
@@ -181,7 +182,7 @@ struct WebSocketOutboxTests {
         let inbox = WebSocketInbox(limit: 1)
         #expect(!inbox.put(.text("fills it")))
         await inbox.untilRoom { true }
-        // Between the question and the wait.
+        // The interruption occurs between the question and the wait.
         await inbox.untilRoom {
             inbox.interrupt()
             return false

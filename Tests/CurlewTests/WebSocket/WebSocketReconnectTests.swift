@@ -8,9 +8,9 @@ internal import Testing
 
 @Suite("WebSocket reconnects", .timeLimit(.minutes(4)))
 struct WebSocketReconnectTests {
-    /// Comes back at once, and as often as a test wants.
+    /// Reconnects at once, and often enough for every test.
     private static let quick = ReconnectionPolicy(limit: 5, initialDelay: .milliseconds(1), stableAfter: .zero)
-    /// Would come back after the test.
+    /// Would reconnect only after the test.
     private static let slow = ReconnectionPolicy(
         initialDelay: .seconds(3600), maximumDelay: .seconds(3600), jitter: .none)
 
@@ -48,13 +48,14 @@ struct WebSocketReconnectTests {
             openings.add(["\(openings.all.count)"])
             try await socket.send("subscribe")
         }
-        // Begun before there is a connection: it must not come before the hook's.
+        // This call begins before there is a connection; its message must not precede the hook's.
         async let first: Void = socket.send("0")
         var seen: [WebSocketMessage] = []
         for try await message in socket.messages {
             seen.append(message)
             guard seen.count == 1 else { continue }
-            // The close frame may come behind this message: what is sent before it goes to the old connection, and is lost.
+            // The close frame may follow this message. Whatever is sent before the client reads that frame is lost with
+            // the old connection.
             try await eventually { openings.all.count == 2 }
             try await socket.send("1")
         }
@@ -116,7 +117,7 @@ struct WebSocketReconnectTests {
         let error = await #expect(throws: CurlewError.self) { try await socket.send("late") }
         #expect(error?.code == .webSocketClosed && error?.closeCode == .tryAgainLater && error?.closeReason == "later")
         await #expect(throws: CurlewError.self) { try await socket.ping() }
-        // Waiting for the connection is another thing than sending.
+        // Unlike sending, `opened()` waits for the connection.
         async let opened = socket.opened()
         gate.open()
         _ = try await opened
@@ -145,7 +146,7 @@ struct WebSocketReconnectTests {
             $0.sendBuffer = 1
         }.reconnecting(Self.quick)
         try await socket.opened()
-        // The first fills the connection, the second the buffer; both are lost with them.
+        // The first message fills the connection and the second one the buffer. Both are lost with that connection.
         for _ in 0..<2 { try await socket.send(Data(count: 200_000)) }
         let third = Task { try await socket.send("third") }
         isFull.open()
@@ -232,7 +233,7 @@ struct WebSocketReconnectTests {
         let transport = ScriptedTransport(Self.lost)
         let socket = Self.socket(transport).reconnecting(Self.slow)
         let reader = Task { for try await _ in socket.messages {} }
-        // Not `opened()`: it would wait for the next connection where the first is lost already.
+        // `opened()` would wait for the next connection if the first one is already lost.
         try await eventually { socket.link.isBetweenConnections }
         let sender = Task { try await socket.send("never") }
         if closes { try await socket.close() } else { socket.cancel() }
@@ -307,7 +308,7 @@ struct WebSocketReconnectTests {
         let told = try #require(link.handOver(opening))
         link.perform(link.state.withLock { $0.machine?.wireEnded(nil) ?? .none })
         told.resolve(.success(opening))
-        // Those that have waited go on, and are sent to the next connection; nothing finds the lost one open.
+        // Waiting calls resume and are directed to the next connection. New calls do not find the lost connection open.
         #expect(waited.value != nil && link.opening.value == nil)
         #expect(link.follows(opening))
         #expect(link.handOver(opening) == nil)
@@ -356,7 +357,7 @@ private final class Lines: Sendable {
 }
 
 extension WebSocketLink {
-    /// One connection has ended, and the next one has not begun.
+    /// Whether one connection has ended and the next one has not begun.
     fileprivate var isBetweenConnections: Bool { state.withLock { $0.machine == nil && $0.lastEnding != nil } }
 }
 

@@ -18,7 +18,7 @@ struct WebSocketServerTests {
         return (Session().webSocket(server.url("/socket"), configure: configure), server)
     }
 
-    /// The messages, and how they ended.
+    /// Returns the messages, and the error that ended them.
     private static func read(_ socket: WebSocketRequest) async -> ([WebSocketMessage], CurlewError?) {
         var seen: [WebSocketMessage] = []
         do throws(CurlewError) {
@@ -78,7 +78,7 @@ struct WebSocketServerTests {
     func faults(steps: [Script.Step], code: CurlewError.Code) async throws {
         let (socket, server) = try Self.socket(Script(steps)) {
             $0.closeTimeout = .milliseconds(200)
-            // Only there: a busy machine must not be taken for a silent server.
+            // Pings only in this case: a busy machine must not be mistaken for a silent server.
             guard code == .idleTimedOut else { return }
             $0.pingInterval = .milliseconds(20)
             $0.pongTimeout = .milliseconds(200)
@@ -136,7 +136,7 @@ struct WebSocketServerTests {
 
     // MARK: Back-pressure over sockets
 
-    /// Messages that are sent until the sender stands still, and whether more than the bound ever waited in this process.
+    /// Returns the number of sent messages once it has stopped growing.
     private static func untilStill(_ sent: Watched<Int>) async throws -> Int {
         var before = -1
         while before != sent.value {
@@ -155,7 +155,7 @@ struct WebSocketServerTests {
             for index in 0..<count {
                 try await socket.send(Data(repeating: UInt8(index & 0xFF), count: piece))
                 sent.change { $0 += 1 }
-                // One message above the bound, and its head.
+                // At most one message and its head above the bound.
                 let waiting = socket.link.state.withLock { $0.outbox }?.bytesWaiting ?? 0
                 #expect(waiting <= bound + piece + 14)
             }

@@ -55,7 +55,7 @@ struct WebSocketTests {
         let head = try await socket.opened()
         #expect(head.status == 101)
         #expect(socket.selectedProtocol == "b")
-        // What came with the head is a message already.
+        // Bytes that follow the response's head are already part of a message.
         var messages = socket.messages.makeAsyncIterator()
         #expect(try await messages.next() == .text("hi"))
         try await socket.close()

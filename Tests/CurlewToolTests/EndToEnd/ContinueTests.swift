@@ -27,7 +27,7 @@ struct ContinueTests {
         return try await tool.run()
     }
 
-    /// Whatever went wrong: the file is there, as it was.
+    /// Expects that the tool failed, and left the file and the folder unchanged.
     private func expectUntouched(_ data: Data, after outcome: ToolProcess.Outcome) {
         #expect(outcome.status == 1)
         #expect(folder.names == ["file"])
@@ -44,7 +44,7 @@ struct ContinueTests {
         #expect(folder.read("file") == whole)
         #expect(server.requests.map { $0.headers["Range"] } == ["bytes=34464-99999", "bytes=100000-"])
         #expect(server.requests.last?.headers["If-Range"] == "\"range\(size)-0\"")
-        // The token is not in the resume data, but on the command line.
+        // The token of the second request is the one on the command line, because the resume data lacks it.
         #expect(server.requests.map { $0.headers["X-Token"] } == ["t", "t"])
     }
 

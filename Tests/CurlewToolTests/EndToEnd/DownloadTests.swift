@@ -25,7 +25,7 @@ struct DownloadTests {
         return tool
     }
 
-    /// A file whose first answer stalls in the middle, until the client goes away.
+    /// Serves a file whose first response stalls in the middle of the body until the client disconnects.
     private func serveStalling(size: Int64, after: Int64) {
         server.script(
             "/range/\(size)",
@@ -241,7 +241,7 @@ struct DownloadTests {
         await terminal.wait(for: " 50% ━")
         await terminal.wait(for: "195.3 KiB of 390.6 KiB")
         terminal.resize(columns: 40, rows: 24)
-        // The figures have no room any more, the bar is all there is.
+        // 40 columns have no room for the figures, so only the bar is left.
         await terminal.wait(
             for: "50% " + String(repeating: "━", count: 12) + String(repeating: "─", count: 12) + "\r\n")
         terminal.type("\u{3}")

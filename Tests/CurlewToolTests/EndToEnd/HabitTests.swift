@@ -87,7 +87,7 @@ struct HabitTests {
             let response = TestServer.Response(headers: ["Content-Type": type], body: .data(Data(body.utf8)))
             server.script("/x", response, response)
             #expect(try await screen(tool("-b", "--pretty=format", base + "/x")) == shown)
-            // A pipe gets the bytes.
+            // The output to a pipe is not formatted.
             #expect(try await tool(base + "/x").run().text == body)
         }
     }
@@ -204,7 +204,7 @@ struct HabitTests {
             let outcome = try await process.run()
             #expect(outcome.status == 0)
             #expect(server.requests.last?.headers.contains(name: name) == false, "\(words)")
-            // What it shows is what it sends.
+            // The request that is shown lacks the field as well.
             #expect(!outcome.lines.prefix { !$0.isEmpty }.contains { $0.hasPrefix("\(name):") }, "\(words)")
         }
     }
@@ -214,7 +214,7 @@ struct HabitTests {
         let outcome = try await tool(base + "/post", "a=1", "\(name):").run()
         #expect(outcome.status == 1)
         #expect(outcome.errors.hasPrefix("curlew: error: '\(name):': a request cannot be sent without \(name)\n"))
-        // The type of a form with files names its boundary.
+        // The type of a form with files cannot be removed, because it names the boundary.
         try folder.write("note.txt", "a note")
         #expect(try await tool("-f", base + "/post", "file@note.txt", "Content-Type:").run().status == 1)
         #expect(server.requests.isEmpty)
@@ -225,7 +225,7 @@ struct HabitTests {
     @Test("a progress line while a file is sent, and none behind it")
     func showsUploads() async throws {
         try folder.write("big.bin", String(repeating: "x", count: 300_000))
-        // The line is there until the server has taken the file, which waits for the line.
+        // The server reads the rest of the file only once the gate is open, so the line is on the screen until then.
         let gate = Gate()
         server.script("/up", .status(204).stalling(until: gate, at: .readingBody(after: 10_000)))
         let terminal = try TerminalProcess(tool("-b", "--limit-rate=150k", "PUT", base + "/up", "@big.bin"))
@@ -234,7 +234,7 @@ struct HabitTests {
         let (screen, status) = await terminal.finish()
         #expect(status == 0)
         #expect(screen.contains(" of 293.0 KiB"))
-        // Taken away: the last thing on the screen is what clears it.
+        // The line is removed: the output ends with the sequence that clears it.
         #expect(screen.hasSuffix("\u{1B}[1A\r\u{1B}[J"))
         #expect(try await tool("--limit-rate=150k", "PUT", base + "/status/204", "@big.bin").run().errors == "")
     }

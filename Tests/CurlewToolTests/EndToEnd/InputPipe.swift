@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 
 extension Pipe {
-    /// Writes what a tool is to read. A tool may have ended before, which is an error of this call (`EPIPE`): the SIGPIPE that
-    /// comes with it would end the process of all tests.
+    /// Writes the tool's input. Throws (`EPIPE`) if the tool has already ended; the SIGPIPE of such a write is blocked,
+    /// because it would end the process that runs all tests.
     func send(_ data: Data) throws {
         var broken = sigset_t()
         var before = sigset_t()
@@ -11,7 +11,7 @@ extension Pipe {
         sigaddset(&broken, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &broken, &before)
         defer {
-            // SIGPIPE is for the thread that wrote, so it waits here if it came.
+            // The kernel sends SIGPIPE to the thread that wrote. A pending one is consumed before the mask is restored.
             var noTime = timespec()
             sigtimedwait(&broken, nil, &noTime)
             pthread_sigmask(SIG_SETMASK, &before, nil)

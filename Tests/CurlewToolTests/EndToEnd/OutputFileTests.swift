@@ -29,7 +29,7 @@ struct OutputFileTests {
     @Test("a request without a response leaves the file as it was, and makes none", arguments: [[], ["-v"]])
     func keepsTheFileWithoutAResponse(options: [String]) async throws {
         let reset = TestServer.Response.text("").faulting(.reset, at: .beforeHead)
-        // libcurl tries once more over a new connection.
+        // Enough resets for both runs: libcurl may repeat a request over a new connection.
         server.script("/x", Array(repeating: reset, count: 8))
         try folder.write("kept", "precious")
         for name in ["kept", "new"] {

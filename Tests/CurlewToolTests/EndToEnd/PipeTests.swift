@@ -86,7 +86,7 @@ struct PipeTests {
 
                 {}
                 """)
-        // What it shows is what it sends.
+        // The request that is shown is the request that was sent.
         let sent = try #require(server.requests.first)
         let shown = outcome.lines.dropFirst().prefix { !$0.isEmpty }.sorted()
         #expect(sent.headers.map { "\($0.name): \($0.value)" }.sorted() == shown)
@@ -141,7 +141,7 @@ struct PipeTests {
         #expect(shown[3] == "this way")
         let lines = shown[4].components(separatedBy: "\n")
         #expect(lines.first == "\(isKept ? "POST" : "GET") /b HTTP/1.1")
-        // What it shows is what it sends, in the order in which the first request was shown.
+        // The request that is shown is the request that was sent, with its fields in the order of the first request.
         let sent = try #require(server.requests.last)
         #expect(sent.headers.map { "\($0.name): \($0.value)" }.sorted() == lines.dropFirst().sorted())
         let names = { (block: String) in block.components(separatedBy: "\n").map { $0.prefix { $0 != ":" } }.dropFirst()
@@ -209,7 +209,7 @@ struct PipeTests {
             let outcome = try await tool.run()
             #expect(outcome.status == 0)
             #expect(server.requests.last?.headers["Content-Encoding"] == coding)
-            // The body repeats the request's fields.
+            // The body echoes the request's fields, so only the head is searched.
             let head = try #require(outcome.text.components(separatedBy: "\n\n").first)
             #expect(head.components(separatedBy: "\n").contains("Content-Encoding: deflate") == (coding != nil))
         }
@@ -245,7 +245,7 @@ struct PipeTests {
         for name in ["X-Y", "Content-Type", "Accept", "User-Agent"] {
             #expect(ours.headers[name] == theirs.headers[name])
         }
-        // Each offers what its own libcurl can undo.
+        // Each program offers the codings that its own libcurl decodes, so only their beginning is compared.
         for request in [ours, theirs] {
             #expect(request.headers["Accept-Encoding"]?.hasPrefix("deflate, gzip") == true)
         }
@@ -275,7 +275,7 @@ struct PipeTests {
         tool.arguments = []
         shell.arguments = ["-c", "\(ToolProcess.executable.path) \(base)/bytes/50000000 2>&1 >/dev/full; echo $?"]
         let pipe = Pipe()
-        // Foundation's `Process` keeps itself, and its pipes.
+        // Foundation's `Process` retains itself and its pipes, so the descriptor is closed here.
         defer { try? pipe.fileHandleForReading.close() }
         shell.standardOutput = pipe
         let ended = ToolProcess.Ended(shell)

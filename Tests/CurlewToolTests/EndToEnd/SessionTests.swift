@@ -67,7 +67,7 @@ struct SessionFileTests {
         if isLink {
             try FileManager.default.createSymbolicLink(atPath: planted, withDestinationPath: victim)
         } else {
-            // Who holds a second name of the file would read the secrets.
+            // The owner of a hard link could read the secrets through it.
             try FileManager.default.linkItem(atPath: victim, toPath: planted)
         }
         let path = folder.url.appending(path: "s.json").path
@@ -90,7 +90,7 @@ struct SessionFileTests {
         #expect(try await run("--session", folder.url.path + "/broken.json", base + "/get").status == 1)
     }
 
-    // MARK: Whose the credentials are
+    // MARK: Origins of credentials
 
     @Test("what a session file holds goes to the origin that it was stored for alone")
     func isBoundToItsOrigin() async throws {
@@ -143,7 +143,7 @@ struct SessionFileTests {
         try Data(text.utf8).write(to: named)
         #expect(try await run("--session=me", ":\(server.port)/get").status == 0)
         #expect(server.requests.last?.headers["X-A"] == "1")
-        // A cookie without a domain belongs to none.
+        // A stored cookie without a domain is sent to no server.
         #expect(server.requests.last?.headers["Cookie"] == nil)
     }
 

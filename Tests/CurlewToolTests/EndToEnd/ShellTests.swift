@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlewTool
 
-/// What is generated for others to read, read by them.
+/// Reads the completion scripts and the man page with the programs that they are generated for.
 @Suite("The shells and the man page", .timeLimit(.minutes(4)))
 struct ShellTests {
     private let scratch: ScratchDirectory
@@ -13,7 +13,7 @@ struct ShellTests {
 
     private static func isThere(_ program: String) -> Bool { access("/usr/bin/" + program, X_OK) == 0 }
 
-    /// Runs a program with a file that `curlew` has written.
+    /// Writes the output of `curlew` to a file, and runs a program that reads the file.
     private func read(
         _ words: String...,
         with program: String,

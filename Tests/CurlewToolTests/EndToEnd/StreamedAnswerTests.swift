@@ -18,7 +18,7 @@ struct StreamedAnswerTests {
         folder = try ScratchDirectory()
     }
 
-    /// A `curlew` that a test talks to.
+    /// A running `curlew` whose input a test writes and whose output it reads.
     private struct Live {
         let input = Pipe()
         let output: AsyncStream<Data>
@@ -41,7 +41,7 @@ struct StreamedAnswerTests {
             DispatchQueue(label: "output").async {
                 while let piece = try? InputFile.readPiece(reading) { continuation.yield(Data(piece)) }
                 continuation.finish()
-                // Foundation's `Process` keeps itself, and its pipes.
+                // Foundation's `Process` retains itself and its pipes, so the descriptor is closed here.
                 try? pipe.fileHandleForReading.close()
             }
         }
@@ -107,7 +107,7 @@ struct StreamedAnswerTests {
         #expect(outcome.status == 0)
         #expect(outcome.lines.contains("HTTP/1.1 200 OK"))
         #expect(outcome.errors == "")
-        // What the head says is kept.
+        // The cookie of the head is stored, although the body is not read.
         #expect(String(decoding: folder.read("s.json") ?? Data(), as: UTF8.self).contains("\"a\""))
         try await server.waitForOpenConnections(atMost: 0)
     }

@@ -5,13 +5,14 @@ import Glibc
 
 @testable import CurlewTool
 
-/// The built `curlew` under a pseudo-terminal that is its controlling terminal: Ctrl-C is a byte typed there.
+/// Runs the built `curlew` with a pseudo-terminal as its controlling terminal, so that typing U+0003 there is Ctrl-C.
 final class TerminalProcess: Sendable {
     struct Failure: Error {
         let step: String
     }
 
-    /// Closed when the reader has ended, too: a number that is read although it is closed may be another test's file by then.
+    /// Closes the descriptor with the last reference, which the reader may hold. If the descriptor were closed earlier,
+    /// the kernel could give its number to a file of another test, and the reader would read that file.
     private final class Master: Sendable {
         let descriptor: Int32
 
@@ -24,11 +25,11 @@ final class TerminalProcess: Sendable {
     private var master: Int32 { terminal.descriptor }
     private let ended: ToolProcess.Ended
     let pid: pid_t
-    /// Whether it showed what is typed before the tool was started.
+    /// Whether the terminal echoed its input before the tool was started.
     let echoedAtFirst: Bool
     private let screen: Screen
 
-    /// What has been written to the terminal so far.
+    /// Collects the bytes that are written to the terminal.
     private actor Screen {
         private(set) var bytes: [UInt8] = []
         private var waiters: [(text: String, continuation: CheckedContinuation<Void, Never>)] = []
@@ -50,7 +51,7 @@ final class TerminalProcess: Sendable {
             waiters = []
         }
 
-        /// Returns when the text has come, or when nothing will come any more.
+        /// Returns when `text` has been written, or when the output has ended.
         func wait(for text: String) async {
             await withCheckedContinuation { continuation in
                 if hasEnded || String(decoding: bytes, as: UTF8.self).contains(text) { return continuation.resume() }
@@ -59,14 +60,14 @@ final class TerminalProcess: Sendable {
         }
 
         func all() async -> String {
-            // A text that never comes: waits for the end.
+            // A text that is never written, so this waits for the end of the output.
             await wait(for: "\u{0}never")
             return String(decoding: bytes, as: UTF8.self)
         }
     }
 
     init(_ tool: ToolProcess, columns: Int = 80, rows: Int = 24) throws {
-        // posix_openpt(3) and its relatives are not in Swift's Glibc: these are what they do, see pty(7).
+        // Swift's Glibc lacks posix_openpt(3), unlockpt(3) and ptsname(3); these calls do the same (see pty(7)).
         let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         let (unlock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
         var (locked, number): (Int32, Int32) = (0, 0)
@@ -80,7 +81,7 @@ final class TerminalProcess: Sendable {
         let slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard slave >= 0 else { throw Failure(step: "open \(path)") }
         let process = Process()
-        // setsid(1) makes the pseudo-terminal the controlling one, which posix_spawn cannot.
+        // setsid(1) makes the pseudo-terminal the controlling one; posix_spawn(3) has no such option.
         process.executableURL = URL(filePath: "/usr/bin/setsid")
         process.arguments = ["--ctty", "--wait", ToolProcess.executable.path] + tool.arguments
         process.environment = tool.fullEnvironment
@@ -98,7 +99,7 @@ final class TerminalProcess: Sendable {
         try handle.close()
         let (pieces, feed) = AsyncStream<[UInt8]>.makeStream()
         DispatchQueue.global().async {
-            // The read fails when the last descriptor of the other side is closed.
+            // The read fails once the last descriptor of the other side is closed.
             while let piece = try? InputFile.readPiece(terminal.descriptor) { feed.yield(piece) }
             feed.finish()
         }
@@ -109,7 +110,8 @@ final class TerminalProcess: Sendable {
     }
 
     deinit {
-        // What a test has left behind ends as if the terminal's window were closed; then the reader ends as well.
+        // A tool that a test left running gets SIGHUP, as if the terminal's window were closed. Its end ends the
+        // reader.
         let group = tcgetpgrp(master)
         if group > 0 { kill(-group, SIGHUP) }
     }
@@ -118,7 +120,7 @@ final class TerminalProcess: Sendable {
 
     func resize(columns: Int, rows: Int) { Self.resize(master, columns: columns, rows: rows) }
 
-    /// Whether it shows what is typed.
+    /// Whether the terminal echoes its input.
     var echoes: Bool { Self.echoes(master) }
 
     private static func echoes(_ descriptor: Int32) -> Bool {
@@ -128,12 +130,13 @@ final class TerminalProcess: Sendable {
 
     func wait(for text: String) async { await screen.wait(for: text) }
 
-    /// Everything on the screen, and the exit status. Kills what does not end by itself.
+    /// Returns everything that was written to the terminal, and the exit status. Kills the tool after `limit`.
     func finish(limit: Duration = Duration.seconds(120).asTestBound) async -> (screen: String, status: Int32) {
         let (pid, terminal) = (pid, terminal)
         let watchdog = Task {
             try await Task.sleep(for: limit)
-            // The tool is in a session of its own, and would outlive setsid(1) with the terminal open.
+            // setsid(1) runs the tool in a new session. If only setsid(1) were killed, the tool would keep the terminal
+            // open.
             let group = tcgetpgrp(terminal.descriptor)
             if group > 0 { kill(-group, SIGKILL) }
             kill(pid, SIGKILL)

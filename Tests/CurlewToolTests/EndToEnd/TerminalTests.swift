@@ -63,7 +63,7 @@ struct TerminalTests {
     }
 
     @Test func hidesBinaryData() async throws {
-        // The first byte tells: what comes before it in pieces of its own is shown.
+        // The NUL is the first byte, because text that arrives in an earlier piece is shown before the notice.
         server.script("/x", .text("\u{0}text"))
         let (screen, _) = try await screen("-b", base + "/x")
         #expect(screen == BinaryNotice.response + "\n")

@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// The built `curlew`, run as a shell would run it.
+/// Runs the built `curlew` as a shell would.
 struct ToolProcess {
     struct Outcome: Sendable {
         let status: Int32
@@ -16,10 +16,10 @@ struct ToolProcess {
 
     struct NotFound: Error {}
 
-    /// The tool lies beside the test bundle.
+    /// The tool, which is built next to the test bundle.
     static let executable = built("curlew")
 
-    /// A program of this package.
+    /// The URL of a program of this package.
     static func built(_ name: String) -> URL {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(filePath: bundle).deletingLastPathComponent().appending(path: name)
@@ -29,7 +29,7 @@ struct ToolProcess {
 
     var arguments: [String]
     var input: Data?
-    /// Instead of `input`: stays open until the test closes it.
+    /// Replaces `input` with a pipe that stays open until the test closes it.
     var inputPipe: Pipe?
     var environment: [String: String] = [:]
     var folder: URL?
@@ -39,16 +39,16 @@ struct ToolProcess {
         self.input = input.map { Data($0.utf8) }
     }
 
-    /// Sanitizers, the measurement of coverage, and what is preloaded to make bad sockets.
+    /// The variables of the sanitizers, of the coverage profile, and of the preloaded library that makes sockets fail.
     private static let examiners = [
         "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE", "LD_PRELOAD", "CURLEW_FAULT_MODE",
         "SWIFT_BACKTRACE",
     ]
 
-    /// A fixed environment: what the machine has set must not matter.
+    /// A fixed environment, so that variables of the machine have no effect on a test.
     var fullEnvironment: [String: String] {
         var all = ["PATH": "/usr/bin:/bin", "HOME": folder?.path ?? "/nonexistent", "LANG": "C.UTF-8", "TERM": "xterm"]
-        // But what examines the tests examines the tool as well, with the same settings.
+        // The sanitizers and the coverage profile of the tests apply to the tool, with the same settings.
         for name in Self.examiners {
             all[name] = ProcessInfo.processInfo.environment[name]
         }
@@ -56,7 +56,7 @@ struct ToolProcess {
         return all
     }
 
-    /// Runs it with pipes; whatever happens it is over after `limit`.
+    /// Runs the tool with pipes, and kills it after `limit`.
     func run(
         limit: Duration = Duration.seconds(120).asTestBound, while running: ((pid_t) async throws -> Void)? = nil
     ) async throws -> Outcome {
@@ -105,14 +105,14 @@ struct ToolProcess {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 let data = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
-                // Foundation's `Process` keeps itself, and its pipes.
+                // Foundation's `Process` retains itself and its pipes, so the descriptor is closed here.
                 try? pipe.fileHandleForReading.close()
                 continuation.resume(returning: data)
             }
         }
     }
 
-    /// The end of a process as something to wait for.
+    /// The exit status of a process, as a value to await.
     final class Ended: Sendable {
         private let stream: AsyncStream<Int32>
 

@@ -36,7 +36,7 @@ struct UploadTests {
         #expect(text.contains("name=\"file\"; filename=\"note.txt\"\r\n"))
         #expect(text.contains("Content-Type: text/plain"))
         #expect(text.contains("\r\n\r\na note\r\n"))
-        // What it says that it sends is what it sends.
+        // The request that is shown has the body that was sent.
         #expect(outcome.text.contains("a note"))
     }
 

@@ -88,7 +88,7 @@ struct WebSocketTests {
         shell.executableURL = URL(filePath: "/bin/sh")
         shell.arguments = ["-c", "\(ToolProcess.executable.path) -I \(base)/flood | head -n 1"]
         let pipe = Pipe()
-        // Foundation's `Process` keeps itself, and its pipes.
+        // Foundation's `Process` retains itself and its pipes, so the descriptor is closed here.
         defer { try? pipe.fileHandleForReading.close() }
         shell.standardOutput = pipe
         let ended = ToolProcess.Ended(shell)
@@ -144,7 +144,7 @@ struct WebSocketTests {
             kill(pid, SIGINT)
         }
         #expect(outcome.status == 130)
-        // The server sends the code back that it got.
+        // The server echoes the close code. The tool may be interrupted before the echo arrives.
         #expect(
             outcome.errors == "curlew: closed with 1001\ncurlew: interrupted\n"
                 || outcome.errors == "curlew: interrupted\n", "\(outcome.errors)")
@@ -212,7 +212,7 @@ struct WebSocketTests {
         ] as [([Script.Step], Int32, String)])
     func ends(steps: [Script.Step], status: Int32, what: String) async throws {
         server.webSocket("/end", Script(steps))
-        // Short clocks for the silent server alone: a busy machine must not be taken for one.
+        // Only the silent server gets short timeouts. With them, any server of a busy machine could look silent.
         let clocks = status == 2 ? ["--ping", "50ms", "--timeout", "5"] : ["--timeout", "60"]
         var tool = ToolProcess(base + "/end")
         tool.arguments = clocks + tool.arguments
@@ -233,7 +233,7 @@ struct WebSocketTests {
         await terminal.wait(for: "connected")
         terminal.type("typed\u{1B}[2J\n")
         await terminal.wait(for: "typed\\x1b[2J")
-        // Ctrl-D.
+        // Ctrl-D ends the input.
         terminal.type("\u{4}")
         let (screen, status) = await terminal.finish()
         #expect(status == 0)

@@ -64,7 +64,7 @@ struct PrettyJSONTests {
         ),
         ("{\"a\":1}\n{\"a\":2}\n", "{\n  \"a\": 1\n}\n{\n  \"a\": 2\n}"),
         ("1 2", "1\n2"),
-        // What is not JSON passes untouched from there on.
+        // From the first byte that is not JSON, the text passes unchanged.
         ("<html> x", "<html> x"), ("Not found\n", "Not found\n"), ("[1,}x", "[\n  1,\n  }x"),
         ("{\"a\" 1}", "{\n  \"a\"1}"),
         ("[01]", "[\n  01]"), ("]", "]"), ("{1}", "{1}"), ("[1 2]", "[\n  12]"), ("{,", "{,"), ("[,", "[,"),

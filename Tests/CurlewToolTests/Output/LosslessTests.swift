@@ -2,10 +2,10 @@ import Testing
 
 @testable import CurlewTool
 
-/// Formatting moves white space and nothing else, whatever a server sends.
+/// Formatting changes white space and nothing else, for every body.
 @Suite("Nothing of a body gets lost")
 struct LosslessTests {
-    /// Numbers that are the same in every run.
+    /// A generator whose numbers are equal in every run.
     private struct Numbers: RandomNumberGenerator {
         var state: UInt64
 
@@ -34,7 +34,7 @@ struct LosslessTests {
             let count = Int.random(in: 0...24, using: &numbers)
             let body = (0..<count).map { _ in Self.pieces.randomElement(using: &numbers) ?? "" }.joined()
             #expect(solid(shaped(body, type: type, look: sorting)) == solid(body), "\(body.debugDescription)")
-            // Colours alone move nothing.
+            // Colours alone change no character of the body.
             let colored = shaped(body, type: type, pretty: .colors)
             let plain = colored.replacing(/\u{1B}\[[0-9;]*m/, with: "")
             #expect(plain == body, "\(body.debugDescription)")

@@ -84,7 +84,8 @@ struct ReportTests {
     @Test func everyRowBelongsToACode() {
         let codes = FailureText.rows.map(\.code)
         #expect(Set(codes).count == codes.count)
-        // The members of `Code` as API.md names them; a row for anything else would never be shown.
+        // The members of `CurlewError.Code` that libcurl or Curlew can report. A row for another code would never be
+        // shown.
         let known: [CurlewError.Code] = [
             .resolveFailed, .connectFailed, .proxyFailed, .addressRefused, .tlsFailed, .certificateUntrusted,
             .certificateExpired, .certificateHostMismatch, .certificateRevoked, .clientCertificateRequired, .sendFailed,

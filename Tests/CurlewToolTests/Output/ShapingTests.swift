@@ -2,7 +2,7 @@ import Testing
 
 @testable import CurlewTool
 
-/// Feeds a body whole and byte by byte: the result is the same.
+/// Shapes a body whole and byte by byte, expects equal results, and returns one of them.
 func shaped(
     _ body: String,
     type: String,

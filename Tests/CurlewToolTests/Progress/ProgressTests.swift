@@ -103,7 +103,7 @@ struct ProgressLineTests {
     func fitsWideNames() {
         #expect(ProgressLine.fitted("地図.zip", 12) == "地図.zip    ")
         #expect(ProgressLine.fitted("東京都の地図.zip", 9) == "東京….zip")
-        // Half a character's room stays free.
+        // A wide character does not fit in the one column that is left, so a space fills it.
         #expect(ProgressLine.fitted("東京都の地図", 10) == "東京…地図 ")
         #expect(ProgressLine.fitted("e\u{301}te\u{301}", 4) == "e\u{301}te\u{301} ")
         var board = ProgressBoard(line: line)

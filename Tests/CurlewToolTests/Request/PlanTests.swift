@@ -210,7 +210,7 @@ struct CurlCommandTests {
             builder.streamsStandardInput = true
             return CurlCommand(plan: try builder.plan(invocation), invocation: invocation).text()
         }
-        // `-T` alone is a PUT.
+        // curl sends PUT for `-T` unless `-X` names another method.
         #expect(try methods("--chunked", "x.y").hasPrefix("curl -X POST "))
         #expect(try !methods("--chunked", "PUT", "x.y").contains("-X"))
     }

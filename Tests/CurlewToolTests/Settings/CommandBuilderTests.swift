@@ -18,7 +18,7 @@ struct CommandBuilderTests {
         #expect(try invocation("PUT", "example.org").method == "PUT")
         #expect(try invocation("put", "example.org").method == "PUT")
         #expect(try invocation("BREW", "example.org").method == "BREW")
-        // A host of letters only is no method, though it looks like one.
+        // In lower case only the known methods are methods, so a host of letters is a URL.
         let local = try invocation("localhost", "a=1")
         #expect(local.method == nil)
         #expect(local.urls == ["localhost"])
@@ -50,7 +50,7 @@ struct CommandBuilderTests {
     func ambiguousURLs(word: String) throws {
         let error = #expect(throws: UsageError.self) { try invocation("-d", "host:9903/a", word) }
         #expect(error?.message.contains("may be a URL or a request item") == true)
-        // As the message says, and without --download, it is an item.
+        // With the space that the message suggests, or without `--download`, the word is a request item.
         let header = word.replacing(":", with: ": ", maxReplacements: 1)
         #expect(try invocation("-d", "host:9903/a", header).items.map(\.kind) == [.header])
         #expect(try invocation("host:9903/a", word).items.map(\.kind) == [.header])

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What tells whether input is there", .timeLimit(.minutes(1)))
 struct InputFileTests {
-    /// Longer than any test: what waits so long in vain fails by the suite's limit.
+    /// Longer than the suite's time limit, so that a wait without an end fails the test.
     private static let long: Int32 = 600_000
 
     @Test func waitsForTheFirstByteOfAPipe() async throws {
@@ -21,7 +21,7 @@ struct InputFileTests {
         try await began.wait()
         try pipe.fileHandleForWriting.write(contentsOf: Data("x".utf8))
         #expect(await isThere)
-        // It is still to be read.
+        // The wait did not consume the byte.
         #expect(try InputFile.readPiece(descriptor) == [0x78])
     }
 

@@ -8,7 +8,7 @@ struct FarewellTests {
     private let farewell: Farewell
     private let closes: AsyncStream<WebSocketCloseCode>
 
-    /// Before the last answer nothing ends it, behind the last one a moment does.
+    /// Waits ten minutes for a missing answer, but only a millisecond after the last one.
     init() {
         let (closes, feed) = AsyncStream<WebSocketCloseCode>.makeStream()
         self.closes = closes
@@ -31,7 +31,7 @@ struct FarewellTests {
     @Test("the end of the input closes it, where every answer has come before")
     func theEndOfInput() async {
         await farewell.sends()
-        // More answers than messages are as good.
+        // A second answer to the only message does not delay the close.
         for _ in 0..<2 { await farewell.received() }
         await farewell.inputEnded()
         #expect(await firstClose() == .normalClosure)
@@ -44,7 +44,7 @@ struct FarewellTests {
         await farewell.inputEnded()
         await farewell.received()
         await farewell.interrupt()
-        // Ends the long wait.
+        // The last answer ends the timer of ten minutes, which would outlive the test.
         await farewell.received()
         #expect(await firstClose() == .goingAway)
     }

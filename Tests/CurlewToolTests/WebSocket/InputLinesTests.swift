@@ -32,7 +32,7 @@ struct InputLinesTests {
         for first in 0...bytes.count {
             for second in first...bytes.count {
                 let pieces = [bytes[..<first], bytes[first..<second], bytes[second...]].map(Array.init)
-                // Bytes: a carriage return and a line feed are one character.
+                // Compares bytes, because Swift reads a carriage return and a line feed as one character.
                 #expect(lines(pieces).map { Array($0.utf8) } == expected.map { Array($0.utf8) })
             }
         }

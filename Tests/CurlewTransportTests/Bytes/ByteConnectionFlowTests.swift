@@ -19,7 +19,7 @@ struct ByteConnectionFlowTests {
         }) { transport, server in
             let connection = try await transport.connect(request(server.url))
             #expect(try await connection.receive(exactly: 10).count == 10)
-            // The peer stands still once the system's buffers are full.
+            // The peer stops once the system's buffers are full.
             var before = -1
             while before != sent.withLock({ $0 }) {
                 before = sent.withLock { $0 }
@@ -31,7 +31,7 @@ struct ByteConnectionFlowTests {
         }
     }
 
-    /// Settings that give a request a connection of its own, closed after it, must not close a byte connection at once.
+    /// Options that give a request an exclusive connection, closed after use, must not close a byte connection at once.
     @Test(arguments: [TransferAuthentication.Scheme.ntlm, nil])
     func aConnectionThatIsNotSharedStaysOpen(_ scheme: TransferAuthentication.Scheme?) async throws {
         try await withByteServer(serve: { peer in _ = peer.write([1, 2, 3]) }) { transport, server in
@@ -87,7 +87,7 @@ struct ByteConnectionFlowTests {
         }
     }
 
-    /// Either the reader or the next one gets each byte, however a cancellation and its arrival fall together.
+    /// Each byte reaches either the cancelled reader or the next one, whether the byte or the cancellation is first.
     @Test func bytesThatComeWithACancellationAreNotLost() async throws {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             let connection = try await transport.connect(request(server.url))
@@ -131,7 +131,7 @@ struct ByteConnectionFlowTests {
             let connection = try await transport.connect(request(server.url), sendBuffer: 1)
             let reader = Task { await connection.failureOfReceive() }
             let sender = Task {
-                // More than the system's buffers take.
+                // More bytes than the system's buffers hold.
                 var error: CurlewError?
                 while error == nil { error = await connection.failureOfSend([UInt8](repeating: 1, count: 1 << 20)) }
                 return error
@@ -165,7 +165,7 @@ struct ByteConnectionFlowTests {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             let connection = try await transport.connect(request(server.url))
             for number in 0..<200 as Range<UInt8> {
-                // Behind bytes that the loop has yet to send nothing goes out at once.
+                // `sendNow` sends nothing while the loop has earlier bytes to send.
                 if number.isMultiple(of: 3) { try await connection.send([number]) }
                 let next = [UInt8](repeating: number &+ 1, count: 100)
                 let count = next.withUnsafeBytes { connection.sendNow($0) }
@@ -238,7 +238,7 @@ struct ByteConnectionFlowTests {
         }
     }
 
-    /// However the cancellation and the connection fall together.
+    /// The number of yields varies, so the cancellation arrives before, during and after the connection is made.
     @Test func aCancelledConnectLeavesNothing() async throws {
         try await withByteServer(serve: { $0.echo() }, countingSockets: false) { transport, server in
             for round in 0..<200 {
@@ -286,7 +286,7 @@ struct ByteConnectionFlowTests {
 }
 
 extension ByteServer.Peer {
-    /// Reads to the end, once the gate is open.
+    /// Waits for the gate, then counts bytes until the connection ends.
     fileprivate func countBytes(into taken: Lock<Int>, after gate: DispatchSemaphore) {
         gate.wait()
         while true {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewTransport
 
-/// Runs a test with a transport and a server of bytes; afterwards no connection may be left.
+/// Runs a test with a transport and a `ByteServer`, and expects that no connection is left afterwards.
 func withByteServer(
     buffer: Int32? = nil,
     _ configure: (inout TransportConfiguration) -> Void = { _ in },
@@ -26,10 +26,10 @@ func withByteServer(
     await transport.shutdown()
 }
 
-/// Waits until no byte connection is left: the loop closes them after their users.
+/// Waits until no byte connection is left: the loop closes a connection some time after its user.
 ///
-/// Sockets are not counted where one may not have connected: libcurl 7.88 closes those without a word
-/// (cf_socket_close in its cf-socket.c).
+/// Pass `countingSockets: false` if a socket may not have connected. libcurl 7.88 closes such sockets without calling
+/// back (cf_socket_close in cf-socket.c).
 func expectNoConnection(
     _ transport: CurlTransport, countingSockets: Bool = true, _ sourceLocation: SourceLocation = #_sourceLocation
 ) async {
@@ -51,7 +51,7 @@ func eventually(_ isTrue: () -> Bool) async -> Bool {
 }
 
 extension ByteConnection {
-    /// Exactly so many bytes, fewer at the end.
+    /// Receives `count` bytes, or fewer if the connection ends.
     func receive(exactly count: Int) async throws(CurlewError) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -146,7 +146,7 @@ struct ByteConnectionTests {
         }) { transport, server in
             let connection = try await transport.connect(request(server.url))
             #expect(try await connection.receive(exactly: 5) == Array("hello".utf8))
-            // Between connections that are idle, and have bytes that nothing reads.
+            // The exchange happens while another connection is idle, with bytes that nothing has read.
             let other = try await transport.connect(request(server.url))
             try await connection.send([1])
             #expect(try await connection.receive(exactly: 1) == [1])
@@ -177,7 +177,7 @@ struct ByteConnectionTests {
         }
     }
 
-    /// The kernel tells of it once, and to reading shows an end then.
+    /// The kernel reports a reset once. After a write has received it, a read sees an ordinary end.
     @Test(arguments: [true, false])
     func aResetThatWritingHasHeardOfIsNoEnd(atOnce: Bool) async throws {
         try await withByteServer(serve: { peer in

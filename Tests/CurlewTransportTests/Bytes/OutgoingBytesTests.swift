@@ -6,7 +6,7 @@ import Testing
 struct OutgoingBytesTests {
     private static let chunks: [[UInt8]] = [[1, 2, 3], [4], [5, 6], [7, 8, 9, 10]]
 
-    /// Each number of bytes that may be sent at a time.
+    /// `step` is the number of bytes that are sent at a time.
     @Test(arguments: 1...10)
     func keepTheirOrderAtAnyCut(_ step: Int) {
         var outgoing = OutgoingBytes()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("CURLE codes")
 struct CurlCodeTests {
-    /// Every enumerator of the installed header.
+    /// Returns every result code of the installed header, with its name.
     private func headerCodes() throws -> [(Int, String)] {
         let paths = [
             "/usr/include/x86_64-linux-gnu/curl/curl.h", "/usr/include/aarch64-linux-gnu/curl/curl.h",
@@ -15,7 +15,7 @@ struct CurlCodeTests {
         let path = try #require(paths.first { FileManager.default.fileExists(atPath: $0) })
         let text = try String(contentsOfFile: path, encoding: .utf8)
         let start = try #require(text.range(of: "CURLE_OK = 0"))
-        // Behind it newer headers have numbers for libcurl's own tests.
+        // After this enumerator, newer headers define numbers for libcurl's own tests.
         let end = try #require(text.range(of: "CURL_LAST", range: start.upperBound..<text.endIndex))
         var number = -1
         var codes: [(Int, String)] = []

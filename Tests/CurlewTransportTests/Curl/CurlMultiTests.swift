@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Multi handles")
 struct CurlMultiTests {
-    /// A timer can expire before libcurl's own time has come, and libcurl 8.10.0 to 8.11.0 does not repeat it.
+    /// The time of a turn is older than libcurl's, so a timer may expire in the loop before it does in libcurl. libcurl
+    /// 8.10.0 to 8.11.0 does not report it again.
     @Test func aTimerThatExpiresTooEarlyIsSetAgain() throws {
         try withEngineParts { parts in
             let deaf = try DeafListener()
@@ -19,12 +20,12 @@ struct CurlMultiTests {
                 parts.handles.remove(easy)
                 transfer.ends()
             }
-            // The first ones have it begin; from then on the nearest is that of the connection.
+            // The first timers start the transfer. From then on, the connection's timer is the nearest.
             for _ in 0..<4 { multi.timerExpired() }
             #expect(multi.deadline != .never)
             multi.timerExpired()
             #expect(multi.deadline != .never)
-            // As after a call of which libcurl says nothing.
+            // The state after a call for which libcurl has reported no timer.
             multi.deadline = .never
             multi.askForTimer()
             #expect(multi.deadline != .never)
@@ -32,7 +33,8 @@ struct CurlMultiTests {
         }
     }
 
-    /// A handle that served a name goes to another multi handle with its next transfer.
+    /// The next transfer of a handle may run in another multi handle. libcurl reads a handle's list of addresses once,
+    /// into the cache of the multi handle that runs it.
     @Test func eachHasTheAddressesOfAName() throws {
         let deaf = try DeafListener()
         defer { deaf.close() }
@@ -52,7 +54,7 @@ struct CurlMultiTests {
                 easy.transfer = transfer
                 transfer.runs(on: easy)
                 _ = multis[index].add(easy)
-                // A socket is opened at once where no resolver has to be asked.
+                // A socket is opened at once if no resolver has to be asked.
                 for _ in 0..<4 { multis[index].timerExpired() }
                 #expect(parts.sockets.openedCount == round + 1)
                 multis[index].remove(easy)

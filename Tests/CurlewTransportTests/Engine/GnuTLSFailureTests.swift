@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What GnuTLS tells")
 struct GnuTLSFailureTests {
-    /// As libcurl 8.14 with GnuTLS 3.7 gives them: CURLINFO_SSL_VERIFYRESULT, and what it is in words.
+    /// Values of CURLINFO_SSL_VERIFYRESULT, as reported by libcurl 8.14 with GnuTLS 3.7, and their meaning.
     @Test(arguments: [
         (0x22, CurlewError.Code.certificateRevoked, "certificate revoked"),
         (0x202, .certificateExpired, "certificate is not yet valid"),

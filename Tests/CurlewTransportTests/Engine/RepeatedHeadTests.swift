@@ -5,17 +5,18 @@ import Testing
 
 @testable import CurlewTransport
 
-/// What comes of lines that are compared with the last head must be what comes of the lines alone.
+/// A head whose lines are compared with the last head must give the events of a head that is parsed line by line.
 @Suite("Repeated heads")
 struct RepeatedHeadTests {
-    /// A handle: its memory stays from response to response.
+    /// The state that a handle keeps from response to response.
     private struct Handle {
         var last = RepeatedHead()
         var texts = TextCache()
-        /// How many heads were not taken apart.
+        /// The number of heads that were not parsed.
         var repeated = 0
 
-        /// Returns `nil` for lines of something unfinished. A repeated head reports its status line late or not at all.
+        /// Describes an event that ends a head; `nil` for other events. They cannot be compared, because a repeated
+        /// head reports its status line late or not at all.
         static func text(of event: HeadCollector.Event) -> String? {
             switch event {
             case .none, .started: nil
@@ -62,7 +63,8 @@ struct RepeatedHeadTests {
         let (wanted, plainly) = expected(lines)
         var (collector, plain) = (repeated, plainly)
         #expect(events == wanted, sourceLocation: location)
-        // What is compared is not collected before it is whole, or differs.
+        // Lines that equal the last head are collected only once the head is complete or differs, so the collectors of
+        // an unfinished head cannot be compared.
         guard !plain.isWithinHead else { return }
         #expect(collector.size == plain.size, sourceLocation: location)
         let (trailers, plainTrailers) = (collector.takeTrailers(), plain.takeTrailers())
@@ -99,14 +101,15 @@ struct RepeatedHeadTests {
         ]
         for first in heads {
             for second in heads {
-                // Each after itself, after another, and twice after another.
+                // Each head after itself, after another one, and twice after another one.
                 var handle = Handle()
                 for lines in [first, first, second, first, second, second, first] { check(&handle, lines) }
             }
         }
     }
 
-    /// Heads that never come again are soon not compared any more; once they do again, that shows.
+    /// After a few heads that differ, a number of heads is not compared. Comparing resumes by itself and finds that
+    /// heads repeat.
     @Test func heedsWhetherItIsWorthwhile() {
         var handle = Handle()
         for number in 0..<100 { check(&handle, head("200 OK", "A: 1", "Number: \(number)")) }

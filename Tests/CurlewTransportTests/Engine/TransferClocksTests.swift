@@ -77,7 +77,7 @@ struct TransferClocksTests {
         #expect(clocks.next.at == .never)
         clocks.released(at: at(111))
         #expect(clocks.next == (at(141), .queueTimedOut))
-        // It gave its place up: there is nothing to go on with.
+        // After `startOver` the transfer is in no queue, so the end of its pause starts no timeout.
         clocks.held(at: at(112))
         clocks.startOver(isHeld: true)
         clocks.released(at: at(120))
@@ -105,7 +105,7 @@ struct TransferClocksTests {
         #expect(clocks.next.at == .never)
     }
 
-    /// libcurl goes back to a body's start where its connection was lost, also while the source has nothing.
+    /// libcurl rewinds a body if the connection was lost, even while the body's source has no bytes.
     @Test func aBodyThatIsReadAgainHasItsTimeLimitsAgain() throws {
         let transport = CurlTransport()
         let settings = try EngineSettings(TransportConfiguration(), .current(.ofLibcurl))
@@ -129,10 +129,10 @@ struct TransferClocksTests {
         #expect(transfer.upload?.seek(to: 0) == true)
         transfer.clocks.sendingStarted(at: transfers.now)
         #expect(isGiven() && transfer.clocks.deadline != .never)
-        // A source that has nothing once more holds them once more.
+        // The timeouts pause again while the source has no bytes.
         #expect(!isGiven() && transfer.clocks.deadline == .never)
         #expect(transfer.pauses.sourcePending)
-        // Where it is suspended when libcurl asks, it is asked again after that, without a wake-up.
+        // libcurl asks again after a suspension, so the transfer does not depend on a wake-up by the source.
         transfer.pauses.isSuspended = true
         #expect(!isGiven() && transfer.clocks.deadline == .never)
         #expect(!transfer.pauses.sourcePending)

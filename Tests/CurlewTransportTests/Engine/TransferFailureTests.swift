@@ -7,7 +7,8 @@ import Testing
 
 @Suite("What libcurl's result means")
 struct TransferFailureTests {
-    /// libcurl may make another connection for a request that was sent: a re-used one was closed without an answer.
+    /// libcurl may make another connection for a request that was sent, because the server closed the reused one
+    /// without a response. libcurl's timeout is the connect timeout then, too.
     @Test func libcurlsOwnTimeLimitIsThatOfConnections() throws {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
@@ -24,7 +25,7 @@ struct TransferFailureTests {
         }
     }
 
-    /// One of a host's addresses has a family that the system does not know, the other refuses.
+    /// The system does not support the family of one of the host's addresses, and the other one refuses the connection.
     @Test(arguments: [false, true]) func anAddressWithoutASocketDoesNotHideWhyTheOtherFailed(isLast: Bool) throws {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
@@ -60,7 +61,8 @@ struct TransferFailureTests {
         }
     }
 
-    /// libcurl before 8.8 calls an address without a socket a timeout where an earlier transfer of the handle had one.
+    /// libcurl before 8.8 keeps the errno of a handle's earlier transfer. If that one timed out, libcurl reports an
+    /// address that got no socket as a timeout.
     @Test func whatHasNoSocketHasNotTimedOut() throws {
         try withEngineParts { parts in
             let (refused, easy) = try parts.prepared("http://a.example/")
@@ -76,7 +78,7 @@ struct TransferFailureTests {
         }
     }
 
-    /// libcurl 8.16.0 loses what it kept of a paused response.
+    /// libcurl 8.16.0 loses the buffered part of a paused response.
     @Test func whatLibcurlLostMayBeAskedForAgain() throws {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Out of descriptors", .serialized, .timeLimit(.minutes(4)))
 struct DescriptorLimitProcessWideTests {
-    /// Runs `body` while the process can open nothing.
+    /// Runs `body` while the process can open only `count` more descriptors.
     private func withoutDescriptors<R>(keeping count: Int32 = 0, _ body: () async throws -> R) async throws -> R {
         var limit = rlimit()
         try #require(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
         var none = limit
-        // The lowest free ones are given out first.
+        // The system assigns the lowest free numbers first.
         let free = try (0..<count).map { _ in
             let fd = open("/dev/null", O_RDONLY | O_CLOEXEC)
             try #require(fd >= 0)
@@ -42,14 +42,14 @@ struct DescriptorLimitProcessWideTests {
         }
     }
 
-    /// The connection takes the last one, the file of roots finds none.
+    /// The connection uses the last descriptor, so the file of roots cannot be opened.
     @Test func isSaidWhereAFileOfRootsCannotBeOpened() async throws {
         try await withTransport({
             $0.tls.trustRoots = .file(URL(filePath: "/etc/ssl/certs/ca-certificates.crt"))
         }) { transport, server in
-            // What the process opens once, it opens here.
+            // The process opens some descriptors only once. This request makes it do so before the limit.
             _ = try await transport.fetch(request(server.url("/get"), headers: ["Connection": "close"]))
-            // The server is in this process: its descriptor must not become free in the middle.
+            // The server runs in this process, so a connection that it closes later would free a descriptor.
             try await server.waitForOpenConnections(atMost: 0)
             let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
             let error = try await withoutDescriptors(keeping: 1) { await transport.failure(request(url)) }

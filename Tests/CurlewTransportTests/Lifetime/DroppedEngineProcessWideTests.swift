@@ -6,10 +6,10 @@ import Testing
 
 @testable import CurlewTransport
 
-/// These are not shut down: their owners let go of them in the middle of their work.
+/// Engines that are not shut down: their owners release them while transfers run.
 @Suite("Dropped engines", .serialized, .timeLimit(.minutes(4)))
 struct DroppedEngineProcessWideTests {
-    /// An engine without the transport whose `perform` would keep it alive.
+    /// Owns an engine without a transport, whose `perform` would keep the engine alive.
     private final class Owner: Sendable {
         private let engine: Lock<TransferEngine?>
         private let loop: EngineLoop
@@ -48,7 +48,7 @@ struct DroppedEngineProcessWideTests {
         }
     }
 
-    /// Loop threads of this process, by the name that they give themselves.
+    /// The loop threads of this process, recognized by their name.
     private static let loops = LeakCheck.Counter("loop threads") {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         return threads.count {
@@ -98,7 +98,7 @@ struct DroppedEngineProcessWideTests {
         }
     }
 
-    /// The last reference goes when the loop lets go of a sink: on the loop's own thread.
+    /// The loop releases the sink, and with it the last reference to the transport, on its own thread.
     @Test func aSinkMayHoldTheLastReferenceToItsTransport() async throws {
         try await leavingNothing { server in
             let sink = CollectingSink()
@@ -118,7 +118,7 @@ struct DroppedEngineProcessWideTests {
             let tasks = (0..<5).map { _ in
                 Task { () -> CurlewError? in
                     do throws(CurlewError) {
-                        // The call's reference goes with the call: what is left is the lock's.
+                        // `perform` releases its reference, because the lock holds another one.
                         _ = try await transport.withLock { $0 }?.perform(request(url), sink: CollectingSink())
                         return nil
                     } catch {
@@ -137,7 +137,7 @@ struct DroppedEngineProcessWideTests {
         }
     }
 
-    /// What is kept has neither thread nor descriptors.
+    /// A transport that is shut down has neither a thread nor descriptors.
     @Test func aTransportThatIsShutDownKeepsNothing() async throws {
         let held = Lock<[CurlTransport]>([])
         try await leavingNothing { server in
@@ -166,7 +166,7 @@ struct DroppedEngineProcessWideTests {
         }
     }
 
-    /// A caller that goes on using it after the exchange keeps it.
+    /// The task's reference keeps the transport until its exchange has ended.
     @Test func aTransportThatItsCallerHoldsFinishesWhatRuns() async throws {
         try await leavingNothing { server in
             weak var left: CurlTransport?

@@ -5,7 +5,8 @@ import Dispatch
 import Foundation
 import Testing
 
-/// libcurl has a list of addresses twice, and a reset handle forgets one of them: it must not be read when it is gone.
+/// libcurl stores a handle's list of addresses twice, and curl_easy_reset clears only one of the two. The handle must
+/// not read the other one after the list is freed.
 @Suite("Addresses that were never used", .timeLimit(.minutes(1)))
 struct UnusedAddressTests {
     @Test func doNoHarmToTheNextTransfer() async throws {
@@ -21,7 +22,8 @@ struct UnusedAddressTests {
                 }
                 async let held = transport.fetch(request(server.url("/get")), holding)
                 for await _ in isHeld.stream {}
-                // The loop finds them begun and cancelled: libcurl never runs them, and their handles go to the next.
+                // The loop receives these transfers together with their cancellation: libcurl never runs them, and the
+                // next transfers get their handles.
                 let cancelled = Task {
                     await withTaskGroup(of: Void.self) { group in
                         for _ in 0..<8 { group.addTask { _ = try? await transport.fetch(request(named)) } }
@@ -32,7 +34,7 @@ struct UnusedAddressTests {
                 loop.signal()
                 await cancelled.value
                 #expect(try await held.outcome.head.status == 200)
-                // As many at once, so that every handle is used.
+                // As many requests at once, so that every handle is used again.
                 await withTaskGroup(of: Int?.self) { group in
                     for _ in 0..<8 {
                         group.addTask { try? await transport.fetch(request(server.url("/get"))).outcome.head.status }

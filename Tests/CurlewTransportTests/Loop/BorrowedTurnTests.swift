@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewTransport
 
-/// A caller that does its work in the loop's place while the loop thread waits.
+/// A caller takes the loop's turn and does its work itself while the loop thread waits.
 @Suite("Borrowed turns", .timeLimit(.minutes(4)))
 struct BorrowedTurnTests {
     @Test func aCallersWorkIsDoneOnItsThreadWhileTheLoopWaits() throws {
@@ -16,7 +16,7 @@ struct BorrowedTurnTests {
         #expect(client.notes == ["one: own thread"])
         #expect(loop.sendOrDo(.note("two")))
         #expect(client.notes == ["one: own thread", "two: own thread"])
-        // A signal ends a wait, too (scripts/fault-modes).
+        // A signal also ends a wait (scripts/fault-modes).
         #expect(client.waits == 1 || FaultMode.name != nil)
         loop.stop()
         client.awaitEnd()
@@ -43,7 +43,7 @@ struct BorrowedTurnTests {
     @Test func theLoopWaitsForATurnThatItWants() throws {
         let (loop, client) = try makeLoop()
         client.awaitSleep()
-        // The loop thread has woken up when the turn ends, since its wait is over before.
+        // The loop thread's wait ends during the borrowed turn, so the thread is awake before the turn ends.
         #expect(loop.sendOrDo(.endWaitAndNote))
         loop.stop()
         client.awaitEnd()
@@ -55,7 +55,7 @@ struct BorrowedTurnTests {
         let (loop, client) = try makeLoop()
         client.awaitSleep()
         #expect(loop.sendOrDo(.shorten))
-        // Nothing else wakes it: the second wait is a sign of the first one's end.
+        // Nothing else wakes the loop thread, so a second wait proves that the borrowed turn has ended the first.
         client.awaitSleep()
         #expect(client.waits == 2)
         loop.stop()
@@ -93,8 +93,8 @@ struct BorrowedTurnTests {
     }
 }
 
-/// A loop's client that waits for ever, and does what is asked of it.
-// SAFETY: `total` and `isShortened` are touched within turns alone; what else changes is behind a lock.
+/// A client of the loop that waits forever and does the work that it is given.
+// SAFETY: `total` and `isShortened` are accessed only within turns. A lock protects everything else that changes.
 private final class LendingClient: LoopClient, @unchecked Sendable {
     enum Work: Sendable { case note(String), sendTwice, endWaitAndNote, shorten, count }
 
@@ -106,7 +106,7 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
     private let wokenUp = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let seen = Lock(Seen())
-    /// Not behind a lock: the sanitizer finds two threads that have a turn at once.
+    /// Not protected by a lock, so that the thread sanitizer detects two threads that have the turn at the same time.
     private var total = 0
     private var isShortened = false
 
@@ -130,7 +130,7 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
     var count: Int { seen.withLock { $0.total } }
     var turnsWhileBorrowed: Int { seen.withLock { $0.turnsWhileBorrowed } }
 
-    /// Returns when the loop thread is within its next wait.
+    /// Returns once the loop thread is in its next wait.
     func awaitSleep() {
         sleeps.wait()
         seen.withLock { _ in }
@@ -172,7 +172,7 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
             seen.withLock { $0.isBorrowed = true }
             wakeUp.signal()
             wokenUp.wait()
-            // Time for a loop thread that would not wait.
+            // Gives a loop thread that does not wait for the turn the time to take it.
             for _ in 0..<200 { sched_yield() }
             note("noted before the next turn")
             seen.withLock { $0.isBorrowed = false }

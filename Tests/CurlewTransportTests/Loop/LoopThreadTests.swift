@@ -46,7 +46,7 @@ struct LoopThreadTests {
     #endif
 }
 
-/// What an engine consists of, without its loop.
+/// The parts of an engine, without its loop.
 private struct OwnersOfAnEngine {
     let sockets: Sockets
     let handles: Handles
@@ -64,8 +64,8 @@ private struct OwnersOfAnEngine {
     }
 }
 
-/// Notes its steps. Work comes while it waits the first time, the loop's end while it waits the second time.
-// SAFETY: the loop's thread alone calls it.
+/// Records its steps. During its first wait it sends work, during the second it stops the loop.
+// SAFETY: only the loop's thread calls it.
 private final class RecordingClient: LoopClient, @unchecked Sendable {
     private let loop: LoopThread<RecordingClient>
     private let finished: ([String]) -> Void

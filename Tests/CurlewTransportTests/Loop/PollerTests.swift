@@ -6,7 +6,7 @@ import Testing
 @Suite("Poller", .timeLimit(.minutes(4)))
 struct PollerTests {
 
-    /// Two ends of a connection: what is written to one can be read from the other.
+    /// The two ends of a connection: bytes that are written to one can be read from the other.
     private struct Ends {
         let own: Int32
         let other: Int32
@@ -29,7 +29,7 @@ struct PollerTests {
         return (Poller(queue: made.queue), made.wakeUp)
     }
 
-    /// The events of one wait that is over at once where there are none.
+    /// Returns the events of one wait that does not block.
     private func events(_ poller: inout Poller) -> [Poller.Ready] {
         poller.wait(nanoseconds: 0)
         var events: [Poller.Ready] = []
@@ -59,7 +59,7 @@ struct PollerTests {
         #expect(poller.ownedCount == 0)
     }
 
-    /// As in a child that was forked and runs no other program.
+    /// A forked child that has not executed another program keeps the socket open, as `copy` does here.
     @Test func forgetsAClosedSocketThatAnotherProcessHas() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
@@ -103,7 +103,7 @@ struct PollerTests {
         #expect(events(&poller).isEmpty)
     }
 
-    /// Each event that nothing waits for ends the registration that brought it: otherwise the loop would spin.
+    /// An unwanted event ends the registration that reported it. Otherwise the loop would spin.
     @Test func dropsWhatIsNoLongerWanted() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
@@ -140,7 +140,7 @@ struct PollerTests {
         #expect(events(&poller).map(\.multi) == [2])
     }
 
-    /// libcurl closes the resolver's descriptors by itself.
+    /// libcurl closes the resolver's descriptors without telling the engine.
     @Test func aDescriptorClosedByOthersIsToldAtMostOnce() throws {
         var (poller, _) = try makePoller()
         let ends = try Ends()
@@ -155,7 +155,7 @@ struct PollerTests {
     @Test func aSignalEndsTheWaitOnce() async throws {
         var (poller, wakeUp) = try makePoller()
         for _ in 0..<3 { wakeUp.signal() }
-        // Without the signal this would never end.
+        // Without a signal this wait would never end.
         poller.wait(nanoseconds: -1)
         for index in 0..<poller.eventCount { #expect(poller.take(index) == nil) }
         poller.wait(nanoseconds: 0)
@@ -181,7 +181,7 @@ struct PollerTests {
 
         poller.mute(ends.own, true)
         #expect(events(&poller).isEmpty)
-        // Nor does the system tell it: the loop would spin.
+        // The system must not report the socket either. Otherwise the loop would spin.
         #expect(poller.eventCount == 0)
         poller.watch(ends.own, for: .read, multi: 0)
         #expect(events(&poller).isEmpty)
@@ -220,9 +220,9 @@ struct PollerTests {
         #expect(events(&poller).map(\.fd) == [ends.own])
     }
 
-    // MARK: What the system refuses to watch
+    // MARK: Descriptors that the system refuses to watch
 
-    /// Refuses until it is told otherwise, as epoll does for the lack of memory or watches.
+    /// Refuses descriptors while `refuses` is true, as epoll does for lack of memory or watches.
     private final class RefusingQueue: ReadinessQueue {
         let whole: any ReadinessQueue
         var refuses = true
@@ -269,7 +269,7 @@ struct PollerTests {
         #expect(!poller.hasRefused)
         poller.mute(ends.own, false)
         #expect(poller.hasRefused)
-        // As soon as the system takes it, it is as any other.
+        // Once the system accepts the descriptor, it is watched like any other.
         queue.refuses = false
         #expect(askedEvents(&poller).isEmpty)
         #expect(!poller.hasRefused)
@@ -292,7 +292,7 @@ struct PollerTests {
         poller.watch(ends.own, for: .read, multi: 0)
         poller.socketClosed(ends.own)
         #expect(!poller.hasRefused)
-        // What was found before it is not told.
+        // An event that was found before `unwatch` is not reported.
         poller.watch(ends.own, for: .write, multi: 0)
         poller.wait(nanoseconds: 0)
         poller.askRefused()
@@ -301,7 +301,7 @@ struct PollerTests {
         #expect(poller.take(0) == nil)
     }
 
-    /// epoll refuses files, which are always ready.
+    /// Files are always ready, and epoll refuses to watch them.
     @Test func aFileIsReadyAlthoughEpollRefusesIt() throws {
         var (poller, _) = try makePoller()
         let file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
@@ -314,7 +314,7 @@ struct PollerTests {
 }
 
 extension Poller {
-    /// What the loop thread does: it waits, and then tells what the wait has found.
+    /// Waits as the loop thread does, and passes on the number of events that were found.
     fileprivate mutating func wait(nanoseconds: Int64) {
         waited(eventCount: queue?.wait(nanoseconds: nanoseconds) ?? 0)
     }

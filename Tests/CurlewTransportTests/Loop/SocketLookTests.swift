@@ -6,7 +6,8 @@ import Testing
 struct SocketLookTests {
     private static func at(_ seconds: UInt64) -> LoopInstant { LoopInstant(nanoseconds: seconds * 1_000_000_000) }
 
-    /// How many each wait found, of at most four; until when all was seen then. The first wait begins at second 1.
+    /// The number of sockets that each wait found, of at most four, and the second up to which all ready sockets have
+    /// been reported after the last wait. The first wait begins at second 1, the next one at second 2.
     static let cases: [(String, [Int], watched: Int, seconds: UInt64)] = [
         ("a wait that finds nothing", [0], 9, 1),
         ("a wait that tells all", [3], 9, 1),

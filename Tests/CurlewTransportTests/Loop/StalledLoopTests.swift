@@ -6,7 +6,8 @@ import Testing
 
 @testable import CurlewTransport
 
-/// A loop that does not run while deadlines pass and answers come: its process was stopped, or got no processor.
+/// A loop that does not run while deadlines pass and responses arrive, because its process was stopped or got no
+/// processor.
 @Suite("Stalled loops", .timeLimit(.minutes(4)))
 struct StalledLoopTests {
     @Test(arguments: Stall.allCases) func anAnswerThatIsThereCountsMoreThanADeadline(_ stall: Stall) throws {
@@ -15,7 +16,8 @@ struct StalledLoopTests {
         let (server, gate) = (try TestServer(), Gate())
         defer { server.stop() }
         server.script("/x", .text("answer").stalling(until: gate, at: .beforeHead))
-        // A connection that is there already: while one is made, libcurl looks at it by its own timers too.
+        // Makes the connection beforehand: while one is being made, libcurl also checks it whenever its own timers
+        // expire.
         let first = try loop.start(server.url("/get"), firstByte: nil)
         while !first.hasEnded { loop.turn() }
         let transfer = try loop.start(server.url("/x"), firstByte: .milliseconds(500).asTestBound)
@@ -56,7 +58,7 @@ struct StalledLoopTests {
     }
 }
 
-/// An engine whose turns are the test's thread's, step by step.
+/// An engine whose turns the test's thread executes step by step.
 private struct HandLoop {
     let queue: InterruptedQueue
     private let turns: Turns
@@ -76,7 +78,7 @@ private struct HandLoop {
             published: Lock(TransportStatistics()), loop: loop)
     }
 
-    /// As a caller does that borrows the turn.
+    /// Starts a transfer as a caller does that borrows the turn.
     func start(_ url: URL, firstByte: Duration?) throws -> ActiveTransfer {
         let timeouts = Timeouts(connect: nil, firstByte: firstByte, idle: nil, total: nil, queue: nil)
         let transfer = try transport.makeTransfer(request(url) { $0.options.timeouts = timeouts }, NoSink.shared)
@@ -102,18 +104,19 @@ private struct HandLoop {
 
     func end() { turns.end() }
 
-    /// Returns when the clock of the first byte runs.
+    /// Returns once the timeout for the first byte runs.
     func awaitSending(of transfer: ActiveTransfer) {
         while transfer.clocks.stretch != .firstByte { turn() }
     }
 
-    /// Returns when the socket can be read, and the transfer's deadline has passed.
+    /// Returns once the socket is readable and the transfer's deadline has passed.
     func awaitEventAndDeadline(of transfer: ActiveTransfer) {
         while queue.whole.wait(nanoseconds: 1_000_000) == 0 || LoopInstant.now() <= transfer.clocks.deadline {}
     }
 }
 
-/// A wait of it may end without an event, as one does that SIGSTOP and SIGCONT have interrupted.
+/// A queue whose waits end without an event while `isInterrupted` is true, as if SIGSTOP and SIGCONT had interrupted
+/// them.
 private final class InterruptedQueue: ReadinessQueue {
     let whole: any ReadinessQueue
     var isInterrupted = false

@@ -51,7 +51,7 @@ struct ConnectionPlanTests {
         #expect(try plan { $0.tls.certificateVerification = .none }.trust == .unused)
     }
 
-    /// libcurl that does not verify loads no roots for the evaluator.
+    /// If libcurl does not verify, it loads no roots, and the evaluator needs a store with them.
     @Test(arguments: [
         (TrustRoots.pem(Data([1])), TrustStrategy.sharedStore(.pem(Data([1])))),
         (.file(URL(filePath: "/f")), .sharedStore(.file("/f"))),
@@ -77,7 +77,7 @@ struct ConnectionPlanTests {
                 .filter { $0.hasPrefix("CRLFILE") }
         }
         #expect(try lists(0x075801) == ["CRLFILE=\"/list.pem\""])
-        // There the shared store has it.
+        // This version of libcurl gets a shared store, which contains the list.
         #expect(try lists(0x074000) == [])
         let changes: (inout TransportConfiguration) -> Void = {
             $0.tls.certificateRevocationList = list
@@ -112,7 +112,7 @@ struct ConnectionPlanTests {
         _ = try plan({ $0.tls.clientIdentity = .files(certificate: file, key: file, passphrase: nil) }, backend: gnuTLS)
     }
 
-    /// The server's chain over QUIC, where names are not to be checked.
+    /// Over QUIC, libcurl before 8.18 with GnuTLS does not check the server's chain if names are not to be checked.
     @Test func whatGnuTLSDoesNotCheckOverHTTP3IsRefused() throws {
         func isRefused(_ version: Int, _ backend: String, _ change: (inout TransportConfiguration) -> Void) -> Bool {
             do {
@@ -151,7 +151,7 @@ struct ConnectionPlanTests {
         let url = try #require(URL(string: "socks5h://p:1080"))
         let named = try plan { $0.proxy = .url(url, username: "u", exclusions: ["a", ".b"]) }
         #expect(texts(named).contains("PROXY=\"socks5h://p:1080\""))
-        // Each request is told whether it goes past the proxy.
+        // Exclusions are decided for each request, so libcurl gets an empty list.
         #expect(texts(named).contains("NOPROXY=\"\""))
         #expect(!texts(try plan(namesProxy: true)).contains { $0.hasPrefix("PROXY=") })
         let strange = try #require(URL(string: "ftp://p"))

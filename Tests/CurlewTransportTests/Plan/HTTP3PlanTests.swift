@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Plans of HTTP/3")
 struct HTTP3PlanTests {
-    /// libcurl 8.14 with ngtcp2 and GnuTLS, or OpenSSL.
+    /// libcurl 8.14 with ngtcp2 and GnuTLS, unless the arguments name other libraries.
     static func capabilities(tls: String = "GnuTLS/3.8.9", quic: String = "ngtcp2/1.11.0 nghttp3/1.8.0") -> Capabilities
     {
         var capabilities = RequestPlanTests.capabilities
@@ -51,7 +51,7 @@ struct HTTP3PlanTests {
         let capabilities = Self.capabilities(tls: "OpenSSL/3.5.1", quic: "nghttp3/1.8.0")
         #expect(obstacle(capabilities)?.feature == "HTTP/3 over OpenSSL's QUIC")
         #expect(obstacle(capabilities) { $0.allowsExperimentalHTTP3 = true } == nil)
-        // The same TLS library beneath ngtcp2 is none.
+        // OpenSSL below ngtcp2 is no obstacle.
         #expect(obstacle(Self.capabilities(tls: "OpenSSL/3.5.1")) == nil)
     }
 
@@ -74,7 +74,7 @@ struct HTTP3PlanTests {
         let surroundings = ConnectionPlan.Surroundings(
             capabilities: Self.capabilities(), systemBundle: nil, environmentNamesProxy: false)
         #expect { try ConnectionPlan(configuration, surroundings) } throws: { CurlewError.Code.unsupported ~= $0 }
-        // `automatic` stays with TCP.
+        // With `automatic`, the transport does not use HTTP/3.
         configuration.httpVersion = .automatic
         configuration.alternativeServices = Alternatives()
         #expect(HTTP3Plan.alternatives(configuration, surroundings) == nil)
@@ -195,7 +195,8 @@ struct HTTP3PlanTests {
         try plan("https://host/", Alternatives(), configure: { _ in }, change)
     }
 
-    /// Before 8.18 libcurl would buffer all of a body that is not read.
+    /// libcurl before 8.18 reads from QUIC while a transfer is paused, so with a slow reader it would buffer the whole
+    /// body.
     @Test(arguments: [TransferPurpose.file, .stream])
     func whatMayHaveToWaitNeedsBackPressure(_ purpose: TransferPurpose) throws {
         #expect(try plan { $0.options.purpose = purpose }.route == nil)

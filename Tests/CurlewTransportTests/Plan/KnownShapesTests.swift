@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewTransport
 
-/// What is remembered of earlier requests must not show in later ones.
+/// A plan that uses the cache of shapes must equal a plan that is made without it.
 @Suite("Shapes of requests")
 struct KnownShapesTests {
     private static let methods = [
@@ -29,7 +29,8 @@ struct KnownShapesTests {
 
     @Test func `a shape is that of its own requests, however many there are`() throws {
         let planner = RequestPlanner(TransportConfiguration(), .ofLibcurl)
-        // Some stay, some replace each other: all of them come again and again, in different order.
+        // There are more shapes than the cache holds: some stay, others replace each other. Every round requests all of
+        // them, in another order.
         for round in 0..<5 {
             for step in Self.methods.indices {
                 let request = try request((step * (2 * round + 1) + round) % Self.methods.count)
@@ -42,7 +43,7 @@ struct KnownShapesTests {
         }
     }
 
-    /// Two requests of a new shape that begin at once both work it out.
+    /// Two requests of a new shape that start at the same time both plan it and store it.
     @Test func `what is worked out twice is remembered once`() throws {
         let shapes = KnownShapes()
         let requests = try Self.methods.indices.map { try request($0) }
@@ -52,11 +53,11 @@ struct KnownShapesTests {
             shapes.keep(plan, for: request)
             shapes.keep(plan, for: request)
         }
-        // The first few stay, whatever comes later: remembered twice, they would have taken each other's place.
+        // The cache keeps the first four shapes. If it stored a shape twice, not all of these would have fitted.
         for request in requests.prefix(4) { #expect(shapes.find(request, isTLS: false) != nil) }
     }
 
-    /// A session's fields change with its token, and sessions may share a transport.
+    /// A session's default headers change with its token, and several sessions may share a transport.
     @Test func `a shape has the fields of its request, whichever request had it first`() throws {
         let planner = RequestPlanner(TransportConfiguration(), .ofLibcurl)
         for number in 0..<20 {
@@ -65,7 +66,7 @@ struct KnownShapesTests {
             request.defaultHeaders = headers
             let bare = try RequestPlan.of(request, planner: planner, bodyLength: nil)
             #expect(try bare.defaultList === planner.list(of: headers))
-            // One of its own that takes the place of the session's: that list cannot follow.
+            // A header of the request replaces the session's, so the shared list cannot be used.
             request.headers = ["token": "own", "Z": "1"]
             let overlaid = try RequestPlan.of(request, planner: planner, bodyLength: nil)
             #expect(overlaid.defaultList == nil && overlaid.headerLines == ["token: own", "Z: 1"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlewTransport
 
-/// What a plan must never hand to libcurl.
+/// Values that a plan must never pass to libcurl.
 @Suite("Safety of plans")
 struct PlanSafetyTests {
     private func plan(
@@ -43,7 +43,7 @@ struct PlanSafetyTests {
         let cleared = try #require(texts.firstIndex(of: "PROXYUSERNAME=NULL"))
         #expect(texts.contains("PROXYPASSWORD=NULL"))
         #expect(try #require(texts.lastIndex(of: "PROXY=\"http://other\"")) > cleared)
-        // The environment's proxy, not the session's.
+        // The environment's proxy replaces the session's.
         let environment = try plan(configuration) { $0.proxy = .environment }
         #expect(environment.last { $0.hasPrefix("PROXY=") } == "PROXY=NULL")
         #expect(environment.last { $0.hasPrefix("NOPROXY=") } == "NOPROXY=NULL")

@@ -55,7 +55,7 @@ struct ProxiedHostTests {
         }
     }
 
-    /// Exclusions are compared with the host that libcurl connects to, however the URL writes it.
+    /// Exclusions are compared with the host that libcurl connects to, in every spelling of the URL.
     @Test(arguments: [
         ("http://example.com/", false), ("http://localhost/", true), ("https://LOCALHOS%74:8080/", true),
         ("http://192.168.7.1", true), ("http://192.168.1793/", true), ("http://0xc0a80701/", true),
@@ -71,7 +71,7 @@ struct ProxiedHostTests {
         for own in [nil, proxy] {
             if own != nil { configuration.proxy = .none }
             let planner = RequestPlanner(configuration, RequestPlanTests.capabilities)
-            // Once more: a plan of the same shape is known by then.
+            // Twice, because the second plan is made from the cached shape of the first.
             for _ in 0..<2 {
                 var request = TransferRequest(
                     identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: url)))

@@ -17,11 +17,11 @@ struct ProxyConnectionCredentialsTests {
         #expect(!owners.mayShare(try proxy("b")))
         #expect(owners.mayShare(try proxy(nil, "http://a:secret@PROXY.test:3128")))
         #expect(owners.mayShare(try proxy("b", "http://other.test:3128")))
-        // libcurl's own port for a proxy whose URL has none, and its own reading of an address.
+        // The default port is libcurl's, and the host is compared as libcurl parses it.
         #expect(owners.mayShare(try proxy("a", "http://127.0.0.9")))
         #expect(!owners.mayShare(try proxy("b", "http://127.0.0.9:1080")))
         #expect(!owners.mayShare(try proxy("b", "http://127.9:1080")))
-        // libcurl compares those of SOCKS itself.
+        // libcurl compares the credentials of SOCKS proxies itself.
         #expect(owners.mayShare(try proxy("b", "socks5://proxy.test:3128")))
         #expect(owners.mayShare(.none))
     }
@@ -58,7 +58,7 @@ struct ProxyConnectionCredentialsTests {
         #expect(try connectsAlone("https://a.test/", proxy(nil)))
         #expect(try !connectsAlone("https://a.test/", proxy("a")))
         #expect(try !connectsAlone("https://a.test/", nil))
-        // NTLM and Negotiate authenticate the connection to the proxy, without a tunnel, too.
+        // NTLM and Negotiate authenticate the connection to the proxy even without a tunnel.
         #expect(try connectsAlone("http://a.test/", proxy(nil)))
         #expect(try !connectsAlone("http://a.test/", proxy("a")))
         #expect(try !connectsAlone("http://a.test/", nil))

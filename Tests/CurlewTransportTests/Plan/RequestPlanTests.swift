@@ -68,12 +68,13 @@ struct RequestPlanTests {
         let priorKnowledge = configured { $0.httpVersion = .http2PriorKnowledge }
         #expect(
             texts(try plan("https://h/", configuration: priorKnowledge))[0...1] == ["HTTP_VERSION=5", "PIPEWAIT=1"])
-        // Version 7.88 cannot re-use a plain HTTP/2 connection. Whether it would says that the connection is whole.
+        // libcurl 7.88 cannot reuse a plain HTTP/2 connection (curl issue 10634). The plan does not forbid it, because
+        // `DeliveryEvidence` takes a connection that libcurl closes for broken.
         let plain = texts(try plan("http://h/", configuration: priorKnowledge))
         #expect(plain[0...1] == ["HTTP_VERSION=5", "FRESH_CONNECT=1"] && !plain.contains("FORBID_REUSE=1"))
     }
 
-    /// libcurl, and whether requests wait to share a connection that is being made.
+    /// A version of libcurl, and whether requests wait to share a connection that is being made.
     @Test(arguments: [(0x080C01, true), (0x080D00, false), (0x080F00, false), (0x081000, true)])
     func waitsUnlessLibcurlWouldWaitForAnothersResponse(_ version: Int, _ waits: Bool) throws {
         var capabilities = Self.capabilities
@@ -106,7 +107,7 @@ struct RequestPlanTests {
     @Test func aRequestThatClosesItsConnectionSaysSo() throws {
         let priorKnowledge = configured { $0.httpVersion = .http2PriorKnowledge }
         let planner = RequestPlanner(priorKnowledge, Self.capabilities)
-        // The second has the settings of the first.
+        // The second plan uses the cached settings of the first.
         for _ in 0..<2 {
             let wanted = request(try #require(URL(string: "https://h/"))) { $0.options.multiplexes = false }
             let plan = try RequestPlan.of(wanted, planner: planner, bodyLength: nil)
@@ -138,7 +139,7 @@ struct RequestPlanTests {
     @Test func anyOfTheSchemesDependsOnLibcurl() throws {
         let any = TransferAuthentication(username: "u", password: "p")
         var capabilities = Self.capabilities
-        // It does not ask before it answers a challenge.
+        // This version does not call back before it answers a challenge.
         (capabilities.version, capabilities.versionNumber) = ("7.74.0", 0x074A00)
         #expect(try plan(capabilities: capabilities) { $0.options.authentication = any }.isAlone)
         capabilities.features.subtract(["NTLM", "SPNEGO"])
@@ -229,7 +230,7 @@ struct RequestPlanTests {
             $0.options.authentication = TransferAuthentication(
                 scheme: .awsSigV4(provider: "aws:amz:r:s"), username: "k", password: "secret")
         }
-        // Libcurl neither signs nor answers a challenge.
+        // libcurl neither signs the request nor answers a challenge.
         #expect(texts(aws).last == "HTTPAUTH=0")
         #expect(aws.headerLines.map { $0.prefix { $0 != ":" } } == ["Host", "x-amz-date", "Authorization"])
         #expect(aws.headerLines[0] == "Host: host" && !aws.headerLines.joined().contains("secret"))
@@ -247,7 +248,7 @@ struct RequestPlanTests {
                 "HTTP_VERSION=2", "CONNECTTIMEOUT_MS=2147483647", "MAX_SEND_SPEED_LARGE=7", "MAX_RECV_SPEED_LARGE=5",
                 "BUFFERSIZE=1024",
             ])
-        // This libcurl loses frames of HTTP/2 in a buffer that is full.
+        // libcurl before 8.0 loses track of an HTTP/2 frame in which its buffer is full, so the buffer must be larger.
         let priorKnowledge = configured { $0.httpVersion = .http2PriorKnowledge }
         let limited = try self.plan(configuration: priorKnowledge) { $0.options.downloadRateLimit = 5 }
         #expect(texts(limited).contains("BUFFERSIZE=49152"))
@@ -278,11 +279,11 @@ struct RequestPlanTests {
         #expect(wire.string == text)
     }
 
-    /// What evaluators are told, and overrides are compared with, is the host that libcurl connects to.
+    /// Evaluators get the host that libcurl connects to, and overrides are compared with it.
     @Test(arguments: [
         ("https://ex%61mple.com/", "example.com"), ("https://u@EX%41MPLE.com:8443/%61", "EXAMPLE.com"),
         ("https://%3127.0.0.1", "127.0.0.1"), ("https://[fe80::1%25lo]/", "fe80::1"), ("https://h/%61", "h"),
-        // What libcurl does not take stays as it is, and fails as a URL.
+        // A host that libcurl rejects stays as it is, and the transfer fails with an invalid URL.
         ("https://a%2Fb/", "a%2Fb"),
     ])
     func hostsWithEscapes(_ text: String, _ host: String) throws {
@@ -291,7 +292,7 @@ struct RequestPlanTests {
         #expect(wire.string == text)
     }
 
-    /// Newer versions of libcurl refuse what is left.
+    /// Newer versions of libcurl reject a host that still has an escape afterwards.
     @Test func escapesOfAHostAreUndoneOnce() throws {
         let wire = try WireURL(try #require(URL(string: "https://ex%2561mple.com/")))
         #expect(["ex%61mple.com", "ex%2561mple.com"].contains(wire.host))

@@ -7,7 +7,7 @@ import Testing
 @Suite("Signed requests", .timeLimit(.minutes(4)))
 struct SignedRequestTests {
     private static let execute = "aws:amz:eu-central-1:execute-api"
-    /// The moment of AWS's own examples.
+    /// The time that the examples of AWS use.
     private static let date = Date(timeIntervalSince1970: 1_440_938_160)
 
     private func signed(
@@ -25,7 +25,7 @@ struct SignedRequestTests {
         return try SignedRequest(request, try WireURL(url), authentication, date: Self.date)
     }
 
-    /// The names in `SignedHeaders`.
+    /// Returns the names in `SignedHeaders`.
     private func fields(of signed: SignedRequest) -> String? {
         signed.request.headers["Authorization"]?.components(separatedBy: "SignedHeaders=").last?
             .components(separatedBy: ",").first
@@ -40,7 +40,7 @@ struct SignedRequestTests {
             ("https://h/a//b", "aws:amz:eu-central-1:s3", "https://h/a//b"),
             ("https://h/a//b", "AWS:amz:eu-central-1:S3", "https://h/a//b"),
             ("https://h/a//b", "aws:amz:eu-central-1:s3-outposts", "https://h/a//b"),
-            // Without a service in its provider it is that of the host.
+            // If the provider names no service, the host determines it.
             ("https://s3.eu-central-1.amazonaws.com/a//b", "aws:amz", "https://s3.eu-central-1.amazonaws.com/a//b"),
             ("https://iam.eu-central-1.amazonaws.com/a//b", "aws:amz", "https://iam.eu-central-1.amazonaws.com/a/b"),
             ("https://h/a/../b/./c#d", execute, "https://h/b/c"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewTransport
 
-/// Docs/Security.md has the table; each row over QUIC is here.
+/// Tests the rows of the table in Docs/Security.md over QUIC.
 @Suite(
     "Trust over HTTP/3", .serialized,
     .enabled(
@@ -20,7 +20,8 @@ struct HTTP3TrustTests {
         let url = try RealServers.url(server, "/protocol")
         return try await withSecureTransport({
             $0.httpVersion = .http3
-            // One address: of several libcurl may tell that one did not answer rather than that another was refused.
+            // With several addresses, libcurl may report one that did not respond instead of one whose chain was
+            // refused.
             $0.dns.overrides = ["localhost": ["127.0.0.1"]]
             try change(&$0)
         }) { transport in
@@ -43,7 +44,7 @@ struct HTTP3TrustTests {
         let answer = try await exchange("CADDY")
         #expect(answer.text == "HTTP/3.0")
         #expect(answer.outcome.head.version == .http3)
-        // It has no other.
+        // QUIC has no other version of TLS.
         #expect(answer.outcome.metrics.tlsVersion == "TLSv1.3")
         #expect(answer.outcome.metrics.tlsEstablished != nil)
         let pem = try Data(contentsOf: RealServers.file("CA_FILE"))
@@ -81,7 +82,7 @@ struct HTTP3TrustTests {
             $0.tls.clientIdentity = .files(certificate: certificate, key: key)
         }
         #expect(known.status == 200)
-        // What the server said is not told: that the connection drains.
+        // libcurl reports that the connection drains, not the server's alert.
         #expect(await failure("CADDY_CLIENT_CERTIFICATE") != nil)
     }
 
@@ -96,7 +97,7 @@ struct HTTP3TrustTests {
             $0.tls.publicKeyPins = ["sha256//" + Data(count: 32).base64EncodedString()]
         }
         #expect(pinned?.code == .unsupported)
-        // Nothing is to be checked, and nothing is.
+        // The configuration asks for no check, so it is supported.
         #expect(
             try await exchange("CADDY_UNKNOWN_CA") { $0.tls.certificateVerification = .none }.status == 200)
     }

@@ -10,8 +10,8 @@ import Testing
     .timeLimit(.minutes(4))
 )
 struct MissingClientCertificateTests {
-    /// Over TLS 1.3 the server's alert comes after the handshake: the request may be on its way already, or the connection
-    /// closed before it is sent.
+    /// With TLS 1.3 the server's alert arrives after the handshake. The request may have been sent by then, or the
+    /// connection may close before it is sent.
     @Test(arguments: ["tls1_2", "tls1_3"])
     func isToldEachTime(_ version: String) async throws {
         let server = try OpenSSLServer(version, "-Verify 1 -verify_return_error")

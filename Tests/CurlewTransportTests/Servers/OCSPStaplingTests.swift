@@ -10,7 +10,8 @@ import Testing
     .timeLimit(.minutes(4))
 )
 struct OCSPStaplingTests {
-    /// A server that staples what its own certificate says of itself.
+    /// Returns a server that staples a response about its certificate, signed with the certificate's own key; without a
+    /// status, it staples none.
     private func server(_ version: String, status: String?) throws -> OpenSSLServer {
         guard let status else { return try OpenSSLServer(version, "") }
         return try OpenSSLServer(
@@ -22,7 +23,7 @@ struct OCSPStaplingTests {
                 """)
     }
 
-    /// Each request has a new connection, because the server closes it. A resumed session would have no staple.
+    /// Each request gets a new connection, because the server closes it. A resumed session would have no staple.
     @Test(arguments: ["tls1_2", "tls1_3"])
     func isRequiredOfEveryConnection(_ version: String) async throws {
         let cases: [(String?, CurlewError.Code?)] = [

@@ -16,7 +16,8 @@ struct ProtocolTests {
                     #expect(outcome.head.version == .http2)
                     connections += outcome.metrics.isConnectionReused ? 0 : 1
                 }
-                // They do not wait for a connection's first response then (`RequestPlan.planProtocol`).
+                // With some versions of libcurl, requests do not wait for a connection that is being made
+                // (`RequestPlan.planProtocol`).
                 let most = Capabilities.ofLibcurl.waitsForOthersResponses ? 6 : 1
                 #expect((1...most).contains(connections))
             }
@@ -142,7 +143,7 @@ struct ProtocolTests {
     @Test func aConnectionThatTheServerClosedWhileIdleIsReplaced() async throws {
         try await withSecureTransport { transport in
             let url = try RealServers.url("NGINX_IDLE", "/small")
-            // The server closes after a quarter of a second, or when a busy machine lets it.
+            // The server closes an idle connection after 250 ms, or later on a busy machine.
             for _ in 0..<30 where transport.statistics.connectionsMade < 3 {
                 _ = try await transport.fetch(request(url, method: .post))
                 try await Task.sleep(for: .milliseconds(400))

@@ -5,8 +5,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Sessions that share a transport count their requests for themselves, and the segments of a download are one request: several
-/// transfers of an engine may have one identifier.
+/// Several transfers of an engine may have one identifier: each session that shares a transport counts its own
+/// requests, and all segments of a download belong to one request.
 @Suite(
     "Requests with the same identifier",
     .enabled(if: RealServers.areUp, "no real servers are running"),
@@ -20,7 +20,8 @@ struct SharedIdentifierTests {
         func evaluate(_ trust: ServerTrust) throws { hosts.withLock { $0.append(trust.host) } }
     }
 
-    /// Hands on bytes between a client and a server, once its gate is open.
+    /// Returns a relay that passes bytes between a client and a server. After the client's first bytes it signals
+    /// `reached` and waits for `gate`.
     private static func gated(to port: UInt16, reached: DispatchSemaphore, gate: DispatchSemaphore) throws -> ByteServer
     {
         try ByteServer { peer in

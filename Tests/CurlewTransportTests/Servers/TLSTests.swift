@@ -41,7 +41,7 @@ struct TLSTests {
         }
     }
 
-    /// Versions of libcurl whose connections share one store, which must have the list.
+    /// Versions of libcurl whose connections share one store of roots, which must contain the list.
     @Test(arguments: [0x075000, 0x08_1500])
     func revokedByAListOnEveryLibcurl(_ version: Int) async throws {
         var capabilities = Capabilities.ofLibcurl
@@ -61,7 +61,7 @@ struct TLSTests {
             let broken = CurlTransport(configuration: configuration, capabilities: capabilities)
             let unreadable = await broken.failure(request(try RealServers.url("NGINX_TLS", "/small")))
             #expect(unreadable.code == .tlsFailed)
-            // GnuTLS itself reads it, for each connection.
+            // With GnuTLS, libcurl reads the list for each connection.
             #expect(unreadable.phase == (RealServers.usesGnuTLS ? .tls : .creation))
         }
     }
@@ -84,7 +84,7 @@ struct TLSTests {
         }
     }
 
-    /// As OpenSSL's `c_rehash` lays it out: each certificate under the hash of its subject.
+    /// Passes a directory as `openssl rehash` lays it out: each certificate is found by the hash of its subject.
     private func withDirectoryOfRoots(_ body: (URL) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "roots-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -110,7 +110,7 @@ struct TLSTests {
         }
     }
 
-    /// The evaluator trusts whom the roots lead to, wherever these come from, unless a list revokes it.
+    /// The evaluator sees the verdict about the chain and the revocation list, for every kind of roots.
     @Test(.enabled(if: Capabilities.ofLibcurl.usesOpenSSL))
     func anEvaluatorInPlaceOfLibcurlSeesTheRootsVerdict() async throws {
         struct Verdict: TrustEvaluation {
@@ -191,10 +191,11 @@ struct TLSTests {
         try await withSecureTransport { transport in
             let error = await transport.failure(
                 request(try RealServers.url("TLS13_CLIENT_CERTIFICATE_REQUIRED", "/small")))
-            // What libcurl tells with GnuTLS is that there was an alert, or that the handshake failed.
+            // With GnuTLS, libcurl reports only that it got an alert, or that the handshake failed.
             let expected: CurlewError.Code = RealServers.usesGnuTLS ? .tlsFailed : .clientCertificateRequired
             #expect(error.code == expected, "\(error)")
-            // TLS 1.2 has no alert for it: the server says that the handshake failed, after it had asked.
+            // TLS 1.2 has no alert for a missing certificate. The server asks for one, and then reports that the
+            // handshake failed.
             let older = await transport.failure(
                 request(try RealServers.url("TLS12_CLIENT_CERTIFICATE_REQUIRED", "/small")))
             #expect(older.code == expected, "\(older)")
@@ -214,7 +215,7 @@ struct TLSTests {
         try await withSecureTransport({ $0.tls.minimumVersion = .v1_3 }) { transport in
             let answer = try await transport.fetch(request(try RealServers.url("NGINX_TLS13", "/small")))
             #expect(answer.outcome.metrics.tlsVersion == "TLSv1.3")
-            // It speaks TLS 1.2 only, and would have asked for a certificate.
+            // This server speaks only TLS 1.2. It would ask for a certificate, but the handshake fails earlier.
             let error = await transport.failure(
                 request(try RealServers.url("TLS12_CLIENT_CERTIFICATE_REQUIRED", "/small")))
             #expect(error.code == .tlsFailed, "\(error)")
@@ -231,7 +232,7 @@ struct TLSTests {
         }
     }
 
-    // With GnuTLS libcurl resumes none of these.
+    // With GnuTLS, libcurl does not resume these sessions.
     @Test(.enabled(if: !RealServers.usesGnuTLS)) func sessionsAreResumed() async throws {
         try await withSecureTransport { transport in
             var bodies: [String] = []
@@ -289,7 +290,7 @@ struct TLSTests {
                 #expect(error.isSafeToRetry)
             }
         }
-        // Its own verdict instead of libcurl's.
+        // The evaluator's verdict replaces libcurl's.
         let own = Evaluator(refuses: false)
         try await withSecureTransport({
             $0.trustEvaluation = own

@@ -33,7 +33,7 @@ struct VersionInTextTests {
         let failure = try await failure(line, options)
         let error = try #require(failure)
         #expect(error.code == .protocolViolation, "\(error)")
-        // A libcurl without HTTP/3 refuses its name by itself.
+        // A libcurl without HTTP/3 rejects the version's name itself.
         #expect(line.hasPrefix("HTTP/3") || error.reason.contains("an HTTP/1 response says"), "\(error)")
     }
 

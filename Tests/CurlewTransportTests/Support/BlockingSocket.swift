@@ -1,6 +1,7 @@
 import Glibc
 
-/// Calls on sockets that block. One that a signal interrupts is made again, and one that moves less than it was given goes on.
+/// Blocking calls on sockets. A call that a signal has interrupted is made again, and a write continues until all bytes
+/// are sent.
 enum BlockingSocket {
     static func accept(_ listener: Int32) -> Int32 {
         while true {
@@ -9,7 +10,7 @@ enum BlockingSocket {
         }
     }
 
-    /// The next bytes; empty at the end, and where the connection broke.
+    /// Returns the next bytes; none at the end, or if the connection has failed.
     static func read(_ socket: Int32, _ maximum: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: maximum) { buffer, count in
             var got = recv(socket, buffer.baseAddress, maximum, 0)
@@ -18,7 +19,7 @@ enum BlockingSocket {
         }
     }
 
-    /// False where the connection broke.
+    /// Returns false if the connection has failed.
     static func write(_ socket: Int32, _ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {

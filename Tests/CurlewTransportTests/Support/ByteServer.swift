@@ -2,18 +2,18 @@ import CurlewLocks
 import Foundation
 import Glibc
 
-/// A server of bytes: what it does with a connection is a closure's, on a thread of its own.
+/// A TCP server that runs a closure for each connection, on a separate thread.
 final class ByteServer: Sendable {
-    /// A connection as the server has it; closed when the closure returns.
+    /// The server's end of a connection. Closed when the closure returns.
     struct Peer: Sendable {
         let socket: Int32
 
-        /// The next bytes; empty at the end, and where the connection broke.
+        /// Returns the next bytes; none at the end, or if the connection has failed.
         func read(_ maximum: Int = 65536) -> [UInt8] {
             BlockingSocket.read(socket, maximum)
         }
 
-        /// Exactly so many bytes, fewer at the end.
+        /// Returns `count` bytes, or fewer if the connection ends.
         func read(exactly count: Int) -> [UInt8] {
             var bytes: [UInt8] = []
             while bytes.count < count {
@@ -24,7 +24,7 @@ final class ByteServer: Sendable {
             return bytes
         }
 
-        /// Reads up to an empty line.
+        /// Reads up to the next empty line, inclusive.
         func readHead() -> String {
             var head = ""
             while !head.hasSuffix("\r\n\r\n") {
@@ -42,14 +42,14 @@ final class ByteServer: Sendable {
 
         func write(_ text: String) { write(Array(text.utf8)) }
 
-        /// Waits until the client's system has everything that was written.
+        /// Waits until the client's system has acknowledged all bytes that were written, at most 20 s.
         func untilDelivered() {
             var left: Int32 = 1
             let end = ContinuousClock.now.advanced(by: .seconds(20))
             while ioctl(socket, UInt(TIOCOUTQ), &left) == 0, left > 0, .now < end { sched_yield() }
         }
 
-        /// Returns what comes, until its end.
+        /// Sends all received bytes back, until the connection ends.
         func echo() {
             while true {
                 let bytes = read()
@@ -57,7 +57,7 @@ final class ByteServer: Sendable {
             }
         }
 
-        /// The end is a reset.
+        /// Makes closing the connection send a reset.
         func resetsAtEnd() {
             var hard = linger(l_onoff: 1, l_linger: 0)
             setsockopt(socket, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
@@ -71,10 +71,10 @@ final class ByteServer: Sendable {
     private let open = Lock(0)
 
     var url: URL { URL(string: "http://127.0.0.1:\(port)/")! }
-    /// Connections that the server has not closed.
+    /// The number of connections that the server has not closed.
     var openConnections: Int { open.withLock { $0 } }
 
-    /// `buffer` bounds what the system keeps of a connection's bytes.
+    /// `buffer` limits the receive buffer that the system gives each connection.
     init(buffer: Int32? = nil, _ serve: @escaping @Sendable (Peer) -> Void) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()

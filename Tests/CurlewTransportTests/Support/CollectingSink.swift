@@ -2,7 +2,7 @@ import CurlewCore
 import CurlewLocks
 import Foundation
 
-/// A sink that keeps what it gets, and answers as a test tells it.
+/// A sink that collects everything it receives, and returns the dispositions that a test has set.
 final class CollectingSink: TransferSink {
     struct State: Sendable {
         var control: (any TransferControl)?
@@ -28,7 +28,7 @@ final class CollectingSink: TransferSink {
     var text: String { String(decoding: body, as: UTF8.self) }
     var control: (any TransferControl)? { state.withLock { $0.control } }
 
-    /// Called on the transport's thread at every event.
+    /// Adds an observer. It is called for every event, on the thread that has the loop's turn.
     func observe(_ observer: @escaping @Sendable (Event) -> Void) {
         state.withLock { $0.observers.append(observer) }
     }

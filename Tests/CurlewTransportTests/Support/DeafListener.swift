@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A listening socket that takes no connection: its queue is full before the test begins.
+/// A listening socket that accepts no connection: its queue is full before the test begins.
 final class DeafListener {
     let port: Int
     private let listener: Int32
@@ -9,7 +9,7 @@ final class DeafListener {
 
     struct Failure: Error {}
 
-    /// At an IPv6 loopback port of the caller's choice; throws where there is no IPv6.
+    /// Listens on the given port of the IPv6 loopback address. Throws if the machine has no IPv6.
     init(ipv6Port port: Int) throws {
         self.port = port
         listener = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
@@ -22,7 +22,7 @@ final class DeafListener {
         try fill(&address, AF_INET6)
     }
 
-    /// At an IPv4 loopback address, where nothing else is said at a free port.
+    /// Listens on an IPv4 loopback address. With port 0 the system chooses a free port.
     init(address text: String = "127.0.0.1", port wanted: Int = 0) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -59,7 +59,7 @@ final class DeafListener {
         connectFillers(&address, family)
     }
 
-    /// Connections that are never accepted.
+    /// Fills the queue with connections that are never accepted.
     private func connectFillers<Address>(_ address: inout Address, _ family: Int32) {
         let length = socklen_t(MemoryLayout<Address>.size)
         for _ in 0..<4 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlewTransport
 
-/// The parts of an engine without its loop: the test's thread has the turn.
+/// The parts of an engine without its loop. The test's thread has the turn.
 struct EngineParts {
     let transport: CurlTransport
     let handles: Handles
@@ -24,7 +24,7 @@ struct EngineParts {
         transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
     }
 
-    /// A transfer that was not started, and a handle that is set up for it.
+    /// Returns a transfer that has not started, and a handle that is set up for it.
     func prepared(_ text: String) throws -> (transfer: ActiveTransfer, easy: TransferHandle) {
         let transfer = try transfer(text)
         return (transfer, try handle(for: transfer))
@@ -38,7 +38,7 @@ struct EngineParts {
         try #require(handles.handle(for: transfer, of: transfers)).easy
     }
 
-    /// Frees what libcurl made.
+    /// Frees libcurl's handles.
     fileprivate func close() {
         handles.closeAll()
         handles.freeShare()
@@ -47,13 +47,13 @@ struct EngineParts {
 }
 
 extension RequestPlanner {
-    /// Plans in this process's environment.
+    /// Creates a planner with the environment of this process.
     convenience init(_ configuration: TransportConfiguration, _ capabilities: Capabilities) {
         self.init(configuration, .current(capabilities))
     }
 }
 
-/// Runs a test with the parts of an engine. Its handles must not outlive it.
+/// Runs a test with the parts of an engine. The handles must not be used afterwards.
 func withEngineParts(
     _ configure: (inout TransportConfiguration) -> Void = { _ in }, _ body: (EngineParts) throws -> Void
 ) throws {

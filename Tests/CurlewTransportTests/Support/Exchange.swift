@@ -10,7 +10,7 @@ private final class Identifiers: Sendable {
     func next() -> TaskIdentifier { TaskIdentifier(rawValue: UInt64.random(in: 1...UInt64.max)) }
 }
 
-/// A request with a fresh identifier.
+/// Returns a request with a new identifier.
 func request(
     _ url: URL,
     method: HTTPMethod = .get,
@@ -24,7 +24,7 @@ func request(
     return request
 }
 
-/// What one exchange gave.
+/// The outcome of one exchange, and the sink that has received the response.
 struct Answer {
     var outcome: TransferOutcome
     var sink: CollectingSink
@@ -40,7 +40,7 @@ extension CurlTransport {
         Answer(outcome: try await perform(request, sink: sink), sink: sink)
     }
 
-    /// The error of an exchange that must fail.
+    /// Returns the error of an exchange that must fail.
     func failure(
         _ request: TransferRequest,
         _ sink: CollectingSink = CollectingSink(),
@@ -56,7 +56,7 @@ extension CurlTransport {
     }
 }
 
-/// Runs a test with a transport and a server of its own; afterwards nothing of the transport may be left.
+/// Runs a test with a new transport and a new server, and expects that no transfer is left afterwards.
 func withTransport<R>(
     _ configure: (inout TransportConfiguration) -> Void = { _ in },
     server configureServer: (inout TestServer.Configuration) -> Void = { _ in },
@@ -83,13 +83,13 @@ func expectNothingLeft(_ transport: CurlTransport, _ sourceLocation: SourceLocat
     #expect(left.easyHandlesInUse == 0, sourceLocation: sourceLocation)
 }
 
-/// How long something took.
+/// Returns the duration of `body`.
 func elapsed(_ body: () async throws -> Void) async rethrows -> Duration {
     try await ContinuousClock().measure { try await body() }
 }
 
-/// The least of at most three times. A busy machine may delay one, and what is slow by itself is slow in each: the
-/// first below the bound decides.
+/// Returns the shortest of at most three measurements, and stops at the first one below `bound`. A busy machine may
+/// delay one of them; code that is slow is slow in all of them.
 func fastestOfThree(below bound: Duration, _ measure: () async throws -> Duration) async rethrows -> Duration {
     var fastest = try await measure()
     for _ in 0..<2 where fastest >= bound { fastest = min(fastest, try await measure()) }

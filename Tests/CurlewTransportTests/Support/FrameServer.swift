@@ -2,7 +2,7 @@ import CurlewLocks
 import Foundation
 import Glibc
 
-/// Frames of HTTP/2 (RFC 9113, 4.1).
+/// Makes frames of HTTP/2 (RFC 9113, 4.1).
 enum Frame {
     static func bytes(_ kind: UInt8, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []) -> [UInt8] {
         let length = payload.count
@@ -10,7 +10,7 @@ enum Frame {
             + payload
     }
 
-    /// Status 200 and further lines, by name in the static table of HPACK and without Huffman coding.
+    /// Returns a head with status 200. Its fields use names of HPACK's static table and no Huffman coding.
     static func head(_ stream: UInt32, length: Int? = nil, coding: String? = nil, ends: Bool = false) -> [UInt8] {
         var block: [UInt8] = [0x88]
         if let length { block += field(28, String(length)) }
@@ -27,7 +27,7 @@ enum Frame {
     static let settings = bytes(4)
     static let settingsTaken = bytes(4, flags: 1)
 
-    /// In place of a frame: the next one waits until the test opens the server's gate.
+    /// Used in place of a frame: the server sends the next frame only after the test has opened its gate.
     static let gate: [UInt8] = []
 
     static let noError: UInt32 = 0
@@ -39,7 +39,7 @@ enum Frame {
         bytes(kind, flags: 0, stream: 0, payload)
     }
 
-    /// A literal without indexing, with an indexed name (RFC 7541, 6.2.2).
+    /// Returns a literal field without indexing, with an indexed name (RFC 7541, 6.2.2).
     private static func field(_ index: UInt8, _ value: String) -> [UInt8] {
         [0x0F, index - 15, UInt8(value.utf8.count)] + Array(value.utf8)
     }
@@ -49,9 +49,9 @@ enum Frame {
     }
 }
 
-/// A server of HTTP/2 in cleartext that answers each request with frames that a test makes.
+/// A server of HTTP/2 without TLS that answers each request with the test's frames.
 final class FrameServer: Sendable {
-    /// The frames for the n-th request of all, which came on that stream.
+    /// Returns the frames that answer a request. `request` counts from 1, over all connections.
     typealias Answer = @Sendable (_ request: Int, _ stream: UInt32) -> [[UInt8]]
 
     let port: Int
@@ -96,7 +96,7 @@ final class FrameServer: Sendable {
         }
     }
 
-    /// Ends every thread; the sockets are closed by those who read them.
+    /// Stops accepting connections. A connection's thread ends when the client closes the connection.
     func stop() {
         _ = shutdown(listener, Int32(SHUT_RDWR))
     }

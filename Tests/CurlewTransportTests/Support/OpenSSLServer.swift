@@ -2,25 +2,25 @@ import CurlewCore
 import Foundation
 import Testing
 
-/// `openssl s_server` with a certificate that it has signed itself, on a port of the system's choice.
+/// A process of `openssl s_server` with a self-signed certificate, on a free port.
 final class OpenSSLServer {
     let url: URL
-    /// Its certificate, which clients must trust, and with its key an identity.
+    /// The server's certificate, which clients must trust. `identity` consists of it and its key.
     let certificate: URL
     let identity: ClientIdentity
     private let process = Process()
     private let output = Pipe()
     private let directory: URL
 
-    /// What it answers to a GET.
+    /// The kind of response to a GET.
     enum Mode: String {
         /// A page about the connection.
         case status = "-www"
-        /// The bytes of a file in its folder, which are a response with its head.
+        /// The bytes of a file in the server's folder, which must contain a whole response, including its head.
         case wholeResponses = "-HTTP"
     }
 
-    /// `preparation` is a shell command in the folder of `cert.pem` and `key.pem`.
+    /// Starts the server. `preparation` is a shell command that runs in the folder of `cert.pem` and `key.pem`.
     init(_ version: String, _ options: String, mode: Mode = .status, preparation: String = ":") throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID())")
         process.executableURL = URL(filePath: "/bin/sh")
@@ -54,7 +54,8 @@ final class OpenSSLServer {
         }
     }
 
-    /// The line that a shown certificate leaves, or that of a handshake that the client has ended.
+    /// Waits for the server's next line about a client's certificate or an alert, and returns the part that was
+    /// recognized.
     func nextEvent() throws -> String {
         String(try Self.text(from: output.fileHandleForReading) { $0.firstMatch(of: /depth=0|alert [a-z ]+/)?.output })
     }

@@ -3,7 +3,8 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// The servers that `scripts/servers start` has started; its environment file is named by CURLEW_TEST_SERVERS.
+/// The servers that `scripts/servers start` has started. The environment variable CURLEW_TEST_SERVERS names the file
+/// with their addresses.
 enum RealServers {
     static let addresses: [String: String] = {
         guard let path = ProcessInfo.processInfo.environment["CURLEW_TEST_SERVERS"],
@@ -19,7 +20,7 @@ enum RealServers {
 
     static var areUp: Bool { !addresses.isEmpty }
 
-    /// What a libcurl with GnuTLS cannot tell or do is said in Docs/Security.md.
+    /// Whether libcurl uses GnuTLS. Docs/Security.md lists the checks and reports that are missing then.
     static let usesGnuTLS = Capabilities.ofLibcurl.usesTLS("GnuTLS")
 
     static func url(_ name: String, _ path: String = "") throws -> URL {
@@ -32,7 +33,7 @@ enum RealServers {
     }
 }
 
-/// A transport that trusts the test CA, for one test.
+/// Runs a test with a transport that trusts the servers' CA.
 func withSecureTransport<R>(
     _ configure: (inout TransportConfiguration) throws -> Void = { _ in },
     sourceLocation: SourceLocation = #_sourceLocation,

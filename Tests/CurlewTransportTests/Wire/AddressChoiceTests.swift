@@ -5,10 +5,10 @@ import Foundation
 import Glibc
 import Testing
 
-/// From where and to where connections are made.
+/// The local address of connections, and the choice among a host's addresses.
 @Suite("Choice of addresses", .timeLimit(.minutes(4)))
 struct AddressChoiceTests {
-    /// A name with an IPv6 address at which nothing listens, and an IPv4 one where the server is.
+    /// Passes a URL whose host has an IPv6 address that accepts no connection, and an IPv4 address with the server.
     private func withDeafIPv6(
         delay: Duration,
         _ body: (CurlTransport, URL) async throws -> Void
@@ -17,7 +17,7 @@ struct AddressChoiceTests {
             $0.dns.overrides = ["both.test": ["::1", "127.0.0.1"]]
             $0.dns.happyEyeballsDelay = delay
         }) { transport, server in
-            // Where the machine has no IPv6 there is nothing to wait for.
+            // Without IPv6 there is nothing to wait for.
             guard let deaf = try? DeafListener(ipv6Port: server.port) else { return }
             defer { deaf.close() }
             try await body(transport, try #require(URL(string: "http://both.test:\(server.port)/get")))

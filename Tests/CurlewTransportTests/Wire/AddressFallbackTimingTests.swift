@@ -4,14 +4,14 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// Several addresses of one family, of which the first do not answer.
+/// Hosts with several addresses of one family, of which the first do not respond.
 @Suite("Further addresses of a family", .timeLimit(.minutes(4)))
 struct AddressFallbackTimingTests {
     @Test func theSecondIsTriedWhenTheFirstDoesNotAnswer() async throws {
         let clock = Duration.seconds(8).asTestBound
-        // libcurl gives the first half of the time.
+        // libcurl gives the first address half of the time.
         let bound = clock * 3 / 4
-        // Each time another transport: it would use its connection again.
+        // Each measurement needs another transport, which has no connection to reuse.
         let time = try await fastestOfThree(below: bound) {
             try await withTransport({ $0.dns.overrides = ["two.test": ["127.0.0.2", "127.0.0.1"]] }) {
                 transport, server in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Connections that NTLM or Negotiate may authenticate", .timeLimit(.minutes(4)))
 struct AuthenticatedConnectionTests {
-    /// A message of type 2 with an 8-byte challenge and no target information.
+    /// An NTLM message of type 2 with an 8-byte challenge and no target information.
     private static let ntlmChallenge: String = {
         var message = Data("NTLMSSP\0".utf8)
         message += [2, 0, 0, 0, 0, 0, 0, 0, 48, 0, 0, 0, 0x06, 0x82, 0, 0]
@@ -16,8 +16,8 @@ struct AuthenticatedConnectionTests {
 
     private static let features = Capabilities.ofLibcurl.features
 
-    /// A server of Windows' kind. Libcurl answers an offer of Negotiate only with a ticket of Kerberos, which tests do not
-    /// have.
+    /// Answers like a Windows server. libcurl accepts an offer of Negotiate only with a Kerberos ticket, which tests do
+    /// not have.
     private static func serve(_ server: TestServer, offering schemes: [String] = ["NTLM"]) {
         server.route("/x") { request in
             let field = request.headers["Authorization"] ?? ""
@@ -44,7 +44,7 @@ struct AuthenticatedConnectionTests {
     ) async throws {
         try await withTransport { transport, server in
             Self.serve(server)
-            // Connections that wait to be used again.
+            // Leaves two idle connections that could be reused.
             async let first = transport.fetch(request(server.url("/open")))
             async let second = transport.fetch(request(server.url("/open")))
             _ = try await (first, second)
@@ -78,7 +78,7 @@ struct AuthenticatedConnectionTests {
             let shared = server.requests[0].connection
             _ = try await transport.fetch(
                 request(server.url("/x")) { $0.options.authentication = Self.credentials(.any) })
-            // Asked over the shared one, which did not get an answer to its challenge.
+            // The server sent its challenge over the shared connection, and got the answer over another one.
             #expect(server.requests.count { $0.connection == shared } == 2)
             #expect(server.requests.last?.connection != shared)
             let own = server.requests.last?.connection

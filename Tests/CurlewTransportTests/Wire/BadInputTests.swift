@@ -40,8 +40,8 @@ struct BadInputTests {
         }
     }
 
-    /// libcurl before 8.4 writes a host above 255 bytes into memory that is too small (CVE-2023-38545), if a SOCKS5 proxy
-    /// resolves names.
+    /// If a SOCKS5 proxy resolves names, libcurl before 8.4 writes a host above 255 bytes into a buffer that is too
+    /// small (CVE-2023-38545).
     @Test func refusesAHostThatIsLongerThanAnyName() async throws {
         let proxy = try #require(URL(string: "socks5h://127.0.0.1:1"))
         try await withTransport({ $0.proxy = .url(proxy) }) { transport, _ in
@@ -283,7 +283,7 @@ struct BadInputTests {
 
     @Test func aBodyStopsAtItsLimitAfterDecoding() async throws {
         try await withTransport { transport, server in
-            // 10 MiB of zeros, gzip: about 10 KiB.
+            // Compresses 10 MiB of zeros to about 10 KiB.
             let bomb = try #require(CodedBodies.gzip(of: Data(count: 10 << 20)))
             server.route("/bomb") { _ in .data(bomb).header("Content-Encoding", "gzip") }
             let sink = CollectingSink()

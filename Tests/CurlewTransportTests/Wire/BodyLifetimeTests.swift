@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The life of a body stream", .timeLimit(.minutes(4)))
 struct BodyLifetimeTests {
-    /// The stream keeps the waker that it was opened with.
+    /// The stream retains its waker, which must not retain the stream after the exchange.
     @Test func endsWithItsExchange() async throws {
         try await withTransport { transport, server in
             weak var left: ScriptedBody?
@@ -36,7 +36,7 @@ struct BodyLifetimeTests {
     }
 }
 
-/// A body that cancels its transfer when it is opened.
+/// A body whose `open` cancels the transfer.
 private final class CancellingBody: BodyStream {
     let isReplayable = false
     let closes = Lock(0)

@@ -6,12 +6,12 @@ import Testing
 
 @testable import CurlewTransport
 
-/// Transfers that their callers start themselves, while the loop thread waits.
+/// Callers start their transfers themselves while the loop thread waits.
 @Suite(
     "Transfers in borrowed turns", .timeLimit(.minutes(4)),
     .enabled(if: Capabilities.ofLibcurl.suppressesSIGPIPE, "libcurl before 7.88 lends no turns"))
 struct BorrowedTurnWireTests {
-    /// A caller that is quicker than the loop thread finds it awake; among so many requests some find it asleep.
+    /// A caller that is faster than the loop thread finds it awake, but some of a thousand requests find it asleep.
     @Test func oneRequestAfterTheOtherIsStartedOnItsCallersThread() async throws {
         try await withTransport { transport, server in
             let startedByCaller = Lock(0)
@@ -78,7 +78,8 @@ struct BorrowedTurnWireTests {
         }
     }
 
-    /// Starts, cancellations, suspensions and ends from many threads. Turns are lent to one and two callers.
+    /// Starts, cancels, suspends and ends transfers from many threads. Turns are lent only while at most two transfers
+    /// run.
     @Test(arguments: [1, 2, 3, 24]) func nothingIsLostAmongManyCallers(_ callers: Int) async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 16 }) { transport, server in
             let answered = Lock(0)

@@ -9,8 +9,8 @@ import Testing
 struct CancellationTimingTests {
     private static let rounds = 7
 
-    /// Cancels when `ready` returns, and expects the end within 50 ms. A busy machine may delay most rounds, and
-    /// what a cancellation itself takes it takes in each: the two fastest show it.
+    /// Cancels when `ready` returns, and expects the end within 50 ms. A busy machine may delay most rounds, so the
+    /// second fastest decides.
     private func expectQuickEnd(
         _ transport: CurlTransport,
         phase: CurlewError.Phase,
@@ -75,7 +75,7 @@ struct CancellationTimingTests {
             try await expectQuickEnd(transport, phase: .tls) {
                 (request(url), CollectingSink())
             } ready: {
-                // The first byte that comes is the client's part of the handshake.
+                // The first byte belongs to the client's part of the handshake.
                 count += 1
                 while hellos.withLock({ $0 }) < count { try await Task.sleep(for: .milliseconds(1)) }
             }

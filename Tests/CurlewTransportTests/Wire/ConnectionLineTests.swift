@@ -5,12 +5,13 @@ import Testing
 
 @testable import CurlewTransport
 
-/// Hundreds of requests for one host that has two connections.
+/// Hundreds of requests share two connections to one host.
 @Suite("Waiting for a connection", .timeLimit(.minutes(4)))
 struct ConnectionLineTests {
     private let count = 3 * ConnectionLines.most + 50
 
-    /// The server keeps the first two until the gate opens; `count` more wait behind them.
+    /// Runs a test while the server holds two requests back until the gate opens, and `count` more wait for their
+    /// connections.
     private func withLine(
         changing: (inout TransferRequest, Int) -> Void = { _, _ in },
         _ body: (CurlTransport, TestServer, Gate, [Task<Int, any Error>]) async throws -> Void
@@ -34,7 +35,7 @@ struct ConnectionLineTests {
         }
     }
 
-    /// Returns when so many transfers have come to the engine, whatever has become of them.
+    /// Returns once the engine has received `count` transfers, including those that have ended.
     private func begun(_ count: Int, _ transport: CurlTransport) async throws {
         while transport.statistics.liveTransfers + transport.statistics.transfersEnded < count {
             try await Task.sleep(for: .milliseconds(2))
@@ -84,7 +85,7 @@ struct ConnectionLineTests {
             for task in stride(from: 0, to: count, by: 2).map({ waiting[$0] }) {
                 let error = await #expect(throws: CurlewError.self) { try await task.value }
                 #expect(error?.code == .queueTimedOut)
-                // It never had a handle that could have measured it.
+                // The transfer never had a handle, so the engine itself must have measured the duration.
                 let duration = try #require(error?.metrics?.duration)
                 #expect(duration >= 0.25)
             }
@@ -137,13 +138,14 @@ struct ConnectionLineTests {
         weak var transfer: ActiveTransfer?
     }
 
-    /// Where no connection becomes free, no transfer comes to pass those by which have ended.
+    /// If no connection becomes free, `next` is not called and drops no ended transfers. They must be released
+    /// nevertheless.
     @Test func whatHasEndedIsNotKept() throws {
         let transport = CurlTransport()
         let url = try #require(URL(string: "http://a.example/"))
         let make = { try transport.makeTransfer(request(url), NoSink.shared) }
         var lines = ConnectionLines()
-        // The first ones know of no line yet.
+        // The first half of these transfers enters before there is a line.
         let inside = try (0..<2 * ConnectionLines.most).map { _ in try make() }
         let entered = inside.map { lines.mayEnter($0) }
         #expect(!entered.contains(false))
@@ -162,7 +164,7 @@ struct ConnectionLineTests {
         let patient = [try wait(), try wait()]
         for _ in 0..<1000 { end(try wait()) }
         #expect(kept.count { $0.transfer != nil } <= 2 * patient.count)
-        // Those that wait have kept their places.
+        // The waiting transfers have kept their places.
         func next() -> ActiveTransfer? { lines.next() }
         #expect(next() == nil)
         for transfer in inside.suffix(1) { end(transfer) }
@@ -176,7 +178,8 @@ struct ConnectionLineTests {
         #expect(lines.waiting == 0)
     }
 
-    /// A line that was to be served, and whose transfers have all ended before that, is still the line of its origin.
+    /// A line with a free place may lose all its transfers before `next` serves it. Until then it remains the line of
+    /// its origin, so new transfers must join it.
     @Test func anOriginHasOneLine() throws {
         let transport = CurlTransport()
         let url = try #require(URL(string: "http://a.example/"))
@@ -196,7 +199,8 @@ struct ConnectionLineTests {
         }
         for _ in 0..<2 * most { #expect(try enters()) }
         #expect(try !enters())
-        // One within leaves, the one outside ends, and then all the others.
+        // One of the line's transfers leaves libcurl, which makes the line ready. Then the transfer outside ends, and
+        // after it all others of the line.
         end(most..<most + 1)
         end(2 * most..<2 * most + 1)
         end(most + 1..<2 * most)

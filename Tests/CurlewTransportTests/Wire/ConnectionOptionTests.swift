@@ -13,12 +13,12 @@ struct ConnectionOptionTests {
         try await withTransport({ $0.netrc = .file(file) }) { transport, server in
             let answer = try await transport.fetch(request(server.url("/basic-auth/user/secret")))
             #expect(answer.status == 200)
-            // A host that the file does not name gets nothing.
+            // A host that the file does not name gets no credentials.
             let elsewhere = try #require(URL(string: "http://localhost:\(server.port)/basic-auth/user/secret"))
             let refused = try await transport.fetch(request(elsewhere))
             #expect(refused.status == 401)
             #expect(server.requests.last?.headers["Authorization"] == nil)
-            // Credentials of the request win.
+            // The request's credentials take precedence.
             let own = try await transport.fetch(
                 request(server.url("/basic-auth/me/mine")) {
                     $0.options.authentication = TransferAuthentication(scheme: .basic, username: "me", password: "mine")
@@ -55,7 +55,7 @@ struct ConnectionOptionTests {
     }
 
     @Test func theVersionOfAddressesDecides() async throws {
-        // The name has both; the server listens at the IPv4 one.
+        // The name has addresses of both versions. The server listens on the IPv4 address.
         let overrides = ["both.test": ["127.0.0.1", "::1"]]
         try await withTransport({
             $0.dns.overrides = overrides

@@ -5,7 +5,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// Bodies in a content coding, whole and cut, in every framing.
+/// Complete and truncated bodies in every content coding and framing.
 @Suite("Content codings", .timeLimit(.minutes(4)))
 struct ContentCodingTests {
     private static let framings: [TestServer.Response.Framing] = [.automatic, .chunked, .untilClose]
@@ -42,7 +42,7 @@ struct ContentCodingTests {
     func aCutBodyIsTruncatedWhereverItIsCut(_ framing: TestServer.Response.Framing) async throws {
         try await withTransport { transport, server in
             for (coding, bytes) in CodedBodies.all where Self.isOffered(coding) {
-                // The header alone, the half, all but the end.
+                // One byte, the header of gzip, half of the body, all but gzip's trailer, all but one byte.
                 for count in [1, 10, bytes.count / 2, bytes.count - 8, bytes.count - 1] {
                     server.script("/x", answer(bytes.prefix(count), coding, framing))
                     let error = await transport.failure(request(server.url("/x")))
@@ -127,7 +127,8 @@ struct ContentCodingTests {
             let head =
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n\(String(coded.count, radix: 16))\r\n"
             server.script("/x", .raw([Data(head.utf8) + coded + Data("\r\n0\r\n\r\n".utf8)]))
-            // From 8.14 on libcurl refuses what it did not ask for; from 8.5 on the engine does, for libcurl garbles it.
+            // libcurl from 8.14 on refuses transfer codings that it did not ask for. libcurl 8.5 to 8.13 garbles them,
+            // so the engine refuses them.
             guard !Capabilities.ofLibcurl.isAtLeast(8, 5, 0) else {
                 #expect(await transport.failure(request(server.url("/x"))).code == .contentDecodingFailed)
                 return
@@ -137,7 +138,7 @@ struct ContentCodingTests {
         }
     }
 
-    /// Each pause comes within a chunk of libcurl's, which gives it again.
+    /// Each pause interrupts a chunk of libcurl, which then passes the chunk again.
     @Test func pausesInTheMiddleLoseNothingAndRepeatNothing() async throws {
         try await withTransport { transport, server in
             let pattern = TestServer.patternBytes(count: 900_000)

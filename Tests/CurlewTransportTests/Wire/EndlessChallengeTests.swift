@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Challenges without an end", .timeLimit(.minutes(4)))
 struct EndlessChallengeTests {
-    /// A server that calls every nonce stale.
+    /// The server calls every nonce stale.
     @Test(arguments: [HTTPMethod.get, .post])
     func areAnsweredThreeTimes(_ method: HTTPMethod) async throws {
         try await withTransport { transport, server in

@@ -6,10 +6,11 @@ import Foundation
 import Glibc
 import Testing
 
-/// The environment may name a proxy for each scheme. It belongs to the whole process.
+/// The environment names another proxy for each scheme. It belongs to the whole process, so these tests run alone.
 @Suite("Two proxies of the environment", .serialized, .timeLimit(.minutes(4)))
 struct EnvironmentProxiesProcessWideTests {
-    /// libcurl before 8.21 keeps what answered one proxy's challenge in a handle and sends it to the other (CVE-2026-8927).
+    /// libcurl before 8.21 keeps the answer to one proxy's challenge in the handle and sends it to the other proxy
+    /// (CVE-2026-8927).
     @Test(arguments: ["bob:word@", ""])
     func whatAnsweredOneIsNotSentToTheOther(_ credentials: String) async throws {
         let (atFirst, atOther) = (Lock<[String]>([]), Lock<[String]>([]))
@@ -37,7 +38,7 @@ struct EnvironmentProxiesProcessWideTests {
             unsetenv("http_proxy")
             unsetenv("https_proxy")
         }
-        // With one version of HTTP, requests for http and https have equal settings, and a handle serves both.
+        // With a fixed version of HTTP, requests for http and https have equal settings, so one handle serves both.
         try await withTransport({
             $0.proxy = .environment
             $0.httpVersion = .http1_1

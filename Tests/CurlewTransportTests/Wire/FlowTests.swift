@@ -18,9 +18,9 @@ struct FlowTests {
             let url = server.url("/big")
             server.script("/big", .bytes(size))
             let task = Task { try await transport.fetch(request(url), sink) }
-            // Before that there is no pause to end.
+            // The pause begins with the head, so before it there is nothing to resume.
             while sink.head == nil { try await Task.sleep(for: .milliseconds(1)) }
-            // The server is stopped by full buffers, far from the end.
+            // Full buffers stop the server long before the end of the body.
             var last: Int64 = -1
             while server.bytesSent != last || last == 0 {
                 last = server.bytesSent
@@ -34,7 +34,7 @@ struct FlowTests {
         }
     }
 
-    /// Counts the turns that it is told of.
+    /// Counts the turns that it is notified of.
     private final class TurnCounter: TurnObserver {
         private let count = Lock(0)
 
@@ -45,7 +45,7 @@ struct FlowTests {
     @Test func aSinkIsToldOnceThatATurnIsOver() async throws {
         try await withTransport { transport, server in
             let (sink, counter) = (CollectingSink(), TurnCounter())
-            // Three times for a piece: it is told once all the same.
+            // The sink asks three times per piece, but is notified once per turn.
             sink.observe { event in
                 guard event == .body, let control = sink.control as? any TurnControl else { return }
                 for _ in 0..<3 { control.atEndOfTurn(tell: counter) }
@@ -57,7 +57,7 @@ struct FlowTests {
         }
     }
 
-    /// On a new connection, and on one that is used again.
+    /// On a new connection and on a reused one.
     @Test(arguments: [false, true])
     func aConnectionThatBreaksDuringAPauseLosesNothingThatCame(_ isUsedAgain: Bool) async throws {
         try await withTransport { transport, server in
@@ -68,15 +68,15 @@ struct FlowTests {
             sink.state.withLock { $0.headAnswers = [.pause] }
             let url = server.url("/cut")
             let task = Task { await transport.failure(request(url), sink) }
-            // Before that there is no pause to end.
+            // The pause begins with the head, so before it there is nothing to resume.
             while sink.head == nil { try await Task.sleep(for: .milliseconds(1)) }
             while server.bytesSent < length { try await Task.sleep(for: .milliseconds(2)) }
-            // The reset is on its way.
+            // Gives the reset time to arrive.
             try await Task.sleep(for: .milliseconds(100))
             sink.control?.resumeReceiving()
             let error = await task.value
             #expect(error.code == .receiveFailed, "\(error)")
-            // Short writes are on their way one by one.
+            // With tiny buffers the body is sent in many short writes, of which few may have arrived.
             #expect(sink.state.withLock { $0.bodyCount } > (FaultMode.hasTinyBuffers ? 0 : 10_000))
         }
     }
@@ -98,7 +98,7 @@ struct FlowTests {
             let url = server.url("/bytes/10")
             let task = Task { try await transport.fetch(request(url), sink).sink.body.count }
             while sink.control == nil { await Task.yield() }
-            // Had it started, it would be at the server by then.
+            // A request that had started would have reached the server by then.
             try await Task.sleep(for: .milliseconds(50))
             #expect(server.connectionCount == 0)
             sink.control?.resume()
@@ -107,7 +107,7 @@ struct FlowTests {
         }
     }
 
-    /// The connection is there, and the request would be on it in the same turn of the loop.
+    /// A connection is idle, so the request would be sent over it in the same turn of the loop.
     @Test func cancelBeforeTheStartKeepsItFromTheNetwork() async throws {
         try await withTransport { transport, server in
             _ = try await transport.fetch(request(server.url("/get")))
@@ -144,7 +144,7 @@ struct FlowTests {
             gate.open()
             #expect(try await blocker.value == "first")
 
-            // What is not held passes by.
+            // A request that is not suspended overtakes the suspended one.
             let last = try await transport.fetch(request(server.url("/last")))
             #expect(last.status == 404)
             #expect(server.requests.map(\.path) == ["/first", "/last"])
@@ -155,7 +155,7 @@ struct FlowTests {
         }
     }
 
-    /// Its clocks stand still while it is held, and go on afterwards.
+    /// The timeouts of a suspended transfer pause, and continue afterwards.
     @Test func aTransferHeldOnItsWayHasItsTimeLimitsAgain() async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
             let gate = Gate()
@@ -203,7 +203,8 @@ struct FlowTests {
         }
     }
 
-    /// libcurl reads on once after a pause. It then hands a head's lines over in one piece.
+    /// libcurl keeps a head that it reads while the transfer is paused. After the pause it passes all lines but the
+    /// first in one piece.
     @Test func aHeadThatComesBetweenSuspendAndResumeIsTakenLineByLine() async throws {
         let (isAsked, mayAnswer, hasAnswered) = (Gate(), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let late = try ByteServer { peer in
@@ -219,7 +220,7 @@ struct FlowTests {
             let task = Task { try await transport.fetch(request(url), sink) }
             try await isAsked.wait()
             let other = CollectingSink()
-            // The loop stands still until the response has come, and then hears of the pause first.
+            // The loop is blocked here until the response has arrived. It then processes the pause before the response.
             other.observe { event in
                 guard event == .head else { return }
                 mayAnswer.signal()

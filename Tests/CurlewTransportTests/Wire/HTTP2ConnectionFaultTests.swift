@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// Servers that break a rule of a whole HTTP/2 connection, after which none of its streams goes on.
+/// Servers violate the protocol on the level of an HTTP/2 connection, which ends all of its streams.
 @Suite("Faults of HTTP/2 connections", .timeLimit(.minutes(4)))
 struct HTTP2ConnectionFaultTests {
     enum Fault: String, CaseIterable, Sendable {
@@ -22,7 +22,7 @@ struct HTTP2ConnectionFaultTests {
         }
     }
 
-    /// Otherwise the request ends with its timeouts.
+    /// Whether libcurl reports such a fault at once. Otherwise the request ends with a timeout.
     private static let libcurlTellsFaults = !Capabilities.ofLibcurl.keepsSilentAboutFaults
 
     private func withFrames(
@@ -39,7 +39,7 @@ struct HTTP2ConnectionFaultTests {
         [Frame.head(stream), Frame.data(stream, Array("whole".utf8), ends: true)]
     }
 
-    /// Has the server go on once a part of the body has arrived.
+    /// Returns a sink that opens the server's gate once a part of the body has arrived.
     private func opening(_ server: FrameServer) -> CollectingSink {
         let sink = CollectingSink()
         sink.observe { if $0 == .body { server.gate.signal() } }
@@ -78,7 +78,7 @@ struct HTTP2ConnectionFaultTests {
             #expect([.protocolViolation, .receiveFailed].contains(error.code), "\(error)")
             #expect(error.isSafeToRetry == (method == .get))
             #expect(server.requestCount == 1)
-            // And the host can be asked again.
+            // A new request to the host succeeds.
             let answer = try await transport.fetch(request(server.url) { $0.options.timeouts.queue = .seconds(5) })
             #expect(answer.text == "whole")
         }
@@ -101,12 +101,12 @@ struct HTTP2ConnectionFaultTests {
             #expect(error.code == .receiveFailed)
             #expect(error.reason.contains("fewer requests"), "\(error)")
             #expect(error.isSafeToRetry)
-            // From 8.1 on libcurl has sent it once more before it is asked.
+            // libcurl from 8.1 on sends the request once more by itself.
             #expect(server.requestCount <= 2)
         }
     }
 
-    /// libcurl 7.88 lost sight of the frame in which its receive buffer was full.
+    /// libcurl before 8.0 loses track of the frame in which its receive buffer is full.
     @Test(arguments: [16_300, 16_370, 16_384, 20_000, 32_700, 100_000], [nil, 4_000_000])
     func `a response in one burst ends when it has come`(_ size: Int, _ rateLimit: Int?) async throws {
         try await withFrames({ _, stream in

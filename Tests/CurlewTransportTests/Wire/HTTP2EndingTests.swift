@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// How streams of HTTP/2 end other than with END_STREAM.
+/// Streams of HTTP/2 that end with RST_STREAM or GOAWAY instead of END_STREAM.
 @Suite("Endings of HTTP/2 streams", .timeLimit(.minutes(4)))
 struct HTTP2EndingTests {
     private func withFrames(
@@ -21,7 +21,7 @@ struct HTTP2EndingTests {
         [Frame.head(stream), Frame.data(stream, Array("again".utf8), ends: true)]
     }
 
-    /// Has the server go on once a part of the body has arrived.
+    /// Returns a sink that opens the server's gate once a part of the body has arrived.
     private func opening(_ server: FrameServer) -> CollectingSink {
         let sink = CollectingSink()
         sink.observe { if $0 == .body { server.gate.signal() } }
@@ -40,7 +40,7 @@ struct HTTP2EndingTests {
 
     @Test(arguments: [10, nil])
     func aResetWithoutErrorWithinTheBodyIsNoEnd(_ length: Int?) async throws {
-        // Where no length was given only libcurl 8.0 to 8.2 tell such a reset from an end.
+        // Without a length, only libcurl 8.0 to 8.2 can tell such a reset from an end.
         let tells = Capabilities.ofLibcurl.isAtLeast(8, 0, 0) && !Capabilities.ofLibcurl.isAtLeast(8, 3, 0)
         guard length != nil || tells else { return }
         try await withFrames({ _, stream in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Handles that were used before", .timeLimit(.minutes(4)))
 struct HandleReuseTests {
-    /// libcurl 7.88 keeps the receive buffer of such a handle, and refuses to change its size.
+    /// libcurl 7.88 keeps the receive buffer of such a handle and refuses to change its size.
     @Test(
         "What never had a connection leaves a handle that any request can use",
         arguments: [TransferPurpose.file, .stream])
@@ -19,7 +19,8 @@ struct HandleReuseTests {
         }
     }
 
-    /// libcurl up to 8.1.0 stored such a line in memory that it had freed, and the process could crash.
+    /// libcurl 7.83 to 8.1.0 appends such a line to memory that it has freed, which may crash the process (curl issue
+    /// 11101).
     @Test(
         "A head that begins with a folded line is refused, and leaves no trace",
         arguments: [" X: y\r\n", "\tX: y\r\n", " \r\n", "HTTP/1.1 103 Early Hints\r\n X: y\r\n"])

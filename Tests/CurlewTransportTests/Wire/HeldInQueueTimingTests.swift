@@ -20,7 +20,7 @@ struct HeldInQueueTimingTests {
             let (held, isHeld) = (CollectingSink(), AsyncStream<Void>.makeStream())
             held.observe { event in
                 guard event == .started else { return }
-                // Not from within the start: it is to be in the queue already.
+                // Suspends from another thread, because within this call the transfer has not reached the queue.
                 DispatchQueue.global().async {
                     held.control?.suspend()
                     isHeld.continuation.finish()
@@ -28,7 +28,8 @@ struct HeldInQueueTimingTests {
             }
             async let answer = transport.fetch(request(server.url("/get")) { $0.options.timeouts.queue = clock }, held)
             for await _ in isHeld.stream {}
-            // Begun later, and with the same time limit: that of the held one would be over by then, too.
+            // This request has an equal timeout and starts later, so by its end the suspended one would have timed out,
+            // too.
             let other = await transport.failure(request(server.url("/get")) { $0.options.timeouts.queue = clock })
             #expect(other.code == .queueTimedOut)
             blocker.cancel()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("TCP keep-alive", .timeLimit(.minutes(4)))
 struct KeepAliveTests {
-    /// The options of this process's sockets that are connected to a port.
+    /// Returns the keep-alive options of each of this process's sockets that is connected to `port`.
     private func options(ofSocketsTo port: Int) -> [[Int32]] {
         (0..<4096).compactMap { fd in
             var address = sockaddr_in()

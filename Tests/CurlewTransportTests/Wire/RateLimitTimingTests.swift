@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Rate limits", .timeLimit(.minutes(4)), .serialized)
 struct RateLimitTimingTests {
-    /// A rate is kept over the whole of a transfer, so it shows in how long one takes.
+    /// A rate is kept on average over a whole transfer, so the transfer's duration shows it.
     private func expectRate(
         _ rate: Int, count: Int, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
     ) async throws {
@@ -27,7 +27,7 @@ struct RateLimitTimingTests {
                 let answer = try await transport.fetch(request(server.url("/bytes/\(count)")))
                 #expect(answer.sink.body == TestServer.patternBytes(count: count))
             }
-            // A request may have its own.
+            // A request may set its own rate.
             let second = Duration.seconds(1).asTestBound
             let quick = try await fastestOfThree(below: second) {
                 try await elapsed {

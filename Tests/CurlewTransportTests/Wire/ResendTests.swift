@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// libcurl sends a request again by itself when a re-used connection dies under it.
+/// libcurl sends a request again by itself if a reused connection ends without a response.
 @Suite("Silent repetition", .timeLimit(.minutes(4)))
 struct ResendTests {
     private func afterOneExchange(
@@ -14,7 +14,7 @@ struct ResendTests {
     ) async throws {
         try await withTransport { transport, server in
             _ = try await transport.fetch(request(server.url("/get")))
-            // The next request comes over the same connection, is read, and gets no answer.
+            // The server reads the next request over the same connection and closes without a response.
             server.script("/x", .text("").faulting(.close, at: .beforeHead), .text("again"))
             let second = request(server.url("/x"), method: method) { $0.options.mayBeResentSilently = mayBeResent }
             try await body(transport, server, second)
@@ -29,7 +29,7 @@ struct ResendTests {
         }
     }
 
-    /// libcurl 7.88 to 8.16 count repetitions over a handle's whole life and give up at the sixth.
+    /// libcurl 7.88 to 8.16 counts repetitions over a handle's whole life and gives up at the sixth.
     @Test func doesNotAddUpFromRequestToRequest() async throws {
         try await withTransport { transport, server in
             _ = try await transport.fetch(request(server.url("/get")))
@@ -87,7 +87,8 @@ struct ResendTests {
             server.script(
                 "/x",
                 .text("", status: 401).header("WWW-Authenticate", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""),
-                // Read with its body, and the connection closed: the server may have carried it out.
+                // The server reads the request with its body and closes the connection. It may have carried the request
+                // out.
                 .text("").faulting(.close, at: .beforeHead),
                 .text("again"))
             let post = request(server.url("/x"), method: .post, body: .data(Data("pay".utf8))) {
@@ -112,7 +113,7 @@ struct ResendTests {
                         $0.options.mayBeResentSilently = false
                     }, sink)
                 #expect(answer.status == 200)
-                // One head reaches the sink: the challenge was libcurl's business.
+                // One head reaches the sink, because libcurl handles the challenge itself.
                 #expect(sink.head?.status == 200)
                 let rounds = server.requests
                 #expect(rounds.count == 2)
@@ -164,7 +165,7 @@ struct ResendTests {
         }
     }
 
-    /// What an exclusion sends past the proxy is judged here, however the host is written.
+    /// The address of a host that an exclusion exempts from the proxy is checked, in every spelling of the host.
     @Test(arguments: [
         ("127.0.0.0/8", ["127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "127%2E0.0.1"]),
         ("localhost", ["localhost", "LOCALHOST", "localhos%74"]), (".corp", ["intern.corp", "intern%2Ecorp"]),

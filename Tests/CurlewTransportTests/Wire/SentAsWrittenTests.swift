@@ -4,10 +4,10 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// What libcurl would change or add by itself, where it is told not to.
+/// Changes and additions that libcurl makes unless it is told not to.
 @Suite("What is sent as it is written", .timeLimit(.minutes(4)))
 struct SentAsWrittenTests {
-    /// Between paths with dots some that libcurl is told by their parts.
+    /// Paths with dot segments, mixed with paths that libcurl gets as parts of a URL.
     private static let paths = [
         "/a", "/a/../b", "/a/b?c", "/a/b?d", "/a/./b/..", "/../../x?y=/../z", "/a/%2e%2E/b", "/a?d", "/..", "/.",
         "/../a?d",
@@ -75,7 +75,7 @@ struct SentAsWrittenTests {
     func acceptIsAddedOnlyWhereItMay(_ adds: Bool) async throws {
         try await withTransport({ $0.addsAccept = adds }) { transport, server in
             for (method, body) in [(HTTPMethod.get, BodySource.none), (.post, .data(Data("x".utf8)))] {
-                // Twice: what is worked out for the first is used again.
+                // Twice, because the second round uses the cached plans of the first.
                 for (own, defaults) in Self.ways + Self.ways {
                     _ = try await transport.fetch(
                         request(server.url("/anything"), method: method, headers: own, body: body) {

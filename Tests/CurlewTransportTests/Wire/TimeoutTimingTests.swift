@@ -69,8 +69,8 @@ struct TimeoutTimingTests {
             server.script("/x", .bytes(8).faulting(.dribble(bytes: 1, every: step), at: .inBody(after: 0)))
             let answer = try await transport.fetch(
                 request(server.url("/x")) {
-                    // The body takes seven steps: a clock that did not restart would run out. A busy machine may
-                    // delay a byte by five.
+                    // The body takes seven steps, so a timeout that did not restart would expire. A busy machine may
+                    // delay a byte by five steps.
                     $0.options.timeouts = timeouts { $0.idle = step * 6 }
                 })
             #expect(answer.sink.body.count == 8)
@@ -132,7 +132,7 @@ struct TimeoutTimingTests {
 
     @Test func clocksStandStillWhileTheSinkPauses() async throws {
         try await withTransport { transport, server in
-            // In one piece: behind the head the clock would run until the body comes.
+            // In one piece, because the idle timeout would run between the head and the body.
             let body = String(repeating: "x", count: 20_000)
             server.script("/x", .raw(["HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n" + body]))
             let sink = CollectingSink()
@@ -155,7 +155,7 @@ struct TimeoutTimingTests {
 
     @Test func aSlowSourceIsNotThePeersFault() async throws {
         try await withTransport { transport, server in
-            // A head alone: behind one the clock would run until the body comes.
+            // Without a body, because the idle timeout would run between the head and the body.
             server.script("/post", .status(204))
             let body = ScriptedBody([.bytes("ab"), .pending, .bytes("cd"), .end])
             body.onPending { waker in

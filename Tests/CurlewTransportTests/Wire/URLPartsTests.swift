@@ -4,8 +4,9 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// A handle that goes to its last origin again is told path and query alone. What goes out must be what
-/// libcurl makes of the whole text: a URL with a fragment is always taken that way, and the fragment is not sent.
+/// A handle that is used for its last origin again gets only the path and the query. The request must be the one that
+/// libcurl makes from the URL's whole text. The tests obtain that request with a fragment, which makes libcurl parse
+/// the whole text and is not sent.
 @Suite("URLs told by their parts", .timeLimit(.minutes(4)))
 struct URLPartsTests {
     static let odd: [String] = [
@@ -40,7 +41,7 @@ struct URLPartsTests {
             let whole = text.contains("#") ? origin + text : origin + text + "#whole"
             let expected = try await targets(whole, transport, server)
             let other = origin + Self.odd[(index * 7 + 3) % Self.odd.count]
-            // After its whole text, after itself, and after another.
+            // Each URL after its whole text, after itself, and after another URL.
             for before in [whole, origin + text, other] {
                 _ = try await targets(before, transport, server)
                 #expect(try await targets(origin + text, transport, server) == expected)
@@ -88,7 +89,7 @@ struct URLPartsTests {
         second.stop()
     }
 
-    /// Digest signs the target, and takes a handle that is reset before and after.
+    /// Digest signs the target. The handle is reset before and after such a request.
     @Test func areWhatDigestSigns() async throws {
         try await withTransport { transport, server in
             for round in 0..<4 {

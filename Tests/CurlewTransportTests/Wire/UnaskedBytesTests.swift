@@ -11,7 +11,7 @@ import Testing
     .enabled(if: Capabilities.ofLibcurl.asksBeforeSending, "libcurl does not ask before it sends"),
     .timeLimit(.minutes(4)))
 struct UnaskedBytesTests {
-    /// libcurl before 8.0 took such bytes for the response to the next request.
+    /// libcurl before 8.0 takes such bytes for the response to the next request.
     @Test(
         "A connection on which something comes that nothing asked for is not used again",
         arguments: [HTTPMethod.get, .post, .head])
@@ -60,7 +60,7 @@ struct UnaskedBytesTests {
             }
             while true {
                 let asked = peer.readHead()
-                // The first one breaks when it is used again.
+                // The first connection ends when it is reused.
                 if asked.isEmpty || number == 1 && !asked.contains(" /first ") { return }
                 peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
                 guard number == 2, !isThere.isOpen else { continue }
@@ -89,7 +89,8 @@ struct UnaskedBytesTests {
         }
     }
 
-    /// libcurl reads no more than the response's length of such a record: the rest is in no socket any more.
+    /// libcurl takes only the response from such a record. The rest is held by the TLS library, so the socket does not
+    /// show it.
     @Test(
         "Bytes behind a response, in the same record of TLS, are not used",
         .enabled(if: Capabilities.ofLibcurl.usesOpenSSL))

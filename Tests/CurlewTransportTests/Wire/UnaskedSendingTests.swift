@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewTransport
 
-/// libcurl before 7.80 does not ask before it sends: its trace tells afterwards.
+/// libcurl before 7.80 does not call back before it sends a request. Only its trace reports afterwards that it has.
 @Suite("Sending without being asked", .timeLimit(.minutes(4)))
 struct UnaskedSendingTests {
     private func withOldTransport(_ body: (CurlTransport, TestServer) async throws -> Void) async throws {
@@ -54,7 +54,7 @@ struct UnaskedSendingTests {
         }
     }
 
-    /// It may have been carried out.
+    /// The server may have carried the request out.
     @Test func whatWasSentIsNotSafeToRetry() async throws {
         try await withOldTransport { transport, server in
             server.script("/cut", .text("").faulting(.close, at: .beforeHead))

@@ -158,7 +158,8 @@ struct UploadTests {
         }
     }
 
-    /// RFC 9110, 10.1.1. The server's first answer never reaches the sink.
+    /// After a 417 a client repeats the request without the expectation (RFC 9110, 10.1.1). The 417 never reaches the
+    /// sink.
     @Test(arguments: [1000, 200_000, 2 << 20])
     func aRefusedExpectationIsRepeatedWithoutIt(_ count: Int) async throws {
         try await withTransport { transport, server in
@@ -183,7 +184,7 @@ struct UploadTests {
             #expect(seen.last?.headers["X-Default"] == "2")
             #expect(sink.state.withLock { $0.sent.last } == Int64(count))
             #expect(sink.state.withLock { $0.informational.isEmpty })
-            // The next request asks again.
+            // The next request has the expectation again.
             _ = try await transport.fetch(upload)
             #expect(server.requests.last?.headers["Expect"] == "100-continue")
         }
@@ -205,8 +206,8 @@ struct UploadTests {
     @Test func aRefusedExpectationOfAStreamThatWasNotBegunIsRepeated() async throws {
         try await withTransport { transport, server in
             server.script("/x", .text("").changed { $0.expectation = .refuse }, .text("taken"))
-            // libcurl begins a body whose expectation gets no answer within a second: there is nothing to begin with
-            // before the server has ended the first connection.
+            // libcurl starts to send the body if its expectation gets no response within a second. Therefore the source
+            // has no bytes until the server has ended the first connection.
             let body = ScriptedBody([.pending, .bytes("hello "), .bytes("world"), .end])
             body.onPending { waker in
                 Task {

@@ -5,7 +5,7 @@ internal import Foundation
 import Foundation
 #endif
 
-/// The bytes of one input, in the forms that targets need.
+/// One input of a fuzz target, as bytes, text or lines.
 struct FuzzInput {
     let bytes: [UInt8]
 
@@ -15,16 +15,17 @@ struct FuzzInput {
 
     var data: Data { Data(bytes) }
 
-    /// The text's lines.
+    /// The lines that are not empty.
     var lines: [String] { bytes.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) } }
 
-    /// What comes after the first line: the first one may say how the rest is to be taken.
+    /// The first line, which may be a parameter of the target, and the bytes after it.
     var headAndRest: (head: String, rest: [UInt8]) {
         guard let end = bytes.firstIndex(of: 0x0A) else { return ("", bytes) }
         return (String(decoding: bytes[..<end], as: UTF8.self), Array(bytes[(end + 1)...]))
     }
 
-    /// Ways to cut the bytes into chunks: all at once, one by one, and at places that follow from the bytes.
+    /// Cuts the bytes into chunks in several ways: as one chunk, as single bytes, and at places that follow from the
+    /// bytes.
     static func cuts(of bytes: [UInt8]) -> [[ArraySlice<UInt8>]] {
         var random = SplitMix(seed: bytes.reduce(UInt64(bytes.count)) { $0 &* 31 &+ UInt64($1) })
         var ways = [[bytes[...]], bytes.indices.map { bytes[$0...$0] }]

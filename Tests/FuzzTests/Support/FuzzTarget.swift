@@ -1,7 +1,6 @@
-/// A parser with the properties that hold for every input, however broken or hostile.
-///
-/// libFuzzer calls it with inputs that it invents (`scripts/fuzz`), the tests with the seeds, the inputs that
-/// once broke something, and mutations of both (`ReplayTests`).
+/// A parser, and the properties that hold for every input, however broken or hostile. libFuzzer runs it with inputs
+/// that it generates (`scripts/fuzz`). The tests run it with the seeds, with inputs that once broke a property, and
+/// with mutations of both (`ReplayTests`).
 struct FuzzTarget: Sendable, CustomStringConvertible {
     let name: String
     private let check: @Sendable (FuzzInput) throws(BrokenProperty) -> Void
@@ -32,6 +31,7 @@ func require<T: Equatable>(_ one: T, equals other: T, _ property: @autoclosure (
 }
 
 extension String {
-    /// Strings are equal to others that only look like them; headers and names are not.
+    /// Whether two strings have equal bytes. `==` also accepts canonically equivalent strings, which differ as fields
+    /// and names.
     func isSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

@@ -1,12 +1,12 @@
 #if FUZZING
 import Foundation
 
-/// The target that the environment names.
+/// The target that `CURLEW_FUZZ_TARGET` names.
 private let chosen = FuzzTarget.all.first {
     $0.name == ProcessInfo.processInfo.environment["CURLEW_FUZZ_TARGET"]
 }
 
-/// What libFuzzer calls for every input.
+/// Runs the target with one input. Called by libFuzzer.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let chosen else { stop("CURLEW_FUZZ_TARGET names no target") }

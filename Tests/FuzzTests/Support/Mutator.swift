@@ -1,12 +1,12 @@
 #if !FUZZING
 internal import CurlewTesting
 
-/// Makes new inputs of those that are there, the same in every run.
+/// Makes new inputs from the seeds. The inputs follow from the random seed, so every run has the same ones.
 struct Mutator {
     private let seeds: [[UInt8]]
     private var random: SplitMix
 
-    /// What parsers look for.
+    /// Texts that are significant to parsers.
     private static let pieces: [[UInt8]] = [
         "\"", "\\", ";", ",", "=", ":", "%", "\r", "\n", "\r\n\r\n", "\t", " ", "/", "..", "[", "]", "{", "0", "-1",
         "9223372036854775807", "9223372036854775808", "18446744073709551616", "\u{0}", "\u{FEFF}", "\u{301}", "é",

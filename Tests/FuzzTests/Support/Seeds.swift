@@ -1,14 +1,15 @@
 #if !FUZZING
 internal import Foundation
 
-/// Where a target's inputs come from: its own files in `Corpus/<target>/`, and the strings of the
-/// conformance vectors that `Corpus/sources.txt` names for it.
+/// The seeds of a target: its files in `Corpus/<target>/`, and the strings of the conformance vectors that
+/// `Corpus/sources.txt` names for it.
 enum Seeds {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
 
     static func of(_ target: FuzzTarget) throws -> [[UInt8]] { try own(target) + vectors(target) }
 
-    /// Kept by hand: what once broke a property, and forms that no vector has.
+    /// Returns the target's files, which are maintained by hand: inputs that once broke a property, and forms that no
+    /// vector has.
     static func own(_ target: FuzzTarget) throws -> [[UInt8]] {
         let corpus = folder.appending(path: "Corpus/\(target.name)")
         guard FileManager.default.fileExists(atPath: corpus.path) else { return [] }
@@ -16,7 +17,7 @@ enum Seeds {
             .sorted { $0.path < $1.path }.map { Array(try Data(contentsOf: $0)) }
     }
 
-    /// For each target the names of the corpora.
+    /// Returns the names of the corpora for each target.
     static func sources() throws -> [String: [String]] {
         let text = try String(contentsOf: folder.appending(path: "Corpus/sources.txt"), encoding: .utf8)
         var sources: [String: [String]] = [:]

@@ -29,7 +29,7 @@ extension FuzzTarget {
         guard let host = alternative.host else { return }
         try require(host == ASCII.lowercased(host), "a host is in small letters")
         try require(!host.isEmpty && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a host is printable")
-        // It is written into a line for libcurl, whose parts are separated by them.
+        // The host becomes a part of a line for libcurl, which separates the parts with colons.
         try require(!host.contains(":") || IPAddress(host) != nil, "only addresses have colons")
     }
 
@@ -39,7 +39,7 @@ extension FuzzTarget {
             let digits = String(byte, radix: 16, uppercase: true)
             return "%" + (digits.count == 1 ? "0" : "") + digits
         }
-        // What a quoted string cannot hold as it is.
+        // A quoted string must escape these characters.
         let host = (alternative.host ?? "").replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         let authority = host.contains(":") ? "[\(host)]" : host
         return "\(identifier.joined())=\"\(authority):\(alternative.port)\"; ma=\(alternative.maxAge)"

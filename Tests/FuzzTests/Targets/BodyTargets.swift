@@ -16,7 +16,7 @@ extension FuzzTarget {
                 return (MultipartLayout.formDisposition(name: name, filename: name), fields.last ?? [])
             }
             for part in parts {
-                // A NUL stands in a body here, and goes as it is.
+                // This field is a part of a body, in which a NUL is allowed and sent unchanged.
                 let text = part.disposition.replacing("\0", with: "")
                 try require(text.isHTTPFieldValue, "no name ends the header that it stands in")
                 try require(part.disposition.utf8.filter { $0 == 0x22 }.count, equals: 4, "no name ends its quotes")
@@ -39,7 +39,7 @@ extension FuzzTarget {
             try require(body.reversed().starts(with: "--\(boundary)--\r\n".utf8.reversed()), "and ends with it")
         },
         FuzzTarget("form-encoding") { input throws(BrokenProperty) in
-            // Pairs of lines are keys and values.
+            // The lines are keys and values in turn.
             let lines = input.lines
             var pairs: [String: String] = [:]
             for index in stride(from: 0, to: lines.count - 1, by: 2) { pairs[lines[index]] = lines[index + 1] }
@@ -70,7 +70,7 @@ extension FuzzTarget {
         },
     ]
 
-    /// Foundation's `removingPercentEncoding` drops a byte order mark at the beginning.
+    /// Decodes percent escapes. Foundation's `removingPercentEncoding` would drop a byte order mark at the beginning.
     private static func decoded(_ text: String) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

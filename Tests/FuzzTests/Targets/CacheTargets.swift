@@ -21,7 +21,7 @@ extension FuzzTarget {
             }
         },
         FuzzTarget("cache-record") { input throws(BrokenProperty) in
-            // With the checksum that it should have: any other ends the reading at once.
+            // The input gets its right checksum, because a wrong one ends the parsing at once.
             let data = Data([1]) + RedisRecord.bytes(StoreChecksum.of(input.data), count: 8) + input.data
             guard let record = RedisRecord(data) else { return }
             try require(record.size >= 0, "a body has a length")
@@ -42,7 +42,7 @@ extension FuzzTarget {
         },
     ]
 
-    /// What the cache does with an entry that it has found.
+    /// Uses an entry as the cache uses one that it has found.
     private static func checkEntry(_ entry: CacheEntry, ofSize size: Int) throws(BrokenProperty) {
         let head = entry.response.head
         try require((100...999).contains(head.status), "a status has three digits")

@@ -42,7 +42,7 @@ extension FuzzTarget {
             try require(reread(once), equals: once, "a cookie file is read as it was written")
         },
         FuzzTarget("cookie-file-writing") { input throws(BrokenProperty) in
-            // Cookies that a program makes of what it was given, whatever that is.
+            // A program may make cookies from any strings.
             let fields = input.bytes.split(separator: 0x1E, maxSplits: 3, omittingEmptySubsequences: false).map {
                 String(decoding: $0, as: UTF8.self)
             }

@@ -8,7 +8,7 @@ import Foundation
 extension FuzzTarget {
     static let hosts = [
         FuzzTarget("ip-address") { input throws(BrokenProperty) in
-            // The system's function stops at NUL, and does not know zones.
+            // The system's function ends at a NUL and does not parse zones.
             let text = input.text
             guard !text.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "%") }) else { return }
             try require(IPAddress(text)?.bytes, equals: systemAddress(text), "the system says the same of '\(text)'")

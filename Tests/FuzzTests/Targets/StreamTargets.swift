@@ -28,7 +28,7 @@ extension FuzzTarget {
         FuzzTarget("response-head") { input throws(BrokenProperty) in
             var texts = TextCache()
             let first = try heads(input.bytes, &texts)
-            // The second time every line comes out of the cache.
+            // In the second run, every line is in the cache.
             try require(heads(input.bytes, &texts), equals: first, "what is cached says the same")
         },
     ]
@@ -75,7 +75,7 @@ extension FuzzTarget {
         return run
     }
 
-    /// The same by the plainest means.
+    /// Splits the lines in the simplest way, for comparison with the splitter.
     private static func expectedLines(_ bytes: [UInt8]) -> LineRun {
         var run = LineRun()
         var pieces = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
@@ -92,7 +92,7 @@ extension FuzzTarget {
         return run
     }
 
-    /// The heads and fields that a response's lines make.
+    /// Collects the heads and fields in the lines of a response.
     private static func heads(_ bytes: [UInt8], _ texts: inout TextCache) throws(BrokenProperty) -> [String] {
         var collector = HeadCollector()
         var found: [String] = []

@@ -3,19 +3,20 @@ import CurlewCore
 import CurlewTransport
 import Foundation
 
-/// What one request of the soak's mix meets, and how it must end.
+/// A kind of request in the mix of a soak test, with the ends that it may have.
 enum SoakKind: String, CaseIterable, Sendable {
     case small, head, compressed, missing, stored, http2, secure, newConnection, untrusted, closedPort, emptyReply
     case refusedByBody, cancelled, redirected, retried, cancelledRun
 
-    /// All of them, or those that `CURLEW_SOAK_KINDS` names (to find a culprit).
+    /// All kinds, or those that `CURLEW_SOAK_KINDS` names, to find the one that fails.
     static let chosen: [SoakKind] = {
         let names = ProcessInfo.processInfo.environment["CURLEW_SOAK_KINDS"] ?? ""
         let named = names.split(separator: ",").compactMap { SoakKind(rawValue: String($0)) }
         return named.isEmpty ? allCases : named
     }()
 
-    /// How often it comes, of a hundred. Handshakes cost a hundred times as much as the rest.
+    /// The share of the kind in a hundred requests. Kinds with a handshake are rare, because a handshake costs a
+    /// hundred times as much as the rest.
     var share: Int {
         switch self {
         case .small: 29
@@ -46,16 +47,16 @@ enum SoakKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// How it may end; nil is success.
+    /// The ends that are allowed. `nil` means success.
     private var expected: [CurlewError.Code?] {
         switch self {
         case .small, .head, .compressed, .missing, .stored, .http2, .secure, .newConnection, .redirected: [nil]
         case .untrusted: [.certificateUntrusted]
         case .closedPort: [.connectFailed]
-        // The kernel decides whether the end shows while sending or while receiving.
+        // It depends on the kernel whether the close is seen while sending or while receiving.
         case .emptyReply: [.receiveFailed, .sendFailed]
         case .refusedByBody: [.limitExceeded]
-        // It may come too late for a small answer.
+        // The cancellation may be too late for a small response.
         case .cancelled, .cancelledRun: [.cancelled, nil]
         case .retried: [.unacceptableStatus]
         }
@@ -64,7 +65,7 @@ enum SoakKind: String, CaseIterable, Sendable {
     func allows(_ code: CurlewError.Code?) -> Bool { expected.contains(code) }
 }
 
-/// Where the requests of a soak go: some to the transport itself, some through a session over it.
+/// The client of a soak test: a transport, and a session over it. Some kinds use the one, some the other.
 struct SoakClient: Sendable {
     let transport: CurlTransport
     let session: Session
@@ -77,7 +78,7 @@ struct SoakClient: Sendable {
         )
     }
 
-    /// What the request ended with.
+    /// Sends the request, and returns the code of its error, or `nil` if it succeeds.
     func run(_ kind: SoakKind, _ url: URL, bodySize: Int) async -> CurlewError.Code? {
         switch kind {
         case .redirected, .retried: return await run(session.request(url).validate())

@@ -3,7 +3,7 @@ import CurlewTesting
 import CurlewTransport
 import Foundation
 
-/// What the process and the client hold at one moment of a soak.
+/// The resources of the process and of the client at one moment of a soak test.
 struct SoakSample: Sendable {
     let requests: Int
     let residentKilobytes: Int

@@ -2,7 +2,7 @@ import CurlewCore
 import CurlewLocks
 import Foundation
 
-/// Keeps what one exchange gave, and can hold it back at its head.
+/// A sink that collects the events of one exchange, and can pause it at its head.
 final class CollectingSink: TransferSink {
     struct Record: Sendable {
         var informational: [ResponseHead] = []
@@ -19,7 +19,8 @@ final class CollectingSink: TransferSink {
     private let pausesAtHead: Bool
     private let suspendsAtFirstBytes: Bool
 
-    /// `suspendsAtFirstBytes`: where the first bytes of the request's body go out, on the transport's thread.
+    /// With `suspendsAtFirstBytes`, the sink suspends the transfer when the first bytes of the request's body are sent,
+    /// on the transport's thread.
     init(keepsBody: Bool = true, pausesAtHead: Bool = false, suspendsAtFirstBytes: Bool = false) {
         self.suspendsAtFirstBytes = suspendsAtFirstBytes
         self.keepsBody = keepsBody

@@ -3,7 +3,7 @@ import CurlewLocks
 import CurlewTransport
 import Foundation
 
-/// A finished exchange: what came, and how.
+/// A finished exchange: its outcome, and the events that its sink collected.
 struct Exchange: Sendable {
     let outcome: TransferOutcome
     let record: CollectingSink.Record
@@ -13,7 +13,7 @@ struct Exchange: Sendable {
     var metrics: TransferMetrics { outcome.metrics }
     var text: String { String(decoding: record.body, as: UTF8.self) }
 
-    /// A line `name=value` of nginx's `/info`, which tells what the server saw.
+    /// Returns the value of a line `name=value` in nginx's `/info`, which describes the request that nginx received.
     func seen(_ name: String) -> String? {
         for line in text.split(separator: "\n", omittingEmptySubsequences: true) {
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -47,7 +47,7 @@ func makeRequest(
 }
 
 extension Transport {
-    /// Performs one exchange and collects it.
+    /// Performs one exchange, and collects its events.
     func exchange(
         _ url: URL,
         method: HTTPMethod = .get,
@@ -61,7 +61,7 @@ extension Transport {
         return Exchange(outcome: outcome, record: sink.current)
     }
 
-    /// What one exchange throws, or nil where it succeeds.
+    /// Performs one exchange, and returns its error, or `nil` if it succeeds.
     func failure(_ url: URL, method: HTTPMethod = .get, body: BodySource = .none) async -> CurlewError? {
         do throws(CurlewError) {
             _ = try await exchange(url, method: method, body: body)
@@ -72,7 +72,7 @@ extension Transport {
     }
 }
 
-/// A transport that no environment variable of the machine reroutes.
+/// A transport that uses no proxy, whatever the environment of the machine names.
 func makeTransport(_ change: (inout TransportConfiguration) throws -> Void) rethrows -> CurlTransport {
     var configuration = TransportConfiguration()
     configuration.proxy = .none

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// HTTP/2 clients of other projects, as commands.
+/// The commands of other projects that are HTTP/2 clients.
 enum ForeignClient: String, CaseIterable {
     case curl, nghttp, h2load, openssl
 
@@ -29,7 +29,8 @@ enum ForeignClient: String, CaseIterable {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Runs with the clients of other projects; skipped where they are missing, failing where CI forgot them.
+    /// Enables a test if the clients of other projects are installed. In CI it runs in any case, and fails if they are
+    /// missing.
     static var foreignClients: Self {
         .enabled(
             if: ForeignClient.areInstalled || IntegrationEnvironment.isContinuousIntegration,

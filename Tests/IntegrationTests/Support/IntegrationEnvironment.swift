@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// Where the real servers are. `scripts/servers` writes the file that `CURLEW_TEST_SERVERS` names.
+/// The addresses of the real servers. `scripts/servers` writes the file that `CURLEW_TEST_SERVERS` names.
 struct IntegrationEnvironment: Sendable {
     struct Missing: Error, CustomStringConvertible {
         let description: String
@@ -11,7 +11,7 @@ struct IntegrationEnvironment: Sendable {
 
     let values: [String: String]
 
-    /// What the environment variable names, or why there is nothing.
+    /// The contents of the file that the environment variable names, or the reason why there are none.
     private static let loaded: Result<IntegrationEnvironment, Missing> = {
         guard let path = ProcessInfo.processInfo.environment["CURLEW_TEST_SERVERS"] else {
             return .failure(Missing(description: "CURLEW_TEST_SERVERS is not set: run `make test`"))
@@ -27,12 +27,12 @@ struct IntegrationEnvironment: Sendable {
         return .success(IntegrationEnvironment(values: values))
     }()
 
-    /// What a libcurl with GnuTLS cannot tell or do is said in Docs/Security.md.
+    /// Whether libcurl uses GnuTLS. Docs/Security.md lists the limits of such a libcurl.
     static let usesGnuTLS = Capabilities.ofLibcurl.usesTLS("GnuTLS")
 
     static let isContinuousIntegration = ProcessInfo.processInfo.environment["CI"] == "true"
 
-    /// Whether tests of real servers run: without servers they are skipped, but never silently in CI.
+    /// Whether tests with real servers run. Without servers they are skipped, except in CI, where they fail.
     static var shouldRun: Bool {
         if case .success = loaded { return true }
         return isContinuousIntegration
@@ -53,22 +53,22 @@ struct IntegrationEnvironment: Sendable {
 
     func file(_ name: String) throws -> URL { URL(fileURLWithPath: try text(name)) }
 
-    /// A URL of one of the servers.
+    /// Returns the URL of a path at one of the servers.
     static func url(_ name: String, _ path: String = "") throws -> URL { try current().url(name, path) }
     static func text(_ name: String) throws -> String { try current().text(name) }
     static func file(_ name: String) throws -> URL { try current().file(name) }
 
-    /// Whether memory figures mean something: a sanitizer keeps its own books in the same process.
+    /// Whether a sanitizer runs. It allocates in the same process, so measurements of memory are meaningless.
     static let isSanitized = (ProcessInfo.processInfo.environment["CURLEW_SANITIZER"] ?? "plain") != "plain"
 
-    /// A number that makes a test longer than it is by default.
+    /// The value of a variable that makes a test longer, or `standard` if it is not set.
     static func number(_ name: String, default standard: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
     }
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Runs with the real servers; skipped where there are none, failing where CI forgot them.
+    /// Enables a test if there are real servers. In CI it runs in any case, and fails if they are missing.
     static var realServers: Self {
         .enabled(
             if: IntegrationEnvironment.shouldRun,
@@ -78,7 +78,7 @@ extension Trait where Self == ConditionTrait {
 }
 
 extension Capabilities {
-    /// How many connections requests that begin at once may make to a host over HTTP/2 or HTTP/3: they do not wait for a
+    /// The most connections that concurrent requests may open to a host over HTTP/2 or HTTP/3. They do not wait for a
     /// connection's first response if libcurl would wait too long.
     var mostConnectionsOfABurst: Int { waitsForOthersResponses ? 6 : 1 }
 }

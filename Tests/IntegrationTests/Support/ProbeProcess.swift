@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The executable `ExitProbe`, run as a process of its own.
+/// Runs `ExitProbe` or another command as a separate process.
 struct ProbeProcess {
     struct Outcome: Sendable {
         let reason: Process.TerminationReason
@@ -10,13 +10,13 @@ struct ProbeProcess {
         let errors: String
     }
 
-    /// It lies beside the test bundle.
+    /// `ExitProbe`, which is built next to the test bundle.
     static let executable: URL = {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(filePath: bundle).deletingLastPathComponent().appending(path: "ExitProbe")
     }()
 
-    /// Runs `command`; `terminates` sends SIGTERM as soon as it has printed something.
+    /// Runs `command`. With `terminates`, sends SIGTERM as soon as the command has printed something.
     static func run(
         _ command: URL = executable,
         arguments: [String],
@@ -26,7 +26,7 @@ struct ProbeProcess {
         let process = Process()
         process.executableURL = command
         process.arguments = arguments
-        // What a sanitizer says about memory at such an end means nothing.
+        // Sanitizers' reports are meaningless for a process that ends in the middle of its work.
         process.environment = [
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SWIFT_BACKTRACE": "enable=no",
             "ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "report_bugs=0",
@@ -42,7 +42,7 @@ struct ProbeProcess {
             process.terminate()
         }
         let texts = [output, errors].map { pipe in
-            // Foundation's `Process` keeps itself, and its pipes.
+            // Foundation's `Process` retains itself and its pipes, so the descriptor is closed here.
             defer { try? pipe.fileHandleForReading.close() }
             return String(decoding: (try? pipe.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
         }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the kernel says this process has in memory.
+/// The memory of this process, as the kernel reports it.
 enum ProcessMemory {
-    /// kB, resident now.
+    /// The resident memory, in kB.
     static var residentKilobytes: Int {
         guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
         for line in text.split(separator: "\n") where line.hasPrefix("VmRSS:") {

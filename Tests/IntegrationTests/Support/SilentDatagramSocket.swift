@@ -1,6 +1,6 @@
 import Glibc
 
-/// A UDP port on loopback at which everything arrives and nothing answers.
+/// A UDP port on loopback that accepts every datagram and never responds.
 final class SilentDatagramSocket {
     struct Failure: Error {}
 
