@@ -19,7 +19,9 @@ extension CacheFolder {
             guard named.st_uid == geteuid() else {
                 throw .untrusted("\(path) is a symbolic link of user \(named.st_uid)")
             }
-        } else if named.st_dev != status.st_dev || named.st_ino != status.st_ino {
+            guard stat(path, &named) == 0 else { throw SystemFault(errno: errno) }
+        }
+        if named.st_dev != status.st_dev || named.st_ino != status.st_ino {
             // Another user's link led to this user's directory, and gave way to that user's own one.
             throw .untrusted("\(path) was replaced while it was opened")
         }

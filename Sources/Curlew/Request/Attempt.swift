@@ -17,7 +17,7 @@ public struct Attempt: Sendable {
     public internal(set) var error: CurlewError?
     var visibleRequests = ShortList<VisibleRequest>()
     /// How many of `visibleRequests` there were when the last final one was announced.
-    var announcedCount = 0
+    package var announcedCount = 0
     var identifiers = ShortList<TaskIdentifier>()
     var collectedMetrics = ShortList<TransferMetrics>()
 

@@ -46,7 +46,7 @@ extension ActiveTransfer {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
         collector.take(head, size: easy.lastHead.size)
-        return isAcceptable(transfers) && isAcceptable(head.version, transfers.settings) && received(head, transfers)
+        return isAcceptable(transfers) && received(head, transfers)
     }
 
     /// libcurl is about to store the first line of a head, which continues none.
@@ -90,7 +90,7 @@ extension ActiveTransfer {
     ///
     /// libcurl before 8.12 believes the text of an HTTP/1 connection's response: it frames the body by it, and sends other
     /// requests over the connection before this one's response has ended. Therefore it is asked at the line itself.
-    private func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
+    func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
             if !plan.isTLS {
