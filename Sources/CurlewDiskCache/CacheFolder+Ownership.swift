@@ -22,9 +22,10 @@ extension CacheFolder {
             guard named.st_uid == geteuid() else {
                 throw .untrusted("\(path) is a symbolic link of user \(named.st_uid)")
             }
-        } else if named.st_dev != status.st_dev || named.st_ino != status.st_ino {
-            // The path named another user's link to this user's directory when it was opened, and a directory when it
-            // was checked.
+            guard stat(path, &named) == 0 else { throw SystemFault(errno: errno) }
+        }
+        if named.st_dev != status.st_dev || named.st_ino != status.st_ino {
+            // The path named a link to this user's directory when it was opened, and something else when it was checked.
             throw .untrusted("\(path) was replaced while it was opened")
         }
         if status.st_uid == geteuid(), status.mayBeWrittenByOthers {

@@ -187,6 +187,10 @@ struct CassetteSecretTests {
                 #"{ a(label: "Password:", token: "s3cret") }"#, #"{ a(label: "Password:", token: "<redacted>") }"#
             ),
             (
+                "# for 5\" screens\nmutation { login(password: \"s3cret\") { id } }",
+                "# for 5\" screens\nmutation { login(password: \"<redacted>\") { id } }"
+            ),
+            (
                 #"{ a(label: "Enter your PIN: ", pin: "s3cret") }"#,
                 #"{ a(label: "Enter your PIN: ", pin: "<redacted>") }"#
             ),
@@ -328,6 +332,7 @@ struct CassetteSecretTests {
             ("password:\nb: 1", "password:\nb: 1"), ("card[pin]=s3cret", "card[pin]=<redacted>"),
             ("card['pin'][0]=s3cret", "card['pin'][0]=<redacted>"),
             ("password: 's3c''s3cret', b", "password: '<redacted>', b"),
+            ("password: 'it''s3 s3cret', b", "password: '<redacted>', b"),
             ("password:\"\"s3cret b", "password:\"<redacted>\" b"), ("token: [a] s3cret", "token: <redacted>"),
         ])
     func texts(text: String, received: String) {

@@ -18,7 +18,7 @@ public struct Attempt: Sendable {
     public internal(set) var error: CurlewError?
     var visibleRequests = ShortList<VisibleRequest>()
     /// The number of `visibleRequests` when a final request was last announced.
-    var announcedCount = 0
+    package var announcedCount = 0
     var identifiers = ShortList<TaskIdentifier>()
     var collectedMetrics = ShortList<TransferMetrics>()
 

@@ -10,7 +10,10 @@ extension Request {
     /// The last `URLRequest`, after adaptation.
     public var lastRequest: URLRequest? { request }
     /// The `URLRequest`s that were sent.
-    public var performedRequests: [URLRequest] { attempts.flatMap { $0.requests.suffix($0.tasks.count) } }
+    public var performedRequests: [URLRequest] {
+        // Requests before adapters are not sent, and the answer to a challenge is an exchange without a request.
+        attempts.flatMap { $0.requests.dropFirst(max(0, $0.announcedCount - 1)).prefix($0.tasks.count) }
+    }
 
     /// The identifiers of all exchanges.
     public var tasks: [TaskIdentifier] { attempts.flatMap(\.tasks) }

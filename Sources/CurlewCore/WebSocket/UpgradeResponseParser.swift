@@ -162,7 +162,7 @@ package struct UpgradeResponseParser: Sendable {
     private mutating func nextLine(_ input: inout UnsafeRawBufferPointer) throws(CurlewError) -> [UInt8]? {
         let end = input.firstIndex(of: UInt8(ascii: "\n"))
         let piece = input[..<(end ?? input.count)]
-        headerSize += piece.count + 1
+        headerSize += piece.count + (end == nil ? 0 : 1)
         guard headerSize <= maximumHeaderSize else {
             throw CurlewError(
                 .limitExceeded, phase: .receive, reason: "the answer's head is larger than \(maximumHeaderSize) bytes")

@@ -25,7 +25,7 @@ struct PairRedaction {
 
     mutating func redacted() -> String {
         while position < bytes.count {
-            if takeString() { continue }
+            if takeComment() || takeString() { continue }
             guard Self.isOfName(bytes[position]) else {
                 clean.append(bytes[position])
                 position += 1
@@ -44,6 +44,16 @@ struct PairRedaction {
             takeValue()
         }
         return String(decoding: clean, as: UTF8.self)
+    }
+
+    /// A comment of GraphQL is a text by itself: a quote in it begins no string. Returns `false` if none begins here.
+    private mutating func takeComment() -> Bool {
+        guard language == .graphQL, bytes[position] == UInt8(ascii: "#") else { return false }
+        let end = bytes[position...].firstIndex(where: Self.endsLine) ?? bytes.endIndex
+        var inner = PairRedaction(String(decoding: bytes[position..<end], as: UTF8.self), .plain, by: redaction)
+        clean += Array(inner.redacted().utf8)
+        position = end
+        return true
     }
 
     /// Redacts the content of a GraphQL string separately: `label: "Password:"` does not name the value after it.
@@ -153,8 +163,16 @@ struct PairRedaction {
         }
         var index = start + marks.count
         let content = index
-        while index < bytes.count, !bytes[index...].starts(with: marks) {
-            if marks.count == 3 {
+        while index < bytes.count {
+            if bytes[index...].starts(with: marks) {
+                // `'it''s'`: some formats double a quote instead of escaping it.
+                guard language == .plain, marks.count == 1, index > content, bytes[(index + 1)...].first == marks[0]
+                else { break }
+                index += 2
+            } else if language == .graphQL, marks.count == 1, Self.endsLine(bytes[index]) {
+                // Such a string has no line ends: this one is not closed.
+                return (marks, content..<index, index)
+            } else if marks.count == 3 {
                 // A block string has no other escape.
                 index += bytes[index...].starts(with: #"\""""#.utf8) ? 4 : 1
             } else {

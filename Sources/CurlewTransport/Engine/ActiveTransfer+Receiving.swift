@@ -46,7 +46,7 @@ extension ActiveTransfer {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
         collector.take(head, size: easy.lastHead.size)
-        return isAcceptable(transfers) && isAcceptable(head.version, transfers.settings) && received(head, transfers)
+        return isAcceptable(transfers) && received(head, transfers)
     }
 
     /// Fails the transfer because a folded line follows the status line. Called before libcurl stores that line.
@@ -92,7 +92,7 @@ extension ActiveTransfer {
     /// libcurl before 8.12 trusts the version in the text of an HTTP/1 response: it frames the body accordingly, and
     /// lets other requests use the connection before this response has ended. Therefore the check happens at the status
     /// line.
-    private func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
+    func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
             if !plan.isTLS {

@@ -50,8 +50,11 @@ enum Callbacks {
         let comparison = easy.lastHead.compare(line)
         if comparison == .equalSoFar { return true }
         return with(data, or: false) { transfer, transfers in
-            comparison == .equal
-                ? transfer.received(again: easy, transfers) : transfer.received(line: line, easy, transfers)
+            switch comparison {
+            case .equalAtStart, .equalSoFar: transfer.isAcceptable(easy.lastHead.head.version, transfers.settings)
+            case .equal: transfer.received(again: easy, transfers)
+            case .different: transfer.received(line: line, easy, transfers)
+            }
         }
     }
 

@@ -128,7 +128,10 @@ struct HeadCollector {
     }
 
     private mutating func takeStatusLine(_ text: UnsafeRawBufferPointer, _ texts: inout TextCache) -> Event {
-        guard text.count > 5, Self.isStatusLine(text), let space = text.firstIndex(of: UInt8(ascii: " ")) else {
+        // libcurl before 8.0 skips white space before the digits of the version.
+        guard text.count > 5, Self.isStatusLine(text), ASCII.isDigit(text[5]),
+            let space = text.firstIndex(of: UInt8(ascii: " "))
+        else {
             return .malformed("the response does not begin with a status line")
         }
         switch text[5] {

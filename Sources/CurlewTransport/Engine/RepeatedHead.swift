@@ -7,6 +7,8 @@ internal import Glibc
 /// parsed. A head that is equal throughout shares the last one's value.
 struct RepeatedHead {
     enum Comparison {
+        /// The status line equals that of the last head.
+        case equalAtStart
         case equalSoFar
         case equal
         /// The collector parses this line and all later ones, after the lines that were equal.
@@ -47,7 +49,7 @@ struct RepeatedHead {
         }
         guard isEqual else { return .different }
         matched += line.count
-        guard matched == bytes.count else { return .equalSoFar }
+        guard matched == bytes.count else { return from == 0 ? .equalAtStart : .equalSoFar }
         matched = 0
         misses = 0
         return .equal
@@ -106,11 +108,7 @@ extension HeadCollector {
     mutating func take(
         _ line: UnsafeRawBufferPointer, unlike last: inout RepeatedHead, _ texts: inout TextCache
     ) -> Event {
-        var former = Event.none
-        last.takeBack { line in
-            let event = take(line, &texts)
-            if case .started = event { former = event }
-        }
+        last.takeBack { _ = take($0, &texts) }
         last.note(line, isFirst: !isWithinHead)
         let event = take(line, &texts)
         if case .head(let head) = event {
@@ -118,7 +116,6 @@ extension HeadCollector {
         } else if !isWithinHead {
             last.restart()
         }
-        if case .none = event { return former }
         return event
     }
 }

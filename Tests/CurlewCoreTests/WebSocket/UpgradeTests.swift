@@ -89,6 +89,14 @@ struct UpgradeTests {
         #expect(error?.code == code)
     }
 
+    @Test("a head that comes byte by byte counts once")
+    func pieces() throws {
+        let text = "HTTP/1.1 101 Yes\r\nA: \(String(repeating: "b", count: 900))\r\n\r\n"
+        let bytes = Array(text.utf8)
+        let events = try Self.events(in: bytes.indices.map { bytes[$0...$0] })
+        #expect(events.count == 1)
+    }
+
     @Test("heads that are not the answer count, too")
     func endlessHints() throws {
         var parser = UpgradeResponseParser(maximumHeaderSize: 1000)

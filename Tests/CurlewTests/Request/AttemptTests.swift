@@ -55,6 +55,16 @@ struct AttemptTests {
         #expect(request.error == nil)
     }
 
+    @Test("of very many the first and the last are kept")
+    func veryMany() async {
+        let transport = MockTransport(collectsBodies: false) { _ in .status(503) }
+        let request = Session(transport: transport, interceptor: CountingRetrier(retries: 40))
+            .request("https://example.org/a")
+        _ = await request.response()
+        #expect(request.retryCount == 40)
+        #expect(request.attempts.map(\.number) == [0, 1] + Array(24...40))
+    }
+
     @Test("the last one has the error of the request")
     func failure() async {
         let transport = MockTransport { _ in .failing(CurlewError(.connectFailed, phase: .connect)) }

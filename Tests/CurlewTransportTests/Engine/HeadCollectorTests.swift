@@ -32,7 +32,9 @@ struct HeadCollectorTests {
         }
     }
 
-    @Test(arguments: ["garbage", "HTTP/1.1", "HTTP/1.1 abc", "HTTP/1.1 20", "HTTP/1.1 2000", "HTTP/1.1 099 x"])
+    @Test(arguments: [
+        "garbage", "HTTP/1.1", "HTTP/1.1 abc", "HTTP/1.1 20", "HTTP/1.1 2000", "HTTP/1.1 099 x", "HTTP/\t2.0 200 OK",
+    ])
     func badStatusLines(_ line: String) {
         guard case .malformed = feed([line + "\r\n"]).events[0] else {
             Issue.record("accepted \(line)")

@@ -32,7 +32,7 @@ struct RepeatedHeadTests {
                 line.withUTF8 { bytes in
                     let line = UnsafeRawBufferPointer(bytes)
                     switch last.compare(line) {
-                    case .equalSoFar: break
+                    case .equalAtStart, .equalSoFar: break
                     case .equal:
                         repeated += 1
                         collector.take(last.head, size: last.size)
@@ -81,6 +81,18 @@ struct RepeatedHeadTests {
         var handle = Handle()
         for _ in 0..<10 { check(&handle, head("200 OK", "A: 1", "Date: Sun, 06 Nov 1994 08:49:37 GMT")) }
         #expect(handle.repeated == 9)
+    }
+
+    /// The version in it is judged before anything else comes.
+    @Test func anEqualStatusLineIsReported() {
+        var handle = Handle()
+        check(&handle, head("200 OK", "A: 1"))
+        handle.last.restart()
+        let found = head("200 OK", "A: 1").map { line in
+            var line = line
+            return line.withUTF8 { handle.last.compare(UnsafeRawBufferPointer($0)) }
+        }
+        #expect(found == [.equalAtStart, .equalSoFar, .equal])
     }
 
     @Test func whateverDiffersIsSeen() {
