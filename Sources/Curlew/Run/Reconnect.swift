@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewLocks
 
 extension Run {
     /// Waits, and makes the request ready for another connection. The reason and the pacing of earlier retries are
@@ -17,8 +16,6 @@ extension Run {
         guard request.prepareForRetry() else {
             return .end(result.failing(with: request.cancellation, resumeData: nil))
         }
-        // A WebSocket may reconnect without end: only the first and the last attempts are kept.
-        _ = request.record.withLock { $0.history.forgetMiddle() }
         retries = RetryHistory(count: retries.count + 1)
         if let total = budget.total { budget = TimeoutBudget(total: total, started: .now) }
         request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }

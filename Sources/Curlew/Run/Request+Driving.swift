@@ -37,14 +37,16 @@ extension Request {
 
     /// Begins the next attempt without the data of the last one. Returns `false` if the request has been cancelled.
     func prepareForRetry() -> Bool {
-        record.withLock { record in
-            guard !record.isCancelled else { return false }
+        let (isReady, _) = record.withLock { record in
+            guard !record.isCancelled else { return (false, [] as [Attempt]) }
             record.history.beginNextAttempt()
             record.transfer.body = .none
             record.transfer.download = TransferCount()
             record.handlers.startOver()
-            return true
+            // Retriers and WebSockets may begin attempts without end: only the first and the last ones are kept.
+            return (true, record.history.forgetMiddle())
         }
+        return isReady
     }
 
     /// Waits while the request is suspended, or until the total timeout expires.

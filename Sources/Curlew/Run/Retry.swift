@@ -163,8 +163,6 @@ extension Run {
         await dropHeldDownload()
         await request.dropUnplacedFile()
         guard request.prepareForRetry() else { return .endWith(request.cancellation) }
-        // A retrier may go on for ever: the first and the last attempts are kept.
-        _ = request.record.withLock { $0.history.forgetMiddle() }
         if failure.code != .bodyUnavailable { retries.reason = failure }
         retries.count += 1
         request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
