@@ -57,7 +57,7 @@ struct AttemptTests {
 
     private struct Persistent: RequestInterceptor {
         func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
-            request.retryCount < 40 ? .retryWithDelay(0.001) : .doNotRetry
+            request.retryCount < 22 ? .retryWithDelay(0.05) : .doNotRetry
         }
     }
 
@@ -66,8 +66,8 @@ struct AttemptTests {
         let transport = MockTransport(collectsBodies: false) { _ in .status(503) }
         let request = Session(transport: transport, interceptor: Persistent()).request("https://example.org/a")
         _ = await request.validate().response()
-        #expect(request.retryCount == 40)
-        #expect(request.attempts.map(\.number) == [0, 1] + Array(24...40))
+        #expect(request.retryCount == 22)
+        #expect(request.attempts.map(\.number) == [0, 1] + Array(6...22))
     }
 
     @Test("the last one has the error of the request")
