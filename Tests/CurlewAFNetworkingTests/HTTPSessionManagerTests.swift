@@ -165,10 +165,11 @@ struct HTTPSessionManagerTests {
     @Test("data within containers of a form's parameters stays data")
     func multipartContainers() async throws {
         let list: [any Sendable] = [Data("raw".utf8), NSNull(), true]
-        let parameters: Parameters = ["a": list, "b": ["x": Data("deep".utf8)], "c": Set([Data("set".utf8)])]
+        let set = Set(["c1", "c2", "c3", "c4"].map { Data($0.utf8) })
+        let parameters: Parameters = ["a": list, "b": ["x": Data("deep".utf8)], "c": set]
         let answer = try await client().post("u", parameters: parameters, as: Data.self) { _ in }.text
         let names = answer.matches(of: /name="([^"]*)"\r\n\r\n([^\r]*)/).map { "\($0.1)=\($0.2)" }
-        #expect(names == ["a[]=raw", "a[]=", "a[]=1", "b[x]=deep", "c=set"])
+        #expect(names == ["a[]=raw", "a[]=", "a[]=1", "b[x]=deep", "c=c1", "c=c2", "c=c3", "c=c4"])
     }
 
     @Test("defaults hold until a request says otherwise")
@@ -206,6 +207,21 @@ struct HTTPSessionManagerTests {
         #expect(type?.code == .unacceptableContentType)
     }
 
+    @Test("downloads follow the client's rules")
+    func downloads() async throws {
+        let transport = MockTransport { request in .text("text", status: request.path == "/gone" ? 404 : 200) }
+        let client = HTTPSessionManager(baseURL: "https://example.com", transport: { transport })
+        #expect(await client.download("gone").response().error?.code == .unacceptableStatus)
+        let refused = client.download("a", changing: { $0.acceptableContentTypes = ["application/json"] })
+        #expect(await refused.response().error?.code == .unacceptableContentType)
+        #expect(transport.requests.last?.transfer.options.multiplexes == true)
+        let scratch = try ScratchDirectory()
+        let file = scratch.file("a.txt")
+        let alone = client.download("a", changing: { $0.multiplexes = false }, to: { _, _ in (file, []) })
+        #expect(try await String(contentsOf: alone.file(), encoding: .utf8) == "text")
+        #expect(transport.requests.last?.transfer.options.multiplexes == false)
+    }
+
     @Test("authorization is set and cleared at run time, and stays with the base URL's origin")
     func authorization() async throws {
         let transport = MockTransport { .text($0.headers.value(for: "Authorization") ?? "nobody") }
@@ -234,14 +250,16 @@ struct HTTPSessionManagerTests {
     @Test("without cancelling, what runs is waited for")
     func waiting() async throws {
         let gate = Gate()
-        let transport = MockTransport { _ in
-            try await gate.wait()
+        let transport = MockTransport { request in
+            if request.path != "/probe" { try await gate.wait() }
             return .text("done")
         }
         let client = HTTPSessionManager(transport: { transport })
         async let answer = client.get("https://example.com", as: Data.self)
         try await transport.waitForRequests(count: 1)
         async let end: Void = client.invalidate(cancellingTasks: false)
+        // New requests are refused from the moment at which the wait begins.
+        while (try? await client.get("https://example.com/probe", as: Data.self)) != nil { await Task.yield() }
         gate.open()
         #expect(try await String(decoding: answer, as: UTF8.self) == "done")
         await end
@@ -249,8 +267,8 @@ struct HTTPSessionManagerTests {
 
     @Test("what cannot be sent is an error of the request")
     func flaws() async {
-        func code(_ client: HTTPSessionManager) async -> CurlewError.Code? {
-            await client.request(.get, "a").response().error?.code
+        func code(_ client: HTTPSessionManager, _ path: String = "a") async -> CurlewError.Code? {
+            await client.request(.get, path).response().error?.code
         }
         #expect(
             await code(HTTPSessionManager(baseURL: "https://exa mple.com:port/", transport: Self.echo)) == .invalidURL)
@@ -258,10 +276,35 @@ struct HTTPSessionManagerTests {
         #expect(
             await code(HTTPSessionManager(baseURL: "http://example.com", securityPolicy: pinned, transport: Self.echo))
                 == .requestCreationFailed)
-        #expect(await code(HTTPSessionManager(securityPolicy: pinned, transport: Self.echo)) == .requestCreationFailed)
-        #expect(
-            await code(HTTPSessionManager(baseURL: "https://example.com", securityPolicy: pinned, transport: Self.echo))
-                == nil)
+        let baseless = HTTPSessionManager(securityPolicy: pinned, transport: Self.echo)
+        #expect(await code(baseless, "http://example.com/a") == .requestCreationFailed)
+        #expect(await code(baseless, "https://example.com/a") == nil)
+        let based = HTTPSessionManager(
+            baseURL: "https://example.com", securityPolicy: pinned, transport: Self.echo)
+        #expect(await code(based) == nil)
+        #expect(await code(based, "http://example.com/a") == .requestCreationFailed)
+        #expect(await based.download("http://example.com/a").response().error?.code == .requestCreationFailed)
+        let form = based.upload(.post, "http://example.com/a") { $0.append(Data("b".utf8), withName: "a") }
+        #expect(await form.response().error?.code == .requestCreationFailed)
+    }
+
+    @Test("with pinned certificates no redirect leaves https")
+    func insecureRedirect() async {
+        func code(_ policy: SecurityPolicy) async -> CurlewError.Code? {
+            let client = HTTPSessionManager(
+                baseURL: "https://example.com",
+                configuration: SessionConfiguration { $0.redirects.allowsInsecure = true },
+                securityPolicy: policy,
+                transport: {
+                    MockTransport { request in
+                        request.path == "/old" ? .redirect(to: "http://example.com/new") : .text("new")
+                    }
+                }
+            )
+            return await client.request(.get, "old").response().error?.code
+        }
+        #expect(await code(SecurityPolicy()) == nil)
+        #expect(await code(SecurityPolicy(pinning: .publicKey)) == .redirectRefused)
     }
 
     @Test("endpoints say what to ask and what comes back")

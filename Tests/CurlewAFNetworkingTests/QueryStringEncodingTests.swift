@@ -21,6 +21,7 @@ struct QueryStringEncodingTests {
         Row(
             ["user": ["name": "Ada", "age": 36] as [String: any Any & Sendable]], "user%5Bage%5D=36&user%5Bname%5D=Ada"),
         Row(["a": ["b": ["c": 1]]], "a%5Bb%5D%5Bc%5D=1"),
+        Row(["m": [1: "a", 2: "b"]], "m%5B1%5D=a&m%5B2%5D=b"),
         Row(["tags": ["b", "a"]], "tags%5B%5D=b&tags%5B%5D=a"),
         Row(["tags": Set(["c", "a", "b"])], "tags=a&tags=b&tags=c"),
         Row(["numbers": Set([3, 1, 2])], "numbers=1&numbers=2&numbers=3"),

@@ -75,6 +75,31 @@ struct SecurityPolicyTests {
         try SecurityPolicy(pinning: .certificate, certificates: [all.root]).evaluate(trust, forHost: "example.com")
     }
 
+    @Test("a manager refuses a server that is not pinned", .enabled(if: Capabilities.current.usesOpenSSL))
+    func managerRefusesAStranger() async throws {
+        var configuration = TestServer.Configuration()
+        configuration.tls = TestServer.TLS()
+        let server = try TestServer(configuration)
+        guard case .pem(let pem) = server.trustRoots else { throw CocoaError(.fileReadUnknown) }
+        let stranger = try Certificates.made.get().stranger
+        func code(_ pins: [Certificate]) async throws -> CurlewError.Code? {
+            let client = HTTPSessionManager(
+                baseURL: server.url("/"),
+                configuration: SessionConfiguration {
+                    $0.proxy = .none
+                    $0.tls.trustRoots = server.trustRoots
+                },
+                securityPolicy: SecurityPolicy(pinning: .publicKey, certificates: pins)
+            )
+            let code = await client.request(.get, "status/200").response().error?.code
+            await client.invalidate()
+            return code
+        }
+        #expect(try await code([stranger]) == .certificateUntrusted)
+        #expect(server.requests.isEmpty)
+        #expect(try await code(Certificate.all(in: pem)) == nil)
+    }
+
     @Test("certificates are read from a directory")
     func directory() throws {
         let all = try Certificates.made.get()

@@ -125,7 +125,7 @@ public struct URLEncoding: ParameterEncoding {
     }
 
     /// Returns the text of a value that is not a container.
-    func text(of value: Any) -> String {
+    package func text(of value: Any) -> String {
         switch value {
         case let bool as Bool where type(of: value) == Bool.self: boolEncoding.encode(value: bool)
         case let number as NSNumber where number.isBool: boolEncoding.encode(value: number.boolValue)

@@ -42,8 +42,9 @@ extension HTTPSessionManager {
         let (session, defaults) = (session, defaults(with: change))
         let made = described(method, path, ManagedRequest.Content(parameters), headers, defaults)
         let request = session.download(made, to: destination).validate(statusCode: defaults.acceptableStatusCodes)
-        let types = defaults.acceptableContentTypes
-        return types.map { types in request.validate(contentType: types) } ?? request
+        if let types = defaults.acceptableContentTypes { request.validate(contentType: types) }
+        if let multiplexes = defaults.multiplexes { request.multiplexing(multiplexes) }
+        return request
     }
 
     /// Creates an upload of a multipart form. `parameters` become the first parts: data unchanged, null as an empty
@@ -71,13 +72,11 @@ extension HTTPSessionManager {
     ) -> UploadRequest {
         let form = MultipartFormData()
         for (key, value) in QueryPairs(parameters ?? [:]).leaves {
-            form.append(value as? Data ?? Data((value.map(QueryPairs.text) ?? "").utf8), withName: key)
+            let text = value.map(URLEncoding.default.text) ?? ""
+            form.append(value as? Data ?? Data(text.utf8), withName: key)
         }
         multipartFormData(form)
-        var plain = defaults
-        // The multipart form is the body. `.json` keeps the request from getting the media type of an empty form.
-        plain.body = .json
-        let made = described(method, path, .none, headers, plain)
+        let made = described(method, path, .elsewhere, headers, defaults)
         return accepting(session.upload(multipartFormData: form, with: made), defaults)
     }
 
@@ -109,6 +108,7 @@ extension HTTPSessionManager {
             path: path,
             base: base,
             flaw: flaw,
+            needsTLS: needsTLS,
             method: method,
             headers: headers,
             content: content,

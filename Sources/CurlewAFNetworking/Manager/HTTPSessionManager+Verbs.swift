@@ -18,10 +18,7 @@ extension HTTPSessionManager {
         changing change: Change? = nil,
         progress: ProgressHandler? = nil
     ) async throws(CurlewError) -> Value {
-        let defaults = defaults(with: change)
-        let request = request(.get, path, ManagedRequest.Content(parameters), headers, defaults)
-        if let progress { request.downloadProgress(queue: progressQueue, closure: progress) }
-        return try await value(of: request, defaults)
+        try await send(.get, path, ManagedRequest.Content(parameters), headers, progress, change)
     }
 
     /// Sends a HEAD request.
@@ -159,7 +156,13 @@ extension HTTPSessionManager {
     ) async throws(CurlewError) -> Value {
         let defaults = defaults(with: change)
         let request = request(method, path, content, headers, defaults)
-        if let progress { request.uploadProgress(queue: progressQueue, closure: progress) }
+        if let progress {
+            if method == .get {
+                request.downloadProgress(queue: progressQueue, closure: progress)
+            } else {
+                request.uploadProgress(queue: progressQueue, closure: progress)
+            }
+        }
         return try await value(of: request, defaults)
     }
 

@@ -16,11 +16,14 @@ internal import FoundationNetworking
 public final class HTTPSessionManager: Sendable {
     /// The URL that paths are resolved against, without a query and with a slash at the end of its path.
     public var baseURL: URL? { base?.url }
-    /// Header fields of every request to the base URL's origin, or of every request if there is no base URL.
+    /// Header fields of every request to the base URL's origin, or of every request if there is no base URL. If the
+    /// configuration has `runtimeHeaders`, `headers` is that object and keeps its own origin.
     public let headers: RuntimeHeaders
     let base: BaseURL?
     /// The reason why no request can be sent. `nil` if there is none.
     let flaw: CurlewError?
+    /// Whether the security policy pins certificates, which only `https` has.
+    let needsTLS: Bool
     private let makeSession: @Sendable () -> Session
     private let state: Lock<State>
 
@@ -45,8 +48,10 @@ public final class HTTPSessionManager: Sendable {
     /// Creates a manager. `transport` creates the transport of each of the manager's sessions; if it is `nil`, the
     /// configuration does. If `baseURL` is `nil`, the configuration's base URL is used.
     ///
-    /// With an invalid base URL, every request fails with `.invalidURL`. A security policy that pins certificates needs
-    /// `https`: with another scheme, or without a base URL, every request fails with `.requestCreationFailed`.
+    /// With an invalid base URL, every request fails with `.invalidURL`. If the security policy pins certificates, the
+    /// manager's requests to URLs without `https` fail with `.requestCreationFailed`, and redirects from https to http
+    /// with `.redirectRefused`, even if `configuration.redirects` allows them. The URLs of requests made with
+    /// `session`, and those that an interceptor or a redirect handler chooses, are not checked.
     public init(
         baseURL: (any URLConvertible)? = nil,
         configuration: SessionConfiguration = .default,
@@ -63,16 +68,11 @@ public final class HTTPSessionManager: Sendable {
         } catch {
             flaw = error as? CurlewError ?? .createURLRequestFailed(error: error)
         }
-        if securityPolicy?.needsTLS == true, flaw == nil, base?.url.scheme?.lowercased() != "https" {
-            flaw = CurlewError(
-                .requestCreationFailed,
-                phase: .creation,
-                reason: "a security policy that pins certificates needs a base URL with https"
-            )
-        }
         self.base = base
         self.flaw = flaw
+        needsTLS = securityPolicy?.needsTLS == true
         var configuration = configuration
+        if needsTLS { configuration.redirects.allowsInsecure = false }
         configuration.baseURL = base?.url
         let fields = configuration.runtimeHeaders ?? RuntimeHeaders(onlyFor: base?.url)
         configuration.runtimeHeaders = fields
@@ -114,7 +114,8 @@ public final class HTTPSessionManager: Sendable {
     /// The manager's requests, by kind.
     public var tasks: SessionTasks { get async { await session.tasks } }
 
-    /// Cancels the requests of the session, or waits for them, and closes its connections.
+    /// Cancels the requests of the session, or waits for them, and closes its connections. If the calling task is
+    /// cancelled while it waits, the remaining requests are cancelled.
     ///
     /// With `resetting`, the manager continues with a new session at once. Otherwise later requests fail with
     /// `.sessionClosed`.

@@ -7,6 +7,8 @@ struct ManagedRequest: URLRequestConvertible {
     /// The parameters, which are put into the request by the manager's rules.
     enum Content: Sendable {
         case none
+        /// The multipart form is the body.
+        case elsewhere
         case dictionary(Parameters)
         case encodable(@Sendable (any ParameterEncoder, URLRequest) throws -> URLRequest)
     }
@@ -14,6 +16,7 @@ struct ManagedRequest: URLRequestConvertible {
     let path: String
     let base: BaseURL?
     let flaw: CurlewError?
+    let needsTLS: Bool
     let method: HTTPMethod
     let headers: HTTPHeaders?
     let content: Content
@@ -22,6 +25,14 @@ struct ManagedRequest: URLRequestConvertible {
     func asURLRequest() throws -> URLRequest {
         if let flaw { throw flaw }
         let url = try base?.resolve(path) ?? path.asURL()
+        if needsTLS, url.scheme?.lowercased() != "https" {
+            throw CurlewError(
+                .requestCreationFailed,
+                phase: .creation,
+                reason: "a security policy that pins certificates needs https",
+                url: url
+            )
+        }
         var request = try URLRequest(url: url, method: method, headers: headers)
         defaults.apply(to: &request)
         var query = defaults.query
@@ -30,6 +41,7 @@ struct ManagedRequest: URLRequestConvertible {
         case .none:
             // As in AFNetworking, a form without parameters sets its media type. In the other formats there is no body.
             return query.body == nil && !isInURL ? try query.encode(request, with: nil) : request
+        case .elsewhere: return request
         case .dictionary(let parameters): return try query.encode(request, with: parameters)
         case .encodable(let encode):
             return try encode(

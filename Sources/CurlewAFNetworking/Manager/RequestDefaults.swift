@@ -7,7 +7,8 @@ public import FoundationNetworking
 ///
 ///     try await client.get("slow", as: User.self) { $0.timeoutInterval = 300 }
 public struct RequestDefaults: Sendable {
-    /// The encoding of parameters as a query string, and the methods that it applies to.
+    /// The encoding of dictionaries as a query string, and the methods that it applies to. `Encodable` values are
+    /// written by `URLEncodedFormEncoder`; only `methodsEncodingParametersInURL` applies to them.
     public var query = QueryStringEncoding()
     /// The format of a body that is made of the parameters of other methods.
     public var body = ParameterFormat.form
@@ -44,7 +45,8 @@ public struct RequestDefaults: Sendable {
 
 /// The format of a body made of parameters.
 public enum ParameterFormat: Sendable {
-    /// `key=value&…`, by the rules of `QueryStringEncoding`.
+    /// `key=value&…`. Dictionaries are written by `RequestDefaults.query`, `Encodable` values by
+    /// `URLEncodedFormEncoder`.
     case form
     /// A JSON document.
     case json(JSONSerialization.WritingOptions = [])
@@ -69,13 +71,10 @@ public enum ParameterFormat: Sendable {
     /// The encoder of `Encodable` values.
     var encoder: any ParameterEncoder {
         switch self {
-        case .form: return URLEncodedFormParameterEncoder(destination: .httpBody)
-        case .json(let options): return JSONParameterEncoder(encoder: Self.jsonEncoder(options))
-        case .propertyList(let format):
-            let encoder = PropertyListEncoder()
-            encoder.outputFormat = format
-            return PropertyListParameterEncoder(encoder: encoder)
-        case .custom(_, let encoder): return encoder
+        case .form: URLEncodedFormParameterEncoder(destination: .httpBody)
+        case .json(let options): JSONParameterEncoder(encoder: Self.jsonEncoder(options))
+        case .propertyList(let format): PropertyListParameterEncoder(encoder: PropertyListEncoder(format: format))
+        case .custom(_, let encoder): encoder
         }
     }
 

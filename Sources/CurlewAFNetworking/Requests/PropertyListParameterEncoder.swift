@@ -13,13 +13,7 @@ public final class PropertyListParameterEncoder: ParameterEncoder {
 
     /// Creates a parameter encoder. If `encoder` is `nil`, values are written as XML.
     public init(encoder: PropertyListEncoder? = nil) {
-        if let encoder {
-            self.encoder = encoder
-        } else {
-            let xml = PropertyListEncoder()
-            xml.outputFormat = .xml
-            self.encoder = xml
-        }
+        self.encoder = encoder ?? PropertyListEncoder(format: .xml)
     }
 
     /// Puts the value into the body as a property list.
@@ -36,6 +30,13 @@ public final class PropertyListParameterEncoder: ParameterEncoder {
             throw CurlewError.parameterEncodingFailed(reason: .propertyListEncodingFailed(error: error))
         }
         return request
+    }
+}
+
+extension PropertyListEncoder {
+    convenience init(format: PropertyListSerialization.PropertyListFormat) {
+        self.init()
+        outputFormat = format
     }
 }
 

@@ -116,7 +116,7 @@ struct QueryPairs {
     private(set) var leaves: [(key: String, value: Any?)] = []
 
     /// The pairs, with the values as text.
-    var pairs: [(key: String, value: String?)] { leaves.map { ($0.key, $0.value.map(Self.text)) } }
+    var pairs: [(key: String, value: String?)] { leaves.map { ($0.key, $0.value.map(URLEncoding.default.text)) } }
 
     init(_ parameters: Parameters) {
         for (key, value) in parameters.sorted(by: { $0.key < $1.key }) { add(value, key) }
@@ -128,7 +128,9 @@ struct QueryPairs {
             if let wrapped = optional.wrapped { add(wrapped, key) } else { leaves.append((key, nil)) }
         case is NSNull: leaves.append((key, nil))
         case let dictionary as [String: Any]:
-            for (name, element) in dictionary.sorted(by: { $0.key < $1.key }) { add(element, "\(key)[\(name)]") }
+            add(dictionary: dictionary, key)
+        case let dictionary as [AnyHashable: Any]:
+            add(dictionary: dictionary.map { (key: "\($0.key.base)", value: $0.value) }, key)
         case let array as [Any]:
             for element in array { add(element, "\(key)[]") }
         case let set as Set<AnyHashable>: add(set: set.map(\.base), key)
@@ -137,16 +139,14 @@ struct QueryPairs {
         }
     }
 
-    static func text(of value: Any) -> String {
-        switch value {
-        case let bool as Bool where type(of: value) == Bool.self: bool ? "1" : "0"
-        case let number as NSNumber where number.isBool: number.boolValue ? "1" : "0"
-        default: "\(value)"
-        }
+    private mutating func add(dictionary: some Sequence<(key: String, value: Any)>, _ key: String) {
+        for (name, element) in dictionary.sorted(by: { $0.key < $1.key }) { add(element, "\(key)[\(name)]") }
     }
 
+    /// The description of `Data` is only its size, so its bytes decide about the order.
     private mutating func add(set: [Any], _ key: String) {
-        let sorted = set.map { (text: "\($0)", element: $0) }.sorted { $0.text < $1.text }
+        let sorted = set.map { (text: ($0 as? Data)?.base64EncodedString() ?? "\($0)", element: $0) }
+            .sorted { $0.text < $1.text }
         for (_, element) in sorted { add(element, key) }
     }
 }

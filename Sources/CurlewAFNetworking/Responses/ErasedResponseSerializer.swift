@@ -22,10 +22,7 @@ public struct ErasedResponseSerializer: ResponseSerializer {
         data: Data?,
         error: (any Error)?
     ) throws -> any Sendable {
-        func open(_ serializer: some ResponseSerializer) throws -> any Sendable {
-            try serializer.serialize(request: request, response: response, data: data, error: error)
-        }
-        return try open(base)
+        try base.serialize(request: request, response: response, data: data, error: error)
     }
 }
 

@@ -53,7 +53,7 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
     /// A manager that applies the policy to every host of a session.
     public var serverTrustManager: ServerTrustManager { ServerTrustManager(forAllHosts: self) }
 
-    /// Whether the policy demands more than the system does. Only `https` can meet such demands.
+    /// Whether certificates are pinned. A request without `https` has no certificate to compare.
     var needsTLS: Bool { pinningMode != .none }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
@@ -81,7 +81,7 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
     }
 
     /// "In order to validate a domain name for self signed certificates, you MUST use pinning."
-    package struct NeedsPinning: Error {}
+    private struct NeedsPinning: Error {}
 }
 
 /// Demands a chain that ends in one of the pinned certificates, even if the server does not send that certificate.
