@@ -48,8 +48,8 @@ extension Redaction {
     }
 
     /// Replaces the password of `ada:password@host`: everything between a colon and the last `@` that follows it
-    /// without whitespace, a double quote, a backtick or an angle bracket in between. A form is not changed here,
-    /// because `ExcerptScanner` hides all of its values.
+    /// without whitespace, a double quote, a backtick or an angle bracket in between. A text that may be a form loses
+    /// all of its values, because `ExcerptScanner` would end it at a comma.
     private static func withoutPasswords(_ text: String) -> String {
         guard text.unicodeScalars.contains("@") else { return text }
         var shown = String.UnicodeScalarView()
@@ -57,7 +57,9 @@ extension Redaction {
         while !rest.isEmpty {
             let run = rest.prefix { !endsRun($0) }
             let isForm = run.contains("&") && run.contains("=")
-            if !isForm, let at = run.lastIndex(of: "@"), let colon = passwordColon(run[..<at]) {
+            if isForm {
+                shown += Redaction.reference("?" + String(run)).dropFirst().unicodeScalars
+            } else if let at = run.lastIndex(of: "@"), let colon = passwordColon(run[..<at]) {
                 shown += run[...colon]
                 shown += mark.unicodeScalars
                 shown += run[at...]
@@ -91,12 +93,15 @@ extension Redaction {
 private struct ExcerptScanner {
     private enum Hiding {
         case nothing
-        /// Hides the next word, or the next quotation.
-        case word
+        /// Hides the next word, or the next quotation. An ordinary word is shown if it may follow.
+        case word(mayBeOrdinary: Bool)
         /// Hides everything up to the end of a quotation.
         case quotation(Unicode.Scalar)
         /// The value has been hidden, and text that follows it without a blank is part of it: `password=a,b`.
         case glued
+        /// A query within a quotation has been shown without its values, and text that follows it up to a blank or to
+        /// the closing quote is part of it.
+        case gluedInQuotation
         /// Hides the rest of the line.
         case line
         /// Hides the rest of the line; hides everything if no word follows on this line, or if punctuation precedes the
@@ -110,6 +115,8 @@ private struct ExcerptScanner {
     private var shown = ""
     private var word = ""
     private var isInQuery = false
+    /// Whether an odd number of quotes has come, so that the next one closes a quotation.
+    private var isInQuotation = false
     private var hiding = Hiding.nothing
     /// Punctuation after a hidden value, shown only if whitespace follows.
     private var held = ""
@@ -124,11 +131,14 @@ private struct ExcerptScanner {
             return
         }
         endWord()
+        let isQuote = scalar == "\"" || scalar == "`"
+        if isQuote { isInQuotation.toggle() }
         switch hiding {
         case .line:
             guard scalar == "\n" || scalar == "\r" else { return }
             hiding = .nothing
-        case .glued:
+        case .gluedInQuotation where isQuote: release()
+        case .glued, .gluedInQuotation:
             guard scalar.properties.isWhitespace else {
                 if "\"'`([{".unicodeScalars.contains(scalar) {
                     (held, hiding) = ("", .everything)
@@ -168,7 +178,7 @@ private struct ExcerptScanner {
         endWord()
         switch hiding {
         case .quotation: shown += Redaction.mark
-        case .glued: release()
+        case .glued, .gluedInQuotation: release()
         case .nothing, .word, .line, .value, .rest, .everything: break
         }
         return shown.last == " " ? String(shown.dropLast()) : shown
@@ -183,8 +193,11 @@ private struct ExcerptScanner {
         guard !word.isEmpty else { return }
         switch hiding {
         case .quotation, .line, .everything: break
-        case .glued: held = ""
+        case .glued, .gluedInQuotation: held = ""
         case .value: hiding = word.hasPrefix("|") ? .everything : .line
+        case .word(mayBeOrdinary: true) where Self.isOrdinary(word):
+            hiding = .nothing
+            show(word)
         case .word:
             shown += Redaction.mark
             hiding = Self.beginsQuotation(word[...]) ? .everything : .glued
@@ -213,9 +226,10 @@ private struct ExcerptScanner {
                 return
             }
         }
-        if Self.schemes.contains(ASCII.lowercased(word)) { hiding = .word }
+        if let mayBeOrdinary = Self.schemes[ASCII.lowercased(word)] { hiding = .word(mayBeOrdinary: mayBeOrdinary) }
         if isInQuery || word.contains("://") {
             shown += Redaction.reference(word)
+            if isInQuery { hiding = isInQuotation ? .gluedInQuotation : .glued }
         } else if scalars.contains("&"), scalars.contains("=") {
             // A form, or a query without its path.
             shown += Redaction.reference("?" + word).dropFirst()
@@ -225,7 +239,13 @@ private struct ExcerptScanner {
             let isField = scalars[end] == ":"
             shown += word[...end] + (isAlone && !isField ? "" : Redaction.mark)
             let isQuotation = Self.beginsQuotation(word[scalars.index(after: end)...])
-            hiding = isField ? (isAlone ? .value : .line) : isAlone ? .word : isQuotation ? .everything : .glued
+            hiding =
+                switch (isField, isAlone) {
+                case (true, true): .value
+                case (true, false): .line
+                case (false, true): .word(mayBeOrdinary: false)
+                case (false, false): isQuotation ? .everything : .glued
+                }
         } else {
             shown += word
             isAfterName = scalars.first != "/" && Self.isSecret(word[...])
@@ -237,8 +257,17 @@ private struct ExcerptScanner {
         word.unicodeScalars.first.map { "“”„«»‘’‚‹›".unicodeScalars.contains($0) } ?? false
     }
 
-    /// The authentication schemes whose credentials are one word.
-    private static let schemes: Set<String> = ["bearer", "basic", "negotiate", "ntlm", "dpop", "apikey"]
+    /// Whether a word is short and has only lower-case letters (`failed to negotiate protocol version`), which base64
+    /// hardly ever does.
+    private static func isOrdinary(_ word: String) -> Bool {
+        word.utf8.count < 16 && word.utf8.allSatisfy { $0 &- 0x61 < 26 }
+    }
+
+    /// The authentication schemes whose credentials are one word, and whether the next word may be an ordinary one. It
+    /// may if the credentials are base64.
+    private static let schemes = [
+        "bearer": false, "basic": true, "negotiate": true, "ntlm": true, "dpop": false, "apikey": false,
+    ]
 
     /// Returns the index of the `=` or `:` that follows the first secret name: `password=…`, `user:password=…`.
     private static func endOfSecretName(in word: String) -> String.Index? {

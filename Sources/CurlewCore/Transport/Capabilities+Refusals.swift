@@ -15,10 +15,19 @@ extension Capabilities {
 
     /// Throws `.unsupported` if the running libcurl does not have the feature.
     package func require(_ feature: ConditionalFeature) throws(CurlewError) {
-        guard !feature.isPossible(self) else { return }
-        var error = CurlewError.unsupported(feature: feature.name, needs: feature.needs)
-        error.suggestion = "Install a libcurl that has the feature."
-        throw error
+        if !feature.isPossible(self) { throw .lacking(feature: feature.name, needs: feature.needs) }
+    }
+}
+
+extension CurlewError {
+    /// The suggestion for a feature that another libcurl may have.
+    package static let lacksFeature = "Install a libcurl that has the feature."
+
+    /// The error for a feature that another libcurl may have.
+    package static func lacking(feature: String, needs: String) -> CurlewError {
+        var error = unsupported(feature: feature, needs: needs)
+        error.suggestion = lacksFeature
+        return error
     }
 }
 

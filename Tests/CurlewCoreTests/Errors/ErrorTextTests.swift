@@ -53,6 +53,16 @@ struct ErrorTextTests {
             ("card[pin]=S3CRET", "text/plain", "card[pin]=_"),
             ("a=1&b=S3C,RET", "text/plain", "a=_&b=_"),
             ("sent NTLM S3C,RET= to us", "text/plain", "sent NTLM _ to us"),
+            ("sent Basic YWRhOnBS3CRETw== to us", "text/plain", "sent Basic _ to us"),
+            ("sent Basic YTpi to us", "text/plain", "sent Basic _ to us"),
+            ("sent negotiate abcdefghijklmnop to us", "text/plain", "sent negotiate _ to us"),
+            ("failed to negotiate protocol version", "text/plain", "failed to negotiate protocol version"),
+            ("for ada:S3C,R&E=RET@db", "text/plain", "for _&E=_"),
+            ("user=a:S3C&password=R@RET", "text/plain", "user=_&password=_"),
+            ("Cannot GET /a?token=S3C\"RET", "text/plain", "Cannot GET /a?token=_"),
+            ("Cannot GET /a?token=S3C\u{200B}RET", "text/plain", "Cannot GET /a?token=_"),
+            ("\"/a?b=S3C\u{200B}RET\" failed", "text/plain", "\"/a?b=_\" failed"),
+            (#"data: {"why":"no /a?b=S3CRET","x":"y"}"#, "text/plain", #"data: {"why":"no /a?b=_","x":"y"}"#),
         ])
     func excerpts(body: String, type: String, shown: String) {
         let text = Redaction.excerpt(of: Data(body.utf8), type: type)
