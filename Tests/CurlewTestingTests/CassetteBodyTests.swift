@@ -74,6 +74,16 @@ struct CassetteBodyTests {
                 == .text(text("<redacted>", "<redacted>")))
     }
 
+    @Test("fields of parts lose their secrets")
+    func fieldsOfParts() {
+        func text(_ secret: String) -> String {
+            form([part("Cookie: \(secret)", "X-Url: /a?token=\(secret)", disposition("name=\"note\""), body: "kept")])
+        }
+        #expect(
+            kept(Data(text("s3cret").utf8), type: "multipart/form-data; boundary=bOUNDary")
+                == .text(text("<redacted>")))
+    }
+
     @Test("a part in base64 is read")
     func encodedPart() throws {
         let encoded = Data(#"{"token":"s3cret"}"#.utf8).base64EncodedString()

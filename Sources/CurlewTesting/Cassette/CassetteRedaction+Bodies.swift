@@ -6,17 +6,16 @@ extension CassetteRedaction {
     /// cannot be decoded is replaced, because it may contain secrets.
     func sent(_ body: Cassette.Body, _ fields: inout [Cassette.Field], type: String) -> Cassette.Body? {
         let coded = CodedBody(fields)
-        let isSent = true
-        guard coded.hasCodings else { return self.body(body, type: type, isSent: isSent) }
+        guard coded.hasCodings else { return self.body(body, type: type, isSent: true) }
         if let plain = coded.decoded(body.data) {
             Self.removeCodings(&fields)
-            return Cassette.Body(plain).map { self.body($0, type: type, isSent: isSent) }
+            return Cassette.Body(plain).map { self.body($0, type: type, isSent: true) }
         }
         let leftOut = Cassette.Body.text(
             "<redacted: a body with Content-Encoding \(coded.names) that cannot be decoded>")
         // Encoded bytes are practically never UTF-8. A text was therefore not encoded, or is the placeholder of a body
         // that was left out.
-        if case .text = body { return body == leftOut ? body : self.body(body, type: type, isSent: isSent) }
+        if case .text = body { return body == leftOut ? body : self.body(body, type: type, isSent: true) }
         return leftOut
     }
 

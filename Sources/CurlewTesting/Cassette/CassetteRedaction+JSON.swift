@@ -4,14 +4,21 @@ internal import Foundation
 extension CassetteRedaction {
     /// Returns JSON, JSON Lines or invalid JSON without secrets.
     func jsonText(_ text: String) -> String {
-        if let clean = json(text) { return clean }
-        // The text may be JSON Lines. If a line does not parse, the text is truncated or invalid; it is then searched
-        // for pairs, so that its secrets are removed too.
-        let lines = text.components(separatedBy: "\n").map { line in line.isEmpty ? line : json(line) }
+        json(text) ?? invalidJSON(text)
+    }
+
+    private func invalidJSON(_ text: String) -> String {
+        let lines = Self.parts(of: text[...], at: "\n").map(String.init)
+            .map { $0.utf8.allSatisfy(Self.isSpace) ? $0 : json($0) }
         let clean = lines.compactMap { $0 }
-        return clean.count == lines.count
-            ? clean.joined(separator: "\n")
-            : pairs(Redaction.body(text, type: "json"))
+        if clean.count == lines.count { return clean.joined(separator: "\n") }
+        // A line does not parse, so the text is truncated or not JSON. The value that belongs to a name such as
+        // `"name": "password"` cannot be found.
+        let words = Self.words(of: text)
+        let hasPairs = zip(words, words.dropFirst()).contains { first, second in
+            Self.naming.contains(first.lowercased()) && isSecretAnywhere(String(second))
+        }
+        return hasPairs ? Self.replacement : pairs(Redaction.body(text, type: "json"))
     }
 
     /// Returns the text without secrets, unchanged if it has none; `nil` if it is not JSON.
@@ -28,10 +35,7 @@ extension CassetteRedaction {
         if let object = value as? [String: Any] {
             var clean = object
             for (name, member) in object {
-                if isNamed(name), !(member is NSNull), !(isName(member) && hasValue(object)) {
-                    clean[name] = Self.replacement
-                    hasChanged = true
-                } else if SecretNames.containsMember(name)
+                if SecretNames.containsMember(name) || isNamed(name) && !(isName(member) && hasValue(object))
                     || Self.valued.contains(name.lowercased()) && isNamedSecret(object)
                 {
                     clean[name] = Self.masked(member, &hasChanged)
@@ -45,13 +49,19 @@ extension CassetteRedaction {
         }
         if let array = value as? [Any] {
             // An array of two, `["password", "…"]`, is another notation for a pair.
-            if array.count == 2, isName(array[0]) { return [array[0], Self.masked(array[1], &hasChanged)] }
+            // Only the built-in names count: `["code", "plan"]` is a list.
+            if array.count == 2, let name = Self.name(array[0]),
+                SecretNames.containsField(name) || SecretNames.containsMember(name)
+            {
+                return [name, Self.masked(array[1], &hasChanged)]
+            }
             return array.map { json($0, &hasChanged) }
         }
         guard let text = value as? String else { return value }
         // JSON is tried before URLs, because JSON that contains a URL must be parsed as JSON.
         if Self.looksLikeJSON(text), let clean = json(text) { return changed(text, to: clean, &hasChanged) }
-        return changed(text, to: references(text, keepsNameless: true), &hasChanged)
+        let clean = Self.looksLikeJSON(text) ? invalidJSON(text) : text
+        return changed(text, to: references(clean, keepsNameless: true), &hasChanged)
     }
 
     private func changed(_ text: String, to clean: String, _ hasChanged: inout Bool) -> String {
@@ -75,11 +85,14 @@ extension CassetteRedaction {
     }
 
     /// Whether a value is the name of a secret rather than a secret.
-    private func isName(_ value: Any) -> Bool {
+    private func isName(_ value: Any) -> Bool { Self.name(value).map(isSecretAnywhere) ?? false }
+
+    /// Returns a value that may be a name.
+    private static func name(_ value: Any) -> String? {
         guard let text = value as? String, text.utf8.count <= 64, !text.contains(where: \.isWhitespace) else {
-            return false
+            return nil
         }
-        return SecretNames.containsField(text) || SecretNames.containsMember(text)
+        return text
     }
 
     /// Replaces values without changing their types: tested code decodes them, and a secret name may label a harmless

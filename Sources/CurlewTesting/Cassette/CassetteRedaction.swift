@@ -8,9 +8,9 @@ internal import Foundation
 ///     redaction.headers.insert("x-session")
 ///     redaction.change = { $0.response?.headers.removeAll { $0.name == "Date" } }
 ///
-/// Values are replaced with `<redacted>`; the names of cookies are kept. The redaction is applied to an exchange before
-/// it is recorded. It is also applied to a request before it is matched, so that a request with another token finds the
-/// recorded one.
+/// Values are replaced with `<redacted>`, and numbers in JSON with 0; the names of cookies are kept. The redaction is
+/// applied to an exchange before it is recorded. It is also applied to a request before it is matched, so that a request
+/// with another token finds the recorded one.
 ///
 /// | of | a cassette keeps |
 /// |---|---|
@@ -133,11 +133,13 @@ public struct CassetteRedaction: Sendable {
         guard !marks.isEmpty || isRelative else { return String(word) }
         guard marks.count > 1 else { return url(String(word), keepsNameless: keepsNameless) }
         // A list of URLs without spaces, or a URL in the query of another: each is checked up to the start of the next.
+        // Items behind an inner URL without a query belong to the outer one.
         let starts = [word.startIndex] + marks.dropFirst()
         let ends = starts.dropFirst() + [word.endIndex]
         let isClean = zip(starts, ends).allSatisfy { start, end in
             let part = String(word.unicodeScalars[start..<end])
-            return url(part, keepsNameless: keepsNameless) == part
+            let items = Substring(part.unicodeScalars.drop { $0 != "&" })
+            return url(part, keepsNameless: keepsNameless) == part && form(items, keepsNameless: true) == items
         }
         return isClean ? String(word) : Self.replacement
     }
@@ -151,7 +153,7 @@ public struct CassetteRedaction: Sendable {
         }.joined(separator: ";")
     }
 
-    /// Removes user information and the values of secret items in query and fragment. With `keepsNameless`, items
+    /// Removes user information and the values of secret items in path, query and fragment. With `keepsNameless`, items
     /// without a name are kept: a URL in a body is data that tested code reads, and only names mark its secrets.
     func url(_ text: String, keepsNameless: Bool = false) -> String {
         var rest = text[...]
@@ -164,7 +166,18 @@ public struct CassetteRedaction: Sendable {
             end = "?" + form(rest[rest.unicodeScalars.index(after: question)...], keepsNameless: keepsNameless) + end
             rest = rest[..<question]
         }
-        return Self.withoutUser(rest) + end
+        return withoutParameters(Self.withoutUser(rest)) + end
+    }
+
+    /// Removes the values of secret path parameters: `/app;jsessionid=s3cret/page`.
+    private func withoutParameters(_ path: String) -> String {
+        Self.parts(of: path[...], at: ";").enumerated().map { index, part in
+            guard index > 0, let equals = part.unicodeScalars.firstIndex(of: "="),
+                isSecret(Self.decoded(part[..<equals]))
+            else { return String(part) }
+            let end = part.unicodeScalars[equals...].firstIndex(of: "/") ?? part.endIndex
+            return String(part.unicodeScalars[...equals]) + Self.replacement + String(part[end...])
+        }.joined(separator: ";")
     }
 
     /// Removes user information from a URL and from further URLs in its path.
@@ -186,13 +199,17 @@ public struct CassetteRedaction: Sendable {
 
     /// Redacts the URLs of a `Link` field: `<URL>; rel=next, <URL>`.
     private func links(_ text: String) -> String {
+        // An angle bracket of a replacement must not end a URL when the field is redacted again.
+        let text = text.replacing(Self.replacement, with: "\0")
         var shown = ""
         var rest = text.unicodeScalars[...]
         while let open = rest.firstIndex(of: "<"), let close = rest[open...].firstIndex(of: ">") {
-            shown += String(rest[...open]) + url(String(rest[open..<close].dropFirst()))
+            shown += references(String(rest[...open]), keepsNameless: true)
+            shown += url(String(rest[open..<close].dropFirst()))
             rest = rest[close...]
         }
-        return shown + String(rest)
+        shown += references(String(rest), keepsNameless: true)
+        return shown.replacing("\0", with: Self.replacement)
     }
 
     /// Redacts the items of a form, a query or a fragment.
@@ -231,15 +248,21 @@ public struct CassetteRedaction: Sendable {
         if name == "query" { return graphQL(value) != value }
         // Truncated JSON, or a similar format such as `filter={pin:1234}`. Its pairing of names and values is unknown,
         // so any secret name counts.
-        return looksLikeJSON
-            && value.split { !($0.isLetter || $0.isNumber || "_-.".contains($0)) }
-                .contains { isSecret(String($0)) || isSecretField(String($0)) }
+        return looksLikeJSON && Self.words(of: value).contains { isSecretAnywhere(String($0)) }
     }
+
+    /// Returns the names and simple values of a text whose format is not known exactly.
+    static func words(of text: String) -> [Substring] {
+        text.split { !($0.isLetter || $0.isNumber || "_-.".contains($0)) }
+    }
+
+    /// Whether a name is secret in a body or as a header field.
+    func isSecretAnywhere(_ name: String) -> Bool { isSecret(name) || isSecretField(name) }
 
     /// Whether the value of a member, a form field or an element with this name is secret.
     func isSecret(_ name: String) -> Bool { isNamed(name) || SecretNames.containsMember(name) }
 
-    private static func parts(of text: Substring, at separator: Unicode.Scalar) -> [Substring] {
+    static func parts(of text: Substring, at separator: Unicode.Scalar) -> [Substring] {
         text.unicodeScalars.split(separator: separator, omittingEmptySubsequences: false).map(Substring.init)
     }
 

@@ -20,9 +20,9 @@ struct MarkupRedaction {
     private var secretEnd = 0
     /// Whether the last element held a secret name, so that the next one is its value.
     private var isNextSecret = false
+    /// The index of each start tag's end tag.
+    private lazy var endTags = findEndTags()
 
-    private static let naming = CassetteRedaction.naming
-    private static let valued = CassetteRedaction.valued
     /// Attributes that hold a URL, which may be relative.
     private static let links: Set<String> = ["href", "src", "action", "url"]
     /// Elements that hold the value after a name, in XML-RPC, SOAP and property lists.
@@ -107,15 +107,15 @@ struct MarkupRedaction {
             position = end + 1
             return
         }
-        let isNamed = attributes.contains { Self.naming.contains($0.name) && isSecret(text($0.value)) }
+        let isNamed = attributes.contains { CassetteRedaction.naming.contains($0.name) && isSecret(text($0.value)) }
         let local = Self.local(text(name))
-        let content = Self.naming.contains(local.lowercased()) ? self.content(from: end + 1) : nil
+        let content = CassetteRedaction.naming.contains(local.lowercased()) ? self.content(from: end + 1) : nil
         let isName = content.map { isFollowedByValue(text(name), from: $0.end) } ?? false
         let isSecretElement = isSecret(local) && !isName || isNamed || isNextSecret
         isNextSecret = false
         var written = start
         for attribute in attributes {
-            let isValue = Self.valued.contains(attribute.name)
+            let isValue = CassetteRedaction.valued.contains(attribute.name)
             let isHidden = isSecret(attribute.name) || isValue && (isSecretElement || start < secretEnd)
             clean += bytes[written..<attribute.value.lowerBound]
             let value = text(attribute.value)
@@ -136,7 +136,7 @@ struct MarkupRedaction {
         if isSecretElement {
             // In XML, elements with these names may have end tags.
             let isVoid = Self.void.contains(text(name).lowercased())
-            secretEnd = elementEnd(text(name), from: position) ?? (isVoid ? position : bytes.endIndex)
+            secretEnd = endTags[start] ?? (isVoid ? position : bytes.endIndex)
         } else if isName, let content {
             isNextSecret = isSecret(content.text.trimmingCharacters(in: .whitespacesAndNewlines))
         }
@@ -175,12 +175,12 @@ struct MarkupRedaction {
         return index < bytes.count ? (found, index) : nil
     }
 
-    /// Returns the index of the end tag of an element that was opened before `start`; `nil` if it has none. Ignores
-    /// text in attributes that looks like an end tag.
-    private func elementEnd(_ name: String, from start: Int) -> Int? {
-        let name = name.lowercased()
-        var depth = 1
-        var index = start
+    /// Returns the index of each start tag's end tag, without the start tags that have none. Ignores text in attributes
+    /// that looks like an end tag.
+    private func findEndTags() -> [Int: Int] {
+        var ends: [Int: Int] = [:]
+        var unclosed: [String: [Int]] = [:]
+        var index = 0
         while let open = bytes[index...].firstIndex(of: UInt8(ascii: "<")) {
             guard isMarkup(at: open) else {
                 index = open + 1
@@ -191,18 +191,17 @@ struct MarkupRedaction {
                 continue
             }
             // A truncated tag is the last one.
-            guard let (attributes, close) = tag(from: open) else { return nil }
+            guard let (attributes, close) = tag(from: open) else { break }
             index = close + 1
             let isClosing = bytes[open + 1] == UInt8(ascii: "/")
-            guard text(nameRange(from: open + (isClosing ? 2 : 1))).lowercased() == name else { continue }
+            let name = text(nameRange(from: open + (isClosing ? 2 : 1))).lowercased()
             if isClosing {
-                depth -= 1
-                if depth == 0 { return open }
+                if let start = unclosed[name]?.popLast() { ends[start] = open }
             } else if !isEmptyElement(attributes, end: close) {
-                depth += 1
+                unclosed[name, default: []].append(open)
             }
         }
-        return nil
+        return ends
     }
 
     /// Whether a tag, a comment or a section begins here; `a < b` is text. A `<` at the end of the text is a truncated

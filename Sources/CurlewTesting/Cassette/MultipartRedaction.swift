@@ -54,7 +54,10 @@ struct MultipartRedaction {
             let line = bytes[position..<end].dropLast(Self.lengthOfLineEnd(bytes[position..<end]))
             position = end
             if line.isEmpty, end > bytes.startIndex {
-                return bytes[..<end] + content(bytes[end...], HTTPHeaders(received: fields))
+                let head = String(decoding: bytes[..<end], as: UTF8.self)
+                let clean = redaction.pairs(head)
+                let kept = clean == head ? Array(bytes[..<end]) : Array(clean.utf8)
+                return kept + content(bytes[end...], HTTPHeaders(received: fields))
             }
             Self.add(line, to: &fields)
         }

@@ -12,15 +12,14 @@ struct PairRedaction {
     private var clean: [UInt8] = []
     /// The comment that was skipped last. Names on one line share it, so that the line is scanned once.
     private var comment = 0..<0
-    /// The start of the current line.
-    private var lineStart = 0
-    /// The indentation of the line with the last name.
-    private var indentation = 0
+    /// The indentation of the current line.
+    private var indentation: Int
 
     init(_ text: String, _ language: Language, by redaction: CassetteRedaction) {
         self.redaction = redaction
         self.language = language
         bytes = Array(text.utf8)
+        indentation = Self.indentation(of: bytes[...])
     }
 
     mutating func redacted() -> String {
@@ -29,7 +28,7 @@ struct PairRedaction {
             guard Self.isOfName(bytes[position]) else {
                 clean.append(bytes[position])
                 position += 1
-                if Self.endsLine(bytes[position - 1]) { lineStart = position }
+                if Self.endsLine(bytes[position - 1]) { indentation = Self.indentation(of: bytes[position...]) }
                 continue
             }
             let start = position
@@ -94,10 +93,7 @@ struct PairRedaction {
         index += 1
         if index < bytes.count, bytes[index] == UInt8(ascii: ">") { index += 1 }
         index = afterBlanks(index)
-        if language == .plain {
-            indentation = Self.indentation(of: bytes[lineStart...])
-            if index < bytes.count, let below = indentedLine(from: index) { index = below.lowerBound }
-        }
+        if language == .plain, index < bytes.count, let below = indentedLine(from: index) { index = below.lowerBound }
         return index < bytes.count ? index : nil
     }
 
@@ -222,17 +218,27 @@ struct PairRedaction {
 
     private static func endsLine(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
 
-    /// Returns the indentation of a line. List markers count as blanks, as in YAML.
-    private static func indentation(of line: ArraySlice<UInt8>) -> Int {
-        line.prefix { ASCII.isBlank($0) || $0 == UInt8(ascii: "-") }.count
+    /// Returns the indentation of the line at the start of the bytes. List markers count as blanks, as in YAML.
+    private static func indentation(of bytes: ArraySlice<UInt8>) -> Int {
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let isMarker =
+                bytes[index] == UInt8(ascii: "-") && bytes[(index + 1)...].first.map(CassetteRedaction.isSpace) ?? true
+            guard isMarker || ASCII.isBlank(bytes[index]) else { break }
+            index += 1
+        }
+        return index - bytes.startIndex
     }
 
     /// Returns the next non-blank line without its indentation; `nil` if no line ends at `end`, or if that line is not
-    /// indented more than the line with the last name.
+    /// indented more than the current one.
     private func indentedLine(from end: Int) -> Range<Int>? {
-        guard let start = bytes[end...].firstIndex(where: { !CassetteRedaction.isSpace($0) }),
-            let lineEnd = bytes[end..<start].lastIndex(where: Self.endsLine), start - lineEnd - 1 > indentation
+        guard let first = bytes[end...].firstIndex(where: { !CassetteRedaction.isSpace($0) }),
+            let lineEnd = bytes[end..<first].lastIndex(where: Self.endsLine)
         else { return nil }
+        let below = Self.indentation(of: bytes[(lineEnd + 1)...])
+        guard below > indentation else { return nil }
+        let start = lineEnd + 1 + below
         return start..<(bytes[start...].firstIndex(where: Self.endsLine) ?? bytes.endIndex)
     }
 
@@ -247,7 +253,7 @@ struct PairRedaction {
                 index += 1
             } else if bytes[index] == UInt8(ascii: "#") {
                 if !comment.contains(index) {
-                    comment = index..<(bytes[index...].firstIndex { $0 == 0x0A || $0 == 0x0D } ?? bytes.endIndex)
+                    comment = index..<(bytes[index...].firstIndex(where: Self.endsLine) ?? bytes.endIndex)
                 }
                 index = comment.upperBound
             } else if bytes[index...].starts(with: [0xEF, 0xBB, 0xBF]) {
