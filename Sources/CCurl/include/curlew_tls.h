@@ -18,7 +18,8 @@ const char *curlew_gnutls_version(CURL *easy);
 const char *curlew_gnutls_cipher(CURL *easy);
 // Whether the peers agreed on HTTP/2.
 int curlew_tls_speaks_http2(const void *ssl);
-// Whether they agreed on HTTP/1, or on nothing, which means it.
+// Whether they agreed on HTTP/1, or on nothing, which means it. Not the negation of curlew_tls_speaks_http2: a libcurl
+// that returns a connection for QUIC returns one that agreed on HTTP/3.
 int curlew_tls_speaks_http1(const void *ssl);
 // Whether bytes of the peer's are decrypted, and were not read.
 int curlew_tls_has_pending(const void *ssl);

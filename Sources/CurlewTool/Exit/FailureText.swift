@@ -19,7 +19,7 @@ enum FailureText {
 
     /// Returns the row for an error, or `nil` if its code has none.
     static func row(for error: CurlewError, in rows: [Row]) -> Row? {
-        if error.suggestion == CurlewError.pinSuggestion { return unpinnedKey }
+        if error.isOfUnpinnedKey { return unpinnedKey }
         return rows.first { $0.code == error.code.rawValue }
     }
 

@@ -34,9 +34,6 @@ extension Capabilities {
     /// violated the protocol (before 8.1).
     package var hidesBrokenConnections: Bool { !isAtLeast(8, 1, 0) }
 
-    /// Whether libcurl reports a violation on an HTTP/2 connection only when the server closes it (8.1 to 8.13).
-    package var keepsSilentAboutFaults: Bool { isAtLeast(8, 1, 0) && !isAtLeast(8, 14, 0) }
-
     /// Whether libcurl layers HTTP/2 a second time onto a plain connection that it reuses, and fails (7.88, curl issue
     /// 10634).
     package var cannotReusePlainHTTP2: Bool { isAtLeast(7, 88, 0) && !isAtLeast(8, 0, 0) }
@@ -56,6 +53,14 @@ extension Capabilities {
     /// Whether libcurl leaves chunking undone if there are other transfer codings (8.5 to 8.13). Since 8.14 it refuses
     /// such a response.
     package var garblesTransferCodings: Bool { isAtLeast(8, 5, 0) && !isAtLeast(8, 14, 0) }
+
+    /// Whether libcurl keeps parsed certificates for the next connections (7.87 to 8.20, from its sources). Its rules
+    /// changed after 8.20.
+    package var hasCertificateCache: Bool { isAtLeast(7, 87, 0) && !isAtLeast(8, 21, 0) }
+
+    /// Whether libcurl trusts the version in the text of an HTTP/1 response (before 8.12). It frames the body
+    /// accordingly, and lets other requests use the connection before this response has ended.
+    package var trustsVersionInText: Bool { !isAtLeast(8, 12, 0) }
 
     /// Whether libcurl keeps its TLS libraries from writing to sockets without `MSG_NOSIGNAL` (since 7.88).
     package var suppressesSIGPIPE: Bool { isAtLeast(7, 88, 0) }

@@ -89,9 +89,8 @@ extension ActiveTransfer {
 
     /// Whether the protocol that the connection speaks allows `version` in a status line.
     ///
-    /// libcurl before 8.12 trusts the version in the text of an HTTP/1 response: it frames the body accordingly, and
-    /// lets other requests use the connection before this response has ended. Therefore the check happens at the status
-    /// line.
+    /// A libcurl that trusts the version in the text (`Capabilities.trustsVersionInText`) acts on it before the head has
+    /// ended. Therefore the check happens at the status line.
     func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
@@ -100,7 +99,8 @@ extension ActiveTransfer {
             } else if let handle = easy?.handle, let connection = curlew_tls_connection(handle) {
                 curlew_tls_speaks_http1(connection) != 0
             } else {
-                // The connection uses QUIC, or a TLS library that does not reveal the protocol.
+                // The TLS library does not reveal the protocol, or libcurl returns no connection for QUIC. Versions that
+                // return one are covered above: over QUIC the peers agree on HTTP/3.
                 false
             }
         if speaksHTTP1 {

@@ -28,18 +28,19 @@ public final class CurlTransport: Transport {
     init(configuration: TransportConfiguration, capabilities: Capabilities) {
         let surroundings = ConnectionPlan.Surroundings.current(capabilities)
         planner = RequestPlanner(configuration, surroundings)
-        let made = Self.makeEngine(configuration, surroundings, published)
+        let made = Self.makeEngine(planner, surroundings, published)
         engine = try? made.get()
         loop = made.map { $0.loop }
     }
 
     private static func makeEngine(
-        _ configuration: TransportConfiguration,
+        _ planner: RequestPlanner,
         _ surroundings: ConnectionPlan.Surroundings,
         _ published: Lock<TransportStatistics>
     ) -> Result<TransferEngine, CurlewError> {
         do throws(CurlewError) {
-            let settings = try EngineSettings(configuration, surroundings)
+            let settings = try EngineSettings(
+                planner.configuration, surroundings, alternatives: planner.alternatives)
             guard let engine = TransferEngine(settings, published: published) else {
                 throw SystemError.shortage(.creation)
                     ?? CurlewError(

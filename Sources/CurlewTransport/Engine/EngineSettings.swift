@@ -45,7 +45,12 @@ struct EngineSettings: Sendable {
     /// Stores the alternative services that servers announce; `nil` if the transport cannot use them.
     let alternatives: (any AlternativeServices)?
 
-    init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) throws(CurlewError) {
+    /// `alternatives` is the result of `HTTP3Plan.alternatives` for the same configuration.
+    init(
+        _ configuration: TransportConfiguration,
+        _ surroundings: ConnectionPlan.Surroundings,
+        alternatives: (any AlternativeServices)?
+    ) throws(CurlewError) {
         let capabilities = surroundings.capabilities
         base = try ConnectionPlan(configuration, surroundings)
         material = try TrustMaterial(
@@ -78,12 +83,11 @@ struct EngineSettings: Sendable {
         libcurlHidesBrokenConnections = capabilities.hidesBrokenConnections
         libcurlTriesAgainSilentlyOnRefusal = capabilities.triesAgainSilentlyOnRefusal
         libcurlGarblesTransferCodings = capabilities.garblesTransferCodings
-        libcurlCannotReusePlainHTTP2 =
-            configuration.httpVersion == .http2PriorKnowledge && capabilities.cannotReusePlainHTTP2
+        libcurlCannotReusePlainHTTP2 = ConnectionPlan.cannotReusePlain(configuration, capabilities)
         unixSocketPath = configuration.unixSocketPath
         lendsTurns = capabilities.suppressesSIGPIPE
         decodesContent = configuration.acceptedEncodings?.isEmpty != true
         httpVersion = configuration.httpVersion
-        alternatives = HTTP3Plan.alternatives(configuration, surroundings)
+        self.alternatives = alternatives
     }
 }

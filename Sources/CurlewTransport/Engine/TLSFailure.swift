@@ -29,11 +29,13 @@ enum TLSFailure {
     /// Over TLS 1.3 a client is connected before the server has checked its certificate. If the server closes the
     /// connection before the request is sent, sending fails, and libcurl reads the alert only when it closes the
     /// connection.
-    static func isAboutCertificate(alert: Int32) -> Bool {
-        // bad_certificate, unsupported_certificate, certificate_revoked, certificate_expired, certificate_unknown,
-        // unknown_ca, certificate_required
-        [42, 43, 44, 45, 46, 48, 116].contains(alert)
-    }
+    static func isAboutCertificate(alert: Int32) -> Bool { certificateAlerts.contains { $0.number == alert } }
+
+    /// The alerts by which a server refuses the client's certificate, or requires one, with OpenSSL's names of them.
+    private static let certificateAlerts: [(number: Int32, name: String)] = [
+        (42, "bad certificate"), (43, "unsupported certificate"), (44, "certificate revoked"),
+        (45, "certificate expired"), (46, "certificate unknown"), (48, "unknown ca"), (116, "certificate required"),
+    ]
 
     /// Whether the peer sent no TLS records: the server speaks HTTP, or another protocol, on this port.
     static func isOfPlainPeer(_ text: String) -> Bool {
@@ -44,14 +46,7 @@ enum TLSFailure {
 
     /// The code for an alert of the peer, or for an expired certificate, that the text names; `nil` if it names none.
     static func alert(_ text: String) -> CurlewError.Code? {
-        if text.contains("alert certificate required") { return .clientCertificateRequired }
-        if text.contains("alert bad certificate") || text.contains("alert unsupported certificate")
-            || text.contains("alert certificate revoked") || text.contains("alert certificate expired")
-            || text.contains("alert certificate unknown") || text.contains("alert unknown ca")
-        {
-            // The server refused the client's certificate, or requires one.
-            return .clientCertificateRequired
-        }
+        if certificateAlerts.contains(where: { text.contains("alert " + $0.name) }) { return .clientCertificateRequired }
         if text.contains("certificate has expired") { return .certificateExpired }
         return GnuTLSFailure.alert(text) ?? (text.contains(" alert ") ? .tlsFailed : nil)
     }

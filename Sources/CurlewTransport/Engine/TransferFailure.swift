@@ -108,14 +108,14 @@ extension ActiveTransfer {
             case 43: .requestCreationFailed
             default: row.code
             }
-        return completed(
-            CurlewError(
-                code,
-                phase: .creation,
-                reason: "libcurl refused an option: \(String(cString: curl_easy_strerror(result)))",
-                native: CurlCode.native(row.number)
-            )
+        var error = CurlewError(
+            code,
+            phase: .creation,
+            reason: "libcurl refused an option: \(String(cString: curl_easy_strerror(result)))",
+            native: CurlCode.native(row.number)
         )
+        if code == .unsupported { error.suggestion = CurlewError.lacksFeature }
+        return completed(error)
     }
 
     /// libcurl's codes for a file of keys, certificates or revocation lists that could not be opened, for whatever

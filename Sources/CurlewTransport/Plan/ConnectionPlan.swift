@@ -68,6 +68,11 @@ struct ConnectionPlan: Equatable, Sendable {
         configuration.httpVersion == .http2PriorKnowledge && capabilities.losesFrames ? 48 * 1024 : nil
     }
 
+    /// Whether connections without TLS speak HTTP/2, and libcurl cannot reuse them (curl issue 10634).
+    static func cannotReusePlain(_ configuration: TransportConfiguration, _ capabilities: Capabilities) -> Bool {
+        configuration.httpVersion == .http2PriorKnowledge && capabilities.cannotReusePlainHTTP2
+    }
+
     /// Rejects texts that libcurl would read differently.
     private func checkTexts(_ configuration: TransportConfiguration) throws(CurlewError) {
         for case .string(let option, let text) in options where text.utf8.contains(0) {
@@ -133,9 +138,7 @@ struct ConnectionPlan: Equatable, Sendable {
         case .automatic, .http1_1: break
         case .http2, .http2PriorKnowledge: try surroundings.capabilities.require(.http2)
         case .http3:
-            if let obstacle = HTTP3Plan.obstacle(configuration, surroundings) {
-                throw .unsupported(feature: obstacle.feature, needs: obstacle.needs)
-            }
+            if let obstacle = HTTP3Plan.obstacle(configuration, surroundings) { throw obstacle.error }
         }
     }
 }

@@ -8,12 +8,19 @@ enum HTTP3Plan {
     struct Obstacle: Equatable, Sendable {
         let feature: String
         let needs: String
+        /// Whether another libcurl would not have the obstacle.
+        let isOfLibcurl: Bool
 
-        init(_ feature: ConditionalFeature) { self.init(feature.name, needs: feature.needs) }
+        init(_ feature: ConditionalFeature) { self.init(feature.name, needs: feature.needs, isOfLibcurl: true) }
 
-        init(_ feature: String, needs: String) {
+        init(_ feature: String, needs: String, isOfLibcurl: Bool = false) {
             self.feature = feature
             self.needs = needs
+            self.isOfLibcurl = isOfLibcurl
+        }
+
+        var error: CurlewError {
+            isOfLibcurl ? .lacking(feature: feature, needs: needs) : .unsupported(feature: feature, needs: needs)
         }
     }
 
@@ -23,7 +30,9 @@ enum HTTP3Plan {
     {
         let (capabilities, tls) = (surroundings.capabilities, configuration.tls)
         guard ConditionalFeature.http3.isPossible(capabilities) else { return Obstacle(.http3) }
-        guard capabilities.isAtLeast(7, 88, 0) else { return Obstacle("HTTP/3", needs: "libcurl 7.88") }
+        guard capabilities.isAtLeast(7, 88, 0) else {
+            return Obstacle("HTTP/3", needs: "libcurl 7.88", isOfLibcurl: true)
+        }
         if capabilities.usesQUICOfOpenSSL, !configuration.allowsExperimentalHTTP3 {
             return Obstacle(
                 "HTTP/3 over OpenSSL's QUIC",

@@ -7,7 +7,6 @@ final class KnownShape: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
     let isIdempotent: Bool
-    let closesConnection: Bool
     /// The default headers of the request that the shape was made from. Compared by identity; retained, so that no
     /// other object can get the same identity.
     let defaultHeaders: DefaultHeaders?
@@ -21,7 +20,6 @@ final class KnownShape: Sendable {
         settings = plan.settings
         clocks = plan.clocks
         isIdempotent = request.method.isIdempotent
-        closesConnection = plan.closesConnection
         defaultHeaders = request.defaultHeaders
         defaultList = plan.defaultList
         shape = RequestShape(request, isTLS: plan.isTLS)

@@ -32,8 +32,9 @@ struct RequestPlan: Sendable {
     /// Whether the request must leave the shared connection if the server offers to authenticate the connection.
     private(set) var goesAloneIfOffered = false
     /// Whether libcurl closes the connection after the request.
-    var closesConnection: Bool { closesOwnConnection || known?.closesConnection == true }
-    private var closesOwnConnection = false
+    var closesConnection: Bool {
+        settings.last { $0.option == CURLOPT_FORBID_REUSE } == .long(CURLOPT_FORBID_REUSE, 1)
+    }
     /// Whether only a connection is made and no request is sent. See `onlyConnect`.
     private(set) var connectsOnly = false
     private(set) var wire: WireURL
@@ -138,8 +139,7 @@ struct RequestPlan: Sendable {
         planProtocol(configuration, options, planner.capabilities)
         if options.trafficClass != .normal {
             // The traffic class marks the socket, so no other request may use the connection.
-            ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
-            closeConnection()
+            ownSettings += [.long(CURLOPT_FRESH_CONNECT, 1), .long(CURLOPT_FORBID_REUSE, 1)]
         }
         planContentCoding(configuration, options, planner.capabilities)
         try planLimits(configuration, options, planner.capabilities)
@@ -214,9 +214,8 @@ struct RequestPlan: Sendable {
             case .http2PriorKnowledge: (CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE, true)
             case .http3: (Int(CURLEW_HTTP_VERSION_3ONLY), true)
             }
-        // libcurl fails on a plain HTTP/2 connection that it reuses (curl issue 10634), so each exchange gets its own.
-        let cannotReuse =
-            configuration.httpVersion == .http2PriorKnowledge && !isTLS && capabilities.cannotReusePlainHTTP2
+        // libcurl fails on a plain HTTP/2 connection that it reuses, so each exchange gets its own.
+        let cannotReuse = !isTLS && ConnectionPlan.cannotReusePlain(configuration, capabilities)
         if !multiplexes || (options.multiplexes && !cannotReuse) {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             if multiplexes, !capabilities.waitsForOthersResponses { ownSettings.append(.long(CURLOPT_PIPEWAIT, 1)) }
@@ -226,17 +225,11 @@ struct RequestPlan: Sendable {
             // The connection must look kept if libcurl cannot reuse it: `DeliveryEvidence` takes a closed one for
             // broken. The engine ends it after the exchange. With credentials libcurl has to close it, because it would
             // answer a challenge over the kept connection before the engine could end it.
-            if !cannotReuse || options.authentication != nil { closeConnection() }
+            if !cannotReuse || options.authentication != nil { ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1)) }
         } else {
             // HTTP/1.1 is the one way to be alone on a connection.
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
         }
-    }
-
-    /// Has libcurl close the connection after the request.
-    private mutating func closeConnection() {
-        ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
-        closesOwnConnection = true
     }
 
     private mutating func planProxy(
@@ -392,8 +385,9 @@ struct RequestPlan: Sendable {
         guard !isAlone else { return }
         isAlone = true
         if !version.excludesHTTP1 { ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)) }
-        ownSettings += [.long(CURLOPT_PIPEWAIT, 0), .long(CURLOPT_FRESH_CONNECT, 1)]
-        closeConnection()
+        ownSettings += [
+            .long(CURLOPT_PIPEWAIT, 0), .long(CURLOPT_FRESH_CONNECT, 1), .long(CURLOPT_FORBID_REUSE, 1),
+        ]
     }
 
     /// Plans a connection without a request; its user speaks HTTP/1.1 over it. Through an HTTP proxy it is a tunnel.
@@ -407,7 +401,7 @@ struct RequestPlan: Sendable {
                 .long(CURLOPT_FORBID_REUSE, 0),
             ]
         known = nil
-        (connectsOnly, needsOwnHandle, closesOwnConnection) = (true, true, false)
+        (connectsOnly, needsOwnHandle) = (true, true)
     }
 
     /// Removes `Expect`, for the repetition of a request that a server refused with 417.

@@ -8,7 +8,7 @@ final class RequestPlanner: Sendable {
     /// The exclusions of the transport's proxy; `nil` if it has none.
     private let exclusions: ProxyExclusions?
     /// `nil` if the transport cannot use alternative services.
-    private let alternatives: (any AlternativeServices)?
+    let alternatives: (any AlternativeServices)?
     private let shapes = KnownShapes()
     private let lists: DefaultHeaderLists
     let proxies: ProxyConnectionCredentials

@@ -28,7 +28,7 @@ enum TLSPlan {
         }
         // GnuTLS has another notation for ciphers.
         if tls.cipherList != nil || tls.tls13CipherSuites != nil, capabilities.usesTLS("GnuTLS") {
-            throw .unsupported(feature: "a list of ciphers", needs: "libcurl with OpenSSL")
+            throw .lacking(feature: "a list of ciphers", needs: "libcurl with OpenSSL")
         }
         if let list = tls.cipherList { options.append(.string(CURLOPT_SSL_CIPHER_LIST, list)) }
         if let suites = tls.tls13CipherSuites { options.append(.string(CURLOPT_TLS13_CIPHERS, suites)) }

@@ -34,8 +34,7 @@ enum TrustStrategy: Equatable, Sendable {
             self = .unused
             return
         }
-        // From libcurl's sources: the cache exists since 7.87.0, and its rules changed after 8.20.
-        let hasCache = verifies && capabilities.isAtLeast(7, 87, 0) && !capabilities.isAtLeast(8, 21, 0)
+        let hasCache = verifies && capabilities.hasCertificateCache
         // If libcurl does not verify, it loads no roots either, and an evaluator would be told that no root fits.
         let needsStore = capabilities.usesOpenSSL && !verifies
         let prefersStore = capabilities.usesOpenSSL && !hasCache

@@ -44,13 +44,17 @@ struct WireURL: Sendable {
                 + "its port is not a number up to 65535, or a character must be escaped"
         }
         let problem = "the URL is not an absolute http or https URL with a host"
-        // `example.com/a`, `//example.com/a`, `localhost:8080/a`; not `ftp://…`, `mailto:…`, `/path`, `name`.
-        let bare = text.hasPrefix("//") ? text.dropFirst(2) : text[...]
+        // `example.com/a`, `//example.com`, `example.com:8080`, `localhost`; not `ftp://…`, `mailto:…`, `/path`, `name`,
+        // `index.html`.
+        let isRelativeToScheme = text.hasPrefix("//")
+        let bare = isRelativeToScheme ? text.dropFirst(2) : text[...]
         let host = bare.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let port = host.firstIndex(of: ":").map { host[$0...].dropFirst() }
+        let isMoreThanName = isRelativeToScheme || port != nil || bare[host.endIndex...].hasPrefix("/")
         // The text before an @ may contain a password.
-        guard host.first.map({ $0.isLetter || $0.isNumber }) == true, host.contains(".") || host.hasPrefix("localhost"),
-            !host.contains("@"), port.map(Self.isPort) ?? true
+        guard host.first.map({ $0.isLetter || $0.isNumber }) == true,
+            host.contains(".") && isMoreThanName || host.hasPrefix("localhost"), !host.contains("@"),
+            port.map(Self.isPort) ?? true
         else { return problem }
         return problem + "; write https://\(Redaction.reference(String(bare)))"
     }

@@ -54,10 +54,10 @@ struct ReportTests {
             .certificateUntrusted, phase: .tls, reason: "SSL: public key does not match",
             url: URL(string: "https://x.y"),
             native: .init(number: 90, name: "CURLE_SSL_PINNEDPUBKEYNOTMATCH"))
-        error.suggestion = CurlewError.pinSuggestion
+        error.suggestion = "Ask the owner."
         let report = ErrorReport(error)
         #expect(report.what == "the key of x.y is not the one of --pin")
-        #expect(report.hints == [CurlewError.pinSuggestion])
+        #expect(report.hints == ["Ask the owner."])
     }
 
     @Test("the library's suggestion comes first, then what names an option")

@@ -108,7 +108,7 @@ struct TransferClocksTests {
     /// libcurl rewinds a body if the connection was lost, even while the body's source has no bytes.
     @Test func aBodyThatIsReadAgainHasItsTimeLimitsAgain() throws {
         let transport = CurlTransport()
-        let settings = try EngineSettings(TransportConfiguration(), .current(.ofLibcurl))
+        let settings = try EngineSettings(TransportConfiguration(), .current(.ofLibcurl), alternatives: nil)
         let loop = LoopIdentity()
         loop.threadBegins()
         let sockets = Sockets(settings, queue: try #require(EpollQueue.make()).queue, loop: loop)

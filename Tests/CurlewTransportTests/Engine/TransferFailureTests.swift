@@ -48,6 +48,22 @@ struct TransferFailureTests {
         }
     }
 
+    @Test(arguments: [
+        (42, "sslv3 alert bad certificate"), (43, "sslv3 alert unsupported certificate"),
+        (44, "sslv3 alert certificate revoked"), (45, "sslv3 alert certificate expired"),
+        (46, "sslv3 alert certificate unknown"), (48, "tlsv1 alert unknown ca"),
+        (116, "tlsv13 alert certificate required"),
+    ] as [(Int32, String)])
+    func anAlertAboutTheClientsCertificateIsKnownByNumberAndByText(_ number: Int32, _ text: String) {
+        #expect(TLSFailure.isAboutCertificate(alert: number))
+        #expect(TLSFailure.alert(text) == .clientCertificateRequired)
+    }
+
+    @Test func otherAlertsAreFailuresOfTLS() {
+        #expect(!TLSFailure.isAboutCertificate(alert: 40))
+        #expect(TLSFailure.alert("sslv3 alert handshake failure") == .tlsFailed)
+    }
+
     @Test func theLackOfADescriptorIsNotTheProxys() throws {
         let proxy = try #require(URL(string: "http://127.0.0.1:1"))
         try withEngineParts({ $0.proxy = .url(proxy) }) { parts in

@@ -17,7 +17,7 @@ struct DroppedEngineProcessWideTests {
         init() throws {
             var configuration = TransportConfiguration()
             configuration.proxy = .none
-            let settings = try EngineSettings(configuration, .current(.ofLibcurl))
+            let settings = try EngineSettings(configuration, .current(.ofLibcurl), alternatives: nil)
             let engine = try #require(TransferEngine(settings, published: Lock(TransportStatistics())))
             loop = engine.loop
             self.engine = Lock(engine)

@@ -55,7 +55,7 @@ private struct OwnersOfAnEngine {
     init() throws {
         var configuration = TransportConfiguration()
         configuration.proxy = .none
-        let settings = try EngineSettings(configuration, .current(.ofLibcurl))
+        let settings = try EngineSettings(configuration, .current(.ofLibcurl), alternatives: nil)
         let queue = try #require(EpollQueue.make()).queue
         let loop = LoopIdentity()
         sockets = Sockets(settings, queue: queue, loop: loop)

@@ -74,7 +74,7 @@ private struct HandLoop {
         loop.threadBegins()
         transport = CurlTransport(configuration: configuration)
         turns = Turns(
-            try EngineSettings(configuration, .current(.ofLibcurl)), queue: queue,
+            try EngineSettings(configuration, .current(.ofLibcurl), alternatives: nil), queue: queue,
             published: Lock(TransportStatistics()), loop: loop)
     }
 

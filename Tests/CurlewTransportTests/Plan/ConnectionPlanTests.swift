@@ -105,7 +105,7 @@ struct ConnectionPlanTests {
             #expect {
                 try plan(change, backend: gnuTLS)
             } throws: {
-                CurlewError.Code.unsupported ~= $0
+                CurlewError.Code.unsupported ~= $0 && ($0 as? CurlewError)?.suggestion == CurlewError.lacksFeature
             }
         }
         let file = URL(filePath: "/identity.pem")
@@ -173,8 +173,25 @@ struct ConnectionPlanTests {
             },
         ]
         for change in changes {
-            #expect { try plan(change) } throws: { CurlewError.Code.unsupported ~= $0 }
+            #expect { try plan(change) } throws: {
+                CurlewError.Code.unsupported ~= $0 && ($0 as? CurlewError)?.suggestion == CurlewError.lacksFeature
+            }
         }
+    }
+
+    @Test func anotherLibcurlIsSuggestedOnlyIfItHelps() throws {
+        func suggestion(_ version: Int, _ change: (inout TransportConfiguration) -> Void) throws -> String? {
+            let error = #expect(throws: CurlewError.self) {
+                try plan(
+                    {
+                        $0.httpVersion = .http3
+                        change(&$0)
+                    }, version: version, hasHTTP3: true)
+            }
+            return try #require(error).suggestion
+        }
+        #expect(try suggestion(0x07_5700) { _ in } == CurlewError.lacksFeature)
+        #expect(try suggestion(0x08_0e01) { $0.tls.usesALPN = false } == nil)
     }
 
     @Test(arguments: [

@@ -110,8 +110,10 @@ struct RequestPlanTests {
         // The second plan uses the cached settings of the first.
         for _ in 0..<2 {
             let wanted = request(try #require(URL(string: "https://h/"))) { $0.options.multiplexes = false }
-            let plan = try RequestPlan.of(wanted, planner: planner, bodyLength: nil)
+            var plan = try RequestPlan.of(wanted, planner: planner, bodyLength: nil)
             #expect(plan.closesConnection && texts(plan).contains("FORBID_REUSE=1"))
+            plan.onlyConnect()
+            #expect(!plan.closesConnection)
         }
         #expect(try !plan("https://h/", configuration: priorKnowledge).closesConnection)
     }

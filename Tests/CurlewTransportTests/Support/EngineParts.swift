@@ -16,7 +16,7 @@ struct EngineParts {
         configuration.proxy = .none
         configure(&configuration)
         transport = CurlTransport(configuration: configuration)
-        let settings = try EngineSettings(configuration, .current(.ofLibcurl))
+        let settings = try EngineSettings(configuration, .current(.ofLibcurl), alternatives: nil)
         let loop = LoopIdentity()
         loop.threadBegins()
         sockets = Sockets(settings, queue: try #require(EpollQueue.make()).queue, loop: loop)

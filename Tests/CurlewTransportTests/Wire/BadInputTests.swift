@@ -23,12 +23,14 @@ struct BadInputTests {
         ("http://127.0.0.1:99999/", "65535", nil), ("https:///path", "empty", nil),
         ("ftp://127.0.0.1/x", "not an absolute", nil), ("/a.b/c", "not an absolute", nil),
         ("relative", "not an absolute", nil), ("mailto:a@b.test", "not an absolute", nil),
-        ("a.test/b", "not an absolute", "https://a.test/b"),
+        ("index.html", "not an absolute", nil), ("index.html?a.b/c", "not an absolute", nil),
+        ("a.test/b", "not an absolute", "https://a.test/b"), ("//a.test", "not an absolute", "https://a.test"),
+        ("a.test:8443", "not an absolute", "https://a.test:8443"),
         ("//a.test:8443/b", "not an absolute", "https://a.test:8443/b"),
         ("localhost:8080/a", "not an absolute", "https://localhost:8080/a"),
     ])
     func saysWhatIsWrongWithAURL(_ text: String, _ reason: String, _ suggestion: String?) async throws {
-        guard let url = URL(string: text) else { return }
+        let url = try #require(URL(string: text))
         try await withTransport { transport, _ in
             let error = await transport.failure(request(url))
             #expect(error.reason.contains(reason), "\(error)")

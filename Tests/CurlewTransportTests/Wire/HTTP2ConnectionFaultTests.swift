@@ -22,8 +22,10 @@ struct HTTP2ConnectionFaultTests {
         }
     }
 
-    /// Whether libcurl reports such a fault at once. Otherwise the request ends with a timeout.
-    private static let libcurlTellsFaults = !Capabilities.ofLibcurl.keepsSilentAboutFaults
+    /// Whether libcurl reports such a fault at once (before 8.1, and since 8.14). Otherwise it does so only when the
+    /// server closes the connection, and the request ends with a timeout.
+    private static let libcurlTellsFaults =
+        !Capabilities.ofLibcurl.isAtLeast(8, 1, 0) || Capabilities.ofLibcurl.isAtLeast(8, 14, 0)
 
     private func withFrames(
         _ answer: @escaping FrameServer.Answer, _ body: (CurlTransport, FrameServer) async throws -> Void
