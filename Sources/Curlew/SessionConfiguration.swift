@@ -22,7 +22,8 @@ public struct SessionConfiguration: Sendable {
     ///
     /// With `https://api.example.com/v1`, `users?page=2` means `https://api.example.com/v1/users?page=2`, and `/users`
     /// means `https://api.example.com/users`. The query of the base URL is not sent. If the base URL has no host, or
-    /// another scheme than `http`, `https`, `ws` or `wss`, requests with a relative URL fail with `.invalidURL`.
+    /// another scheme than `http`, `https`, `ws` or `wss`, requests with a relative URL fail with `.invalidURL`. With
+    /// `ws` or `wss` only WebSockets can be relative; `http` and `https` serve all kinds.
     public var baseURL: URL?
     /// Header fields of every request. A request's own field of the same name takes precedence.
     public var headers: HTTPHeaders = .default

@@ -15,14 +15,15 @@ public import FoundationNetworking
 ///
 /// A monitor receives events in order on its own `queue`, never on the transport's thread. It delays nothing but that
 /// queue. A session's monitors receive every event of its requests. A monitor of one request does not receive the
-/// events of single exchanges: `request(_:task:…)` and `request(_:taskNeedsNewBodyStream:)`.
+/// events of single exchanges, `request(_:task:…)` and `request(_:taskNeedsNewBodyStream:)`, nor
+/// `session(_:didBecomeInvalidWithError:)`.
 ///
 /// Methods are declared in the order of their events; scripts/event-table makes the guide's table from these
 /// declarations.
 ///
-/// Waiting events are bounded. At most 16 MiB of events about pieces of bodies, chunks of streams and responses that
-/// are about to be stored wait for a queue; a monitor that falls further behind misses some of these. It never misses
-/// any other event.
+/// Waiting events about bodies are bounded. At most 16 MiB of events about pieces of bodies, chunks of streams and
+/// responses that are about to be stored wait for a queue; a monitor that falls further behind misses some of these. It
+/// never misses any other event.
 public protocol EventMonitor: Sendable {
     /// The queue on which events are delivered. It should be serial. The default is the main queue.
     var queue: DispatchQueue { get }
@@ -57,7 +58,7 @@ public protocol EventMonitor: Sendable {
     func request(_ request: Request, didCreateTask task: TaskIdentifier)
     /// The exchange begins, is suspended, goes on, is cancelled, or is ended early by Curlew.
     func request(_ request: Request, didChangeTask task: TaskIdentifier, to change: TaskChange)
-    /// A streamed body is about to be read, or read again.
+    /// A streamed body is about to be read, for each exchange.
     func request(_ request: Request, taskNeedsNewBodyStream task: TaskIdentifier)
     /// Bytes of the body have been sent.
     func request(

@@ -234,10 +234,12 @@ extension HARArchive.Timings {
             guard let start, let end, end >= start else { return -1 }
             return end.timeIntervalSince(start) * 1000
         }
-        dns = span(metrics?.queued, metrics?.nameLookupEnded)
-        connect = span(metrics?.nameLookupEnded, metrics?.tlsEstablished ?? metrics?.connected)
-        ssl = span(metrics?.connected, metrics?.tlsEstablished)
-        let ready = metrics?.tlsEstablished ?? metrics?.connected ?? metrics?.queued
+        // A reused connection is not made again: -1 says that a phase does not apply.
+        let made = metrics?.isConnectionReused == false ? metrics : nil
+        dns = span(made?.queued, made?.nameLookupEnded)
+        connect = span(made?.nameLookupEnded, made?.tlsEstablished ?? made?.connected)
+        ssl = span(made?.connected, made?.tlsEstablished)
+        let ready = made?.tlsEstablished ?? made?.connected ?? metrics?.queued
         send = max(0, span(ready, metrics?.requestSent))
         wait = max(0, span(metrics?.requestSent ?? ready, metrics?.firstByte))
         receive = max(0, span(metrics?.firstByte, metrics?.ended))

@@ -5,7 +5,8 @@ internal import Foundation
 public import FoundationNetworking
 
 /// Writes a log of requests. Messages are constant, and details are fields: `method`, `url`, `status`, `milliseconds`,
-/// `attempt`, `task` and `code`. Credentials, cookies, query values and bodies are never logged.
+/// `attempt`, `task` and `code`. `attempt` counts from 1, unlike `Attempt.number`. Credentials, cookies, query values
+/// and bodies are never logged.
 ///
 ///     let monitor = LogEventMonitor { level, message, fields in
 ///         logger.log(level: level == .error ? .error : .debug, "\(message)", metadata: …)
@@ -109,7 +110,7 @@ public final class LogEventMonitor: EventMonitor {
             run.attempt += 1
             return run.attempt
         }
-        log(.info, "request retries", request, ["attempt": "\(attempt)", "retry": "\(attempt - 1)"])
+        log(.info, "request retries", request, ["attempt": "\(attempt)"])
     }
 
     public func requestDidFinish(_ request: Request) {

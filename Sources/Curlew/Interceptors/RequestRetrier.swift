@@ -14,25 +14,6 @@ public enum RetryResult: Sendable {
     case doNotRetryWithError(any Error)
 }
 
-extension RetryResult {
-    var isRetry: Bool {
-        switch self {
-        case .retry, .retryWithDelay: true
-        case .doNotRetry, .doNotRetryWithError: false
-        }
-    }
-
-    var delay: TimeInterval? {
-        guard case .retryWithDelay(let delay) = self else { return nil }
-        return delay
-    }
-
-    var error: (any Error)? {
-        guard case .doNotRetryWithError(let error) = self else { return nil }
-        return error
-    }
-}
-
 /// Decides whether a failed request is retried.
 ///
 /// A cancelled request is never retried. Retries without a pause are slowed down from the sixth on, and the hundred and

@@ -23,12 +23,14 @@ public struct Attempt: Sendable {
     var collectedMetrics = ShortList<TransferMetrics>()
 
     /// The `URLRequest`s of the attempt in order: the described one, the adapted one if there are adapters, and one for
-    /// each redirect. Empty if the attempt failed before any was made.
+    /// each redirect. A resumed download that starts over continues its attempt, and its requests are appended. Empty
+    /// if the attempt failed before any was made.
     public var requests: [URLRequest] { visibleRequests.all.map(\.urlRequest) }
     /// The redirects that were followed, oldest first. Complete when the exchange after the last redirect has ended.
     public var redirects: [RedirectHop] { collectedMetrics.last?.redirects ?? [] }
-    /// The identifiers of the attempt's exchanges: the first, and one for each redirect and each challenge that the
-    /// session has answered. Empty if no exchange has begun.
+    /// The identifiers of the attempt's exchanges: the first, one for each redirect and each challenge that the
+    /// session has answered, and one more if a resumed download starts over. A request that is repeated with stored
+    /// credentials keeps its identifier. Empty if no exchange has begun.
     public var tasks: [TaskIdentifier] { identifiers.all }
     /// The metrics of the exchanges that have ended.
     public var metrics: [TransferMetrics] { collectedMetrics.all }

@@ -17,14 +17,15 @@ extension Run {
     /// Returns the reaction to a response that may be followed by another exchange.
     func followUp(_ exchange: Exchange) async -> FollowUp {
         guard case .success(let response) = exchange.outcome else { return .deliver }
-        // Metrics of all other responses are recorded when the exchange ends.
-        request.keep(exchange.metrics)
         if let answer = request.context.learn(from: exchange, keeps: keepsAuthentication) {
             var again = exchange.hop
             again.storedAnswer = answer
             again.announcement = .started
             return .send(again)
         }
+        // Not earlier: a request that is repeated with stored credentials is the same exchange, which has its metrics
+        // once. Those of responses that cannot be followed are recorded when the exchange ends.
+        request.keep(exchange.metrics)
         switch response.head.status {
         case 401: return await followChallenge(response.head, of: exchange)
         case 300..<400: return await followRedirect(response.head, of: exchange)

@@ -42,7 +42,7 @@ extension URL {
     /// reason why the base cannot be used.
     func absolute(against base: Result<BaseURL, CurlewError>?) throws(CurlewError) -> URL {
         guard let base, scheme == nil else { return self }
-        return try base.get().resolve(relativeString)
+        return try base.get().resolve(absoluteString)
     }
 }
 

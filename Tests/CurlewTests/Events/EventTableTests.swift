@@ -44,10 +44,13 @@ struct EventTableTests {
     }
 
     private func events(
-        on server: TestServer, _ run: @Sendable (Session) async throws -> Void
+        on server: TestServer,
+        _ configuration: SessionConfiguration = SessionConfiguration(),
+        _ run: @Sendable (Session) async throws -> Void
     ) async throws -> [String] {
         let monitor = NamingMonitor()
         let session = Session(
+            configuration: configuration,
             interceptor: .retryPolicy(exponentialBackoffScale: 0.001), eventMonitors: [monitor])
         try await run(session)
         await session.drain()
@@ -86,6 +89,25 @@ struct EventTableTests {
         try expectInOrder(names)
     }
 
+    @Test func streamedUploadsKeepToIt() async throws {
+        let server = try TestServer()
+        let names = try await events(on: server) { session in
+            _ = try await session.upload(InputStream(data: Data("hello".utf8)), to: server.url("/post")).data()
+        }
+        #expect(names.contains("request(_:taskNeedsNewBodyStream:)"))
+        try expectInOrder(names)
+    }
+
+    @Test func responsesThatAreStoredKeepToIt() async throws {
+        let server = try TestServer()
+        let configuration = SessionConfiguration { $0.cache = ResponseCache() }
+        let names = try await events(on: server, configuration) { session in
+            _ = try await session.request(server.url("/cache/60")).data()
+        }
+        #expect(names.contains("request(_:task:willCacheResponse:)"))
+        try expectInOrder(names)
+    }
+
     @Test func downloadsKeepToIt() async throws {
         let server = try TestServer()
         let directory = try ScratchDirectory()
@@ -121,9 +143,13 @@ private final class NamingMonitor: EventMonitor {
 
     func requestDidResume(_ request: Request) { note() }
     func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) { note() }
+    func request(_ request: Request, didFailToCreateURLRequestWithError error: CurlewError) { note() }
     func request(_ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest) {
         note()
     }
+    func request(
+        _ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: CurlewError
+    ) { note() }
     func request(_ request: UploadRequest, didCreateBody result: Result<UploadRequest.Uploadable, CurlewError>) {
         note()
     }
@@ -140,11 +166,15 @@ private final class NamingMonitor: EventMonitor {
         _ request: Request, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
         fileURL: URL?, withResult result: Request.ValidationResult
     ) { note() }
+    func request(
+        _ request: DownloadRequest, task: TaskIdentifier, didResumeAtOffset fileOffset: Int64, expectedTotalBytes: Int64
+    ) { note() }
     func request(_ request: Request, task: TaskIdentifier, didReceive data: Data) { note() }
     func request(
         _ request: DownloadRequest, task: TaskIdentifier, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
         totalBytesExpectedToWrite: Int64
     ) { note() }
+    func request(_ request: Request, task: TaskIdentifier, willCacheResponse response: CachedResponse) { note() }
     func request(_ request: Request, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics) { note() }
     func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) { note() }
     func request(_ request: Request, task: TaskIdentifier, didCompleteWithError error: CurlewError?) { note() }
@@ -161,10 +191,27 @@ private final class NamingMonitor: EventMonitor {
     func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>) {
         note()
     }
+    func request<Value: Sendable>(
+        _ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>,
+        using serializer: (any Sendable)?
+    ) {
+        self.request(request, didParseResponse: response)
+        note()
+    }
     func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, CurlewError>) {
         note()
     }
     func request<Value: Sendable>(
         _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>
     ) { note() }
+    func request<Value: Sendable>(
+        _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>,
+        using serializer: (any Sendable)?
+    ) {
+        self.request(request, didParseResponse: response)
+        note()
+    }
+    func requestDidSuspend(_ request: Request) { note() }
+    func requestDidCancel(_ request: Request) { note() }
+    func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?) { note() }
 }

@@ -33,12 +33,38 @@ struct HARRecorderTests {
         let request = session.request("https://example.org/")
         let (first, second) = (TaskIdentifier(rawValue: 1), TaskIdentifier(rawValue: 2))
         recorder.request(request, didCreateURLRequest: try URLRequest(url: "https://example.org/", method: .get))
-        recorder.request(request, didCreateTask: first)
-        recorder.request(request, didCreateTask: second)
+        recorder.request(request, didChangeTask: first, to: .resumed)
+        // It continues after a suspension.
+        recorder.request(request, didChangeTask: first, to: .resumed)
+        recorder.request(request, didChangeTask: second, to: .resumed)
         recorder.request(request, task: second, didCompleteWithError: nil)
         let json = try JSONSerialization.jsonObject(with: try await recorder.archive()) as? [String: Any]
         let entries = (json?["log"] as? [String: Any])?["entries"] as? [[String: Any]]
         #expect(entries?.map { $0["comment"] as? String } == ["answered with a challenge", nil])
+    }
+
+    @Test func whatIsGivenUpLeavesNothingAndWhatStartsIsAnEntry() async throws {
+        let recorder = HARRecorder()
+        let started = Recorded<String>()
+        // Monitors of the same queue receive each event in the order in which they were added.
+        let log = LogEventMonitor(queue: recorder.queue) { _, message, _ in
+            if message == "exchange started" { started.note(message) }
+        }
+        let session = Session(
+            transport: MockTransport { _ in .text("x") },
+            startRequestsImmediately: false,
+            requestSetup: .eager,
+            eventMonitors: [recorder, log])
+        // Each request has an exchange from the beginning, and no exchange is started.
+        for _ in 0..<10 { _ = session.request("https://example.org/") }
+        while started.all.count < 10 { await Task.yield() }
+        #expect(recorder.requestsInProgress == 0)
+        _ = try await session.request("https://example.org/started").data()
+        let json = try JSONSerialization.jsonObject(with: try await recorder.archive()) as? [String: Any]
+        let entries = (json?["log"] as? [String: Any])?["entries"] as? [[String: Any]]
+        let urls = entries?.map { ($0["request"] as? [String: Any])?["url"] as? String }
+        #expect(urls == ["https://example.org/started"])
+        #expect(recorder.requestsInProgress == 0)
     }
 
     @Test(arguments: [

@@ -18,7 +18,7 @@ struct HARRecorderTimingTests {
             ProcessorTime.ofFastestRound {
                 let recorder = HARRecorder(maximumBodySize: .max)
                 recorder.request(request, didCreateURLRequest: sent)
-                recorder.request(request, didCreateTask: task)
+                recorder.request(request, didChangeTask: task, to: .resumed)
                 return recorder
             } _: { recorder in
                 for _ in 0..<count { recorder.request(request, task: task, didReceive: piece) }

@@ -218,3 +218,22 @@ struct RetryPolicyTests {
         #expect(retries(100) == 4)
     }
 }
+
+extension RetryResult {
+    fileprivate var isRetry: Bool {
+        switch self {
+        case .retry, .retryWithDelay: true
+        case .doNotRetry, .doNotRetryWithError: false
+        }
+    }
+
+    fileprivate var delay: TimeInterval? {
+        guard case .retryWithDelay(let delay) = self else { return nil }
+        return delay
+    }
+
+    fileprivate var error: (any Error)? {
+        guard case .doNotRetryWithError(let error) = self else { return nil }
+        return error
+    }
+}

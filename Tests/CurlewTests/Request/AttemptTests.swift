@@ -112,6 +112,49 @@ struct AttemptTests {
         #expect(request.attempts.flatMap(\.metrics).map(\.cacheStatus) == [.hit])
     }
 
+    @Test("a resumed download that starts over continues it, with one more request, task and metrics")
+    func startingOver() async throws {
+        // A server that ignores the condition sends a part of another file.
+        let service = try FileService { $0.obeysIfRange = false }
+        let scratch = try ScratchDirectory()
+        let target = scratch.file("a")
+        let session = Session()
+        service.change { $0.cuts = [700_000] }
+        let broken = session.download(service.url, to: destination(target))
+        await #expect(throws: CurlewError.self) { try await broken.file() }
+        let data = try #require(broken.resumeData)
+        service.change {
+            $0.seed = 2
+            $0.tag = "\"v2\""
+        }
+        let request = session.download(resumingWith: data, to: destination(target))
+        _ = try await request.file()
+        #expect(request.attempts.map(\.number) == [0] && request.retryCount == 0)
+        let attempt = try #require(request.attempts.first)
+        #expect(attempt.requests.map { $0.value(forHTTPHeaderField: "Range") != nil } == [true, false])
+        #expect(Set(attempt.tasks).count == 2 && attempt.metrics.count == 2)
+    }
+
+    @Test("a request that is repeated with stored credentials is one task with one metrics")
+    func storedCredentials() async throws {
+        let server = try TestServer()
+        let expected = "Basic " + Data("ada:secret".utf8).base64EncodedString()
+        for path in ["/a/*", "/b"] {
+            server.route(path) { call in
+                guard call.headers["Authorization"] == expected else {
+                    return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"")
+                }
+                return .text("in")
+            }
+        }
+        let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
+        _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret").data()
+        let request = session.request(server.url("/b"))
+        #expect(try await request.string() == "in")
+        #expect(server.requests.map { $0.headers["Authorization"] != nil }.suffix(2) == [false, true])
+        #expect(request.attempts.map(\.tasks.count) == [1] && request.attempts.map(\.metrics.count) == [1])
+    }
+
     @Test("an upload that is redirected shows the method of each request")
     func upload() async throws {
         let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next", status: 303) : .text("x") }

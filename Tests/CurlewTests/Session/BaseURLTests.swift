@@ -22,6 +22,7 @@ struct BaseURLTests {
         ("https://e.com/v1", "users?page=2&q=a%26b%20c", "https://e.com/v1/users?page=2&q=a%26b%20c"),
         ("https://e.com/v1", "?page=2", "https://e.com/v1/?page=2"),
         ("https://e.com/v1", ".", "https://e.com/v1/"),
+        ("https://e.com/v1", "./users:search", "https://e.com/v1/users:search"),
         ("https://e.com/v1", "//other.org/x", "https://other.org/x"),
         ("https://e.com/v1?key=1", "users", "https://e.com/v1/users"),
         ("https://e.com/v1?key=1#part", "#z", "https://e.com/v1/#z"),
@@ -51,6 +52,14 @@ struct BaseURLTests {
         #expect(try await session.request(own).string() == "https://own.org/a/x")
     }
 
+    @Test("resolves a URL whose own base is relative together with that")
+    func relativeBase() async throws {
+        let session = session("https://e.com/v1")
+        let url = try #require(URL(string: "users", relativeTo: URL(string: "admin/")))
+        #expect(try await session.request(url).string() == "https://e.com/v1/admin/users")
+        #expect(try await session.request(URLRequest(url: url)).string() == "https://e.com/v1/admin/users")
+    }
+
     @Test("is there for parameters, uploads, downloads, streams and WebSockets")
     func everyKind() async throws {
         let session = session("https://e.com/v1")
@@ -74,6 +83,13 @@ struct BaseURLTests {
         let socket = session.webSocket("echo")
         #expect(try await socket.opened().status == 101)
         try await socket.close()
+    }
+
+    @Test("with a WebSocket's scheme serves WebSockets alone", arguments: ["ws", "wss"])
+    func otherKinds(scheme: String) async {
+        let session = Session(configuration: SessionConfiguration { $0.baseURL = URL(string: "\(scheme)://e.com/v1") })
+        #expect(await session.request("users").response().error?.code == .invalidURL)
+        #expect(await session.download("users").response().error?.code == .invalidURL)
     }
 
     @Test("gives its credentials to requests that lead to its host, outside of their URLs")

@@ -1,0 +1,20 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("The phases of an archived exchange")
+struct HARTimingsTests {
+    @Test("a reused connection was not made for the exchange", arguments: [false, true])
+    func connections(isReused: Bool) {
+        func date(_ seconds: Double) -> Date { Date(timeIntervalSinceReferenceDate: seconds) }
+        var metrics = TransferMetrics(queued: date(0), ended: date(32))
+        (metrics.nameLookupEnded, metrics.connected, metrics.tlsEstablished) = (date(1), date(2), date(4))
+        (metrics.requestSent, metrics.firstByte) = (date(8), date(16))
+        metrics.isConnectionReused = isReused
+        let timings = HARArchive.Timings(metrics)
+        let shown = [timings.dns, timings.connect, timings.ssl, timings.send, timings.wait, timings.receive]
+        #expect(shown == (isReused ? [-1, -1, -1, 8000, 8000, 16000] : [1000, 3000, 2000, 4000, 8000, 16000]))
+    }
+}
