@@ -14,7 +14,6 @@ struct Lane: Sendable {
     /// Runs `work` on the lane and waits for it without blocking a thread. Cancellation has no effect: half a file
     /// operation is useless.
     func run<R: Sendable>(
-        isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable () -> R
     ) async -> R {
         await handoff.run(on: queue, work)

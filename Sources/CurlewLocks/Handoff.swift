@@ -41,7 +41,6 @@ public struct Handoff: Sendable {
     /// order between the two.
     public func run<R: Sendable>(
         on queue: DispatchQueue,
-        isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable () -> R
     ) async -> R {
         let fence = fence

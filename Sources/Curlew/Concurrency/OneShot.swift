@@ -49,7 +49,7 @@ package final class OneShot<Value: Sendable>: Sendable {
 
     /// Returns the value, or `nil` if the waiting task is cancelled first.
     @discardableResult
-    package func wait(isolation: isolated (any Actor)? = #isolation) async -> Value? {
+    package func wait() async -> Value? {
         let waiter = newWaiter()
         return await withTaskCancellationHandler {
             await suspend(waiter)
@@ -68,14 +68,14 @@ package final class OneShot<Value: Sendable>: Sendable {
         }
     }
 
-    private func suspend(_ waiter: Int, isolation: isolated (any Actor)? = #isolation) async -> Value? {
+    private func suspend(_ waiter: Int) async -> Value? {
         #if THREAD_SANITIZER
         // A continuation that is resumed before its task suspends is ordered by an atomic in Swift's runtime that the
         // sanitizer does not see. It would report what was written before `resolve` as a race. Taking the lock once
         // more shows the order.
         defer { _ = value }
         #endif
-        return await withUnsafeContinuation(isolation: isolation) { continuation in
+        return await withUnsafeContinuation { continuation in
             let (isOver, value) = state.withLock { state -> (Bool, Value?) in
                 if let value = state.value { return (true, value) }
                 if state.abandoned.remove(waiter) != nil { return (true, nil) }

@@ -27,7 +27,6 @@ enum UserCode {
     /// Runs user code on behalf of the request.
     static func call<T>(
         for request: Request,
-        isolation: isolated (any Actor)? = #isolation,
         _ work: () async throws -> T
     ) async rethrows -> T {
         try await call(by: .request(request), work)
@@ -36,7 +35,6 @@ enum UserCode {
     /// Runs user code on behalf of the caller.
     static func call<T>(
         by caller: Caller,
-        isolation: isolated (any Actor)? = #isolation,
         _ work: () async throws -> T
     ) async rethrows -> T {
         let call = Lock<Caller?>(caller)
@@ -53,7 +51,6 @@ enum UserCode {
     /// Runs a wait for requests or for a refresh. Until its end, waits of other calls leave out the requests whose code
     /// this is.
     static func waiting<T>(
-        isolation: isolated (any Actor)? = #isolation,
         _ wait: () async -> T
     ) async -> T {
         let requests = requests
@@ -71,7 +68,6 @@ enum UserCode {
     /// another one that does, for a refresh that the current task is part of: neither would end.
     static func waiting<T>(
         forRefreshOf interceptor: ObjectIdentifier,
-        isolation: isolated (any Actor)? = #isolation,
         _ wait: () async -> T
     ) async -> T? {
         let refreshes = calls.filter { $0.refresh != nil }

@@ -27,17 +27,16 @@ struct FileLane: Sendable {
     func enqueue(_ work: @escaping @Sendable () -> Void) { handoff(to: queue, work) }
 
     /// Waits for all work that was added before.
-    func barrier(isolation: isolated (any Actor)? = #isolation) async { await carryOut {} }
+    func barrier() async { await carryOut {} }
 
     /// Runs `work` on the lane and waits for it.
-    func carryOut(isolation: isolated (any Actor)? = #isolation, _ work: @escaping @Sendable () -> Void) async {
+    func carryOut(_ work: @escaping @Sendable () -> Void) async {
         await handoff.run(on: queue, work)
     }
 
     /// Runs `work` on the lane and waits for it without blocking a thread. Cancellation has no effect: half a file
     /// operation is useless.
     func run<R: Sendable>(
-        isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable () throws(CurlewError) -> R
     ) async throws(CurlewError) -> R {
         let result = await handoff.run(on: queue) { () -> Result<R, CurlewError> in

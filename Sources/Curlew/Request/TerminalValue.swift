@@ -11,7 +11,8 @@ protocol TerminalValue: AnyObject, Sendable {
 
 /// A value that is decoded from a body, or read from a file.
 final class SerializedValue<Value: Sendable>: TerminalValue {
-    typealias Serializer = @Sendable (RunResult) async throws(CurlewError) -> Value
+    // Decoding a large body would hold up the actor that awaits it.
+    typealias Serializer = @concurrent @Sendable (RunResult) async throws(CurlewError) -> Value
 
     private let serialize: Serializer
     private let made = Lock<Result<Value, CurlewError>?>(nil)

@@ -103,7 +103,7 @@ final class BodyChannel: TurnObserver {
 
     /// Returns all buffered pieces, at least one; `nil` at the end. Cancelling the awaiting task ends the channel and
     /// its transfer.
-    func take(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> [Data]? {
+    func take() async throws(CurlewError) -> [Data]? {
         if Task.isCancelled { leave() }
         while true {
             let (action, control) = shared.withLock { ($0.machine.consumerAsked(), $0.control) }
@@ -138,7 +138,7 @@ final class BodyChannel: TurnObserver {
     var bufferedCost: Int { shared.withLock { $0.machine.bufferedCost } }
 
     /// Returns once the reader should ask again, or when its task is cancelled.
-    private func wait(isolation: isolated (any Actor)? = #isolation) async {
+    private func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
                 wake(shared.withLock { $0.machine.consumerWaited(waiter) })

@@ -44,7 +44,7 @@ public struct StreamBytes: AsyncSequence, Sendable {
             self.owner = owner
         }
 
-        public mutating func next() async throws(CurlewError) -> UInt8? { try await next(isolation: nil) }
+        public mutating func next() async throws(CurlewError) -> UInt8? { try await next(isolation: #isolation) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> UInt8? {
             while true {

@@ -17,7 +17,7 @@ public struct StreamChunks: AsyncSequence, Sendable {
         public mutating func next() async throws(CurlewError) -> Data? { try await reader.next() }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> Data? {
-            try await reader.next(isolation: actor)
+            try await reader.next()
         }
     }
 }

@@ -96,7 +96,9 @@ public struct StreamEvents: AsyncSequence, Sendable {
             self.reconnection = reconnection
         }
 
-        public mutating func next() async throws(CurlewError) -> ServerSentEvent? { try await next(isolation: nil) }
+        public mutating func next() async throws(CurlewError) -> ServerSentEvent? {
+            try await next(isolation: #isolation)
+        }
 
         // Inlined into the caller's loop: most events have been parsed already and need no asynchronous call.
         @inlinable
@@ -104,11 +106,11 @@ public struct StreamEvents: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(CurlewError) -> ServerSentEvent? {
             if let event = takeReady() { return event }
-            return try await read(isolation: actor)
+            return try await read()
         }
 
         @usableFromInline
-        mutating func read(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> ServerSentEvent? {
+        mutating func read() async throws(CurlewError) -> ServerSentEvent? {
             while true {
                 if let event = takeReady() { return event }
                 guard !hasReady else {
@@ -124,7 +126,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
                 // Releases the last piece before the wait for the next one.
                 (piece, place) = (Data(), EventStreamParser.Place())
                 do throws(CurlewError) {
-                    if let next = try await connection?.reader.next(isolation: actor) {
+                    if let next = try await connection?.reader.next() {
                         if reconnection != nil, !hasBegun, let refusal = connection?.refusal() {
                             failure = refusal
                             connection?.reader.leave()
@@ -134,7 +136,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
                         hasBegun = true
                         reconnection?.streamed()
                     } else if let action = reconnection?.ended(status: connection?.status()) {
-                        try await follow(action, nil, actor)
+                        try await follow(action, nil)
                     } else {
                         self.connection = nil
                     }
@@ -143,7 +145,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
                         self.connection = nil
                         throw error
                     }
-                    try await follow(action, error, actor)
+                    try await follow(action, error)
                 }
             }
         }
@@ -180,8 +182,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
 
         private mutating func follow(
             _ action: EventReconnection.Action,
-            _ error: CurlewError?,
-            _ isolation: isolated (any Actor)?
+            _ error: CurlewError?
         ) async throws(CurlewError) {
             let ended = connection
             connection = nil
@@ -199,9 +200,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
         }
 
         /// Waits. Ends early, and throws, if the request or the reading task is cancelled.
-        private func pause(
-            for delay: Duration, isolation: isolated (any Actor)? = #isolation
-        ) async throws(CurlewError) {
+        private func pause(for delay: Duration) async throws(CurlewError) {
             await withTaskGroup { [cancelled] group in
                 group.addTask { _ = await Pause.wait(for: delay) }
                 group.addTask { _ = await cancelled.wait() }

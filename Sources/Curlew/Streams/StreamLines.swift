@@ -29,15 +29,13 @@ public struct StreamLines: AsyncSequence, Sendable {
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> String? {
             if let line = takeReady() { return line }
-            return try await read(isolation: actor)
+            return try await read()
         }
 
         @usableFromInline
         mutating func takeReady() -> String? { lines.takeReady() }
 
         @usableFromInline
-        mutating func read(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> String? {
-            try await lines.next(isolation: actor)
-        }
+        mutating func read() async throws(CurlewError) -> String? { try await lines.next() }
     }
 }

@@ -42,7 +42,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
         fileprivate let reader: StreamBacklog.Reader?
         fileprivate let end: End
 
-        public mutating func next() async -> Element? { await next(isolation: nil) }
+        public mutating func next() async -> Element? { await next(isolation: #isolation) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             let element = await base.next(isolation: actor)

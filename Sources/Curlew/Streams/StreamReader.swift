@@ -14,7 +14,7 @@ struct StreamReader: Sendable {
         place = Place(channel, start: start)
     }
 
-    mutating func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> Data? {
+    mutating func next() async throws(CurlewError) -> Data? {
         if let piece = pieces.popLast() {
             guard Task.isCancelled else { return piece }
             // The unread piece is lost, so the reader must not see the channel's regular end after it.
@@ -55,7 +55,7 @@ struct StreamReader: Sendable {
             if state.withLock({ $0 }) == .reading { channel.leave() }
         }
 
-        func take(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> [Data]? {
+        func take() async throws(CurlewError) -> [Data]? {
             guard mayRead() else { throw channel.refusal }
             start()
             return try await channel.take()
@@ -96,7 +96,7 @@ struct LineReader<Line: Sendable>: Sendable {
         splitter = LineSplitter(maximumLength: maximumLength)
     }
 
-    mutating func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> Line? {
+    mutating func next() async throws(CurlewError) -> Line? {
         while true {
             if let line = takeReady() { return line }
             guard !hasReady else {

@@ -30,11 +30,11 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
         let memory = JSONTapeMemory()
 
         public mutating func next() async throws(CurlewError) -> Value? {
-            try await next(isolation: nil)
+            try await next(isolation: #isolation)
         }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> Value? {
-            guard let line = try await lines.next(isolation: actor) else { return nil }
+            guard let line = try await lines.next() else { return nil }
             do {
                 guard let fast = decoder as? FastJSONDecoder else { return try decoder.decode(Value.self, from: line) }
                 return try fast.decode(Value.self, from: line, reusing: memory)

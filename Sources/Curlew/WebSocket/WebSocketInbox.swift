@@ -98,7 +98,7 @@ final class WebSocketInbox: Sendable {
     }
 
     /// The next message; `nil` at the end.
-    func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> WebSocketMessage? {
+    func next() async throws(CurlewError) -> WebSocketMessage? {
         while true {
             // If the peer sends without a pause, a cancelled reader never has to wait, and only this check ends it.
             if Task.isCancelled, hasMessages { throw Self.readerCancelled }

@@ -23,7 +23,7 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         init(open: @escaping @Sendable () -> WebSocketReader) { self.open = open }
 
         public mutating func next() async throws(CurlewError) -> WebSocketMessage? {
-            try await next(isolation: nil)
+            try await next(isolation: #isolation)
         }
 
         public mutating func next(
@@ -33,7 +33,7 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
             self.reader = reader
             // Under load the next message has usually arrived already.
             if let message = reader.nextNow() { return message }
-            return try await reader.next(isolation: actor)
+            return try await reader.next()
         }
     }
 }
@@ -57,7 +57,7 @@ final class WebSocketReader: Sendable {
 
     func nextNow() -> WebSocketMessage? { inbox.nextNow() }
 
-    func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> WebSocketMessage? {
+    func next() async throws(CurlewError) -> WebSocketMessage? {
         start()
         do throws(CurlewError) {
             return try await inbox.next()

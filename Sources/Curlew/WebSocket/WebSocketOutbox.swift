@@ -68,7 +68,7 @@ final class WebSocketOutbox: Sendable {
     /// Queues a message when there is room. False if the connection is closing or closed. Cancelling the waiting task
     /// drops the message.
     func send(
-        _ message: WebSocketMessage, isolation: isolated (any Actor)? = #isolation
+        _ message: WebSocketMessage
     ) async throws(CurlewError) -> Bool {
         while true {
             let step = put(message, atOnce: false)
@@ -169,7 +169,7 @@ final class WebSocketOutbox: Sendable {
 
     /// Returns all queued bytes; `nil` at the end. A call implies that the connection has taken the bytes returned
     /// before.
-    func next(isolation: isolated (any Actor)? = #isolation) async -> [UInt8]? {
+    func next() async -> [UInt8]? {
         while true {
             let (bytes, work, room) = state.withLock { state -> ([UInt8]?, OneShot<Void>?, OneShot<Void>?) in
                 state.took(state.leaving)

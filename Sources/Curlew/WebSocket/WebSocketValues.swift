@@ -52,7 +52,7 @@ public struct WebSocketValues<Value: Decodable & Sendable>: AsyncSequence, Senda
         var messages: WebSocketMessages.Iterator?
         let decoder: any DataDecoder
 
-        public mutating func next() async throws(CurlewError) -> Value? { try await next(isolation: nil) }
+        public mutating func next() async throws(CurlewError) -> Value? { try await next(isolation: #isolation) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> Value? {
             guard let message = try await messages?.next(isolation: actor) else { return nil }

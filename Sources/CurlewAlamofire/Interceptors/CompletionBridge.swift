@@ -8,7 +8,6 @@ enum CompletionBridge {
     /// Returns the first answer, or `cancelled` if the task is cancelled first.
     static func answer<Answer: Sendable>(
         orIfCancelled cancelled: @autoclosure () -> Answer,
-        isolation: isolated (any Actor)? = #isolation,
         _ start: (@escaping @Sendable (Answer) -> Void) -> Void
     ) async -> Answer {
         if Task.isCancelled { return cancelled() }
@@ -21,7 +20,6 @@ enum CompletionBridge {
 
     /// Returns the value of the first result, and throws its error, or `CancellationError`.
     static func value<Value: Sendable>(
-        isolation: isolated (any Actor)? = #isolation,
         _ start: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> Void
     ) async throws -> Value {
         let answer: Result<Value, any Error> = await answer(orIfCancelled: .failure(CancellationError()), start)

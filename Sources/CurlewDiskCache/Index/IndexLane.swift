@@ -29,7 +29,6 @@ final class IndexLane: Sendable {
 
     /// Runs work on the index. If the index is damaged or was replaced, runs the work again on the new one.
     func run<R: Sendable>(
-        isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable (CacheIndex) throws(DatabaseFault) -> R
     ) async -> Result<R, DatabaseFault> {
         await lane.run { [connection] in connection.run(work) }
@@ -55,7 +54,7 @@ final class IndexLane: Sendable {
     }
 
     /// Replaces the index by an empty one and removes the bodies. Returns false if that failed.
-    func clear(isolation: isolated (any Actor)? = #isolation) async -> Bool {
+    func clear() async -> Bool {
         await lane.run { [connection] in connection.clear() }
     }
 }

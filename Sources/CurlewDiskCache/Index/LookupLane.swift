@@ -23,7 +23,6 @@ final class LookupLane: Sendable {
     /// The rows of a key, read after this call began.
     func rows(
         of key: CacheKey,
-        isolation: isolated (any Actor)? = #isolation
     ) async -> Result<[OpenedRow], DatabaseFault> {
         await withCheckedContinuation { answer in
             let isFirst = waiting.withLock { waiting in

@@ -12,7 +12,6 @@ final class RedisPool: Sendable {
 
     /// Sends commands together and waits for their replies without blocking a thread.
     func ask(
-        isolation: isolated (any Actor)? = #isolation,
         _ commands: [RedisCommand]
     ) async -> Result<[RedisReply], RedisFault> {
         guard server.isAvailable else {

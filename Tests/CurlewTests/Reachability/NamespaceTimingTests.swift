@@ -114,7 +114,7 @@ struct NamespaceTimingTests {
     ) async throws -> Duration {
         try change()
         let start = ContinuousClock.now
-        while let next = await statuses.next(), next != status {}
+        while let next = await statuses.next(isolation: #isolation), next != status {}
         return ContinuousClock.now - start
     }
 }

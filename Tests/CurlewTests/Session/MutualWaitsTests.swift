@@ -278,7 +278,7 @@ struct MutualWaitsTests {
 
 /// Waits even if the calling task is cancelled, as user code may.
 private func withoutCancellation(_ work: @escaping @Sendable () async -> Void) async {
-    await Task(operation: work).value
+    await Task { await work() }.value
 }
 
 extension Session {
