@@ -51,6 +51,12 @@ public class Request: @unchecked Sendable {
     /// The user's handle, or this one if the user's has been released.
     var usersHandle: Request { self }
 
+    /// Called by the session's factories when the request is complete.
+    func wasCreated() -> Self {
+        context.configuration.requestWasCreated?(self)
+        return self
+    }
+
     // MARK: Differences between the kinds of requests
 
     /// Returns the request as the user described it. Called for every attempt.
@@ -205,21 +211,14 @@ public class Request: @unchecked Sendable {
         eventSink?.emit { [self] in $0.requestDidCancel(self) }
         switch cancellation {
         case .hasEnded: break
-        case .end(let ending, let describing):
-            describing?.cancel()
-            endWithoutRun(ending)
-        case .endByRun(let task, let describing):
-            emitChange(of: task, to: .cancelled, eventSink)
-            describing.cancel()
-            unshelve()
-            HandlerRun.start(self, drives: true)
+        case .end(let ending): endWithoutRun(ending)
         case .stop(let parts):
             // Emitted before the control is cancelled, which may end the exchange at once: monitors hear of the
             // cancellation first.
             emitChange(of: parts.task, to: .cancelled, eventSink)
             parts.hold?.resolve(())
             parts.foreignCall?.cancel()
-            for task in parts.tasks { task.cancel() }
+            parts.ownedTask?.cancel()
             parts.control?.cancel(with: error)
         }
     }
@@ -234,9 +233,8 @@ public class Request: @unchecked Sendable {
     func end(with error: CurlewError) {
         let ending = record.withLock { record -> RequestRecord.Ending? in
             switch record.run {
-            case .idle, .prepared:
+            case .idle:
                 if record.error == nil { record.error = error }
-                if let task = record.run.preparation?.task { record.ownExtras.unusedTask = task }
                 return record.end(with: RunResult(error: error))
             case .running, .ended: return nil
             }
@@ -257,13 +255,13 @@ public class Request: @unchecked Sendable {
     func shelve() {
         let session = record.withLock { record -> Session? in
             switch record.run {
-            case .idle(.strong(let session)), .prepared(.strong(let session), _):
+            case .idle(.strong(let session)):
                 record.run.link(.shelved(WeakSession(session: session)))
                 // Under the lock: otherwise `unshelve()` on another thread could remove the request before it is on the
                 // shelf.
                 session.shelf.put(self)
                 return session
-            case .idle, .prepared, .running, .ended: return nil
+            case .idle, .running, .ended: return nil
             }
         }
         // Released without the lock. If this was the last reference, the session's `deinit` ends the shelved requests.

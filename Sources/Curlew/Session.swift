@@ -19,8 +19,6 @@ public actor Session {
     public nonisolated let transport: any Transport
     /// Whether adding the first response handler starts a request.
     public nonisolated let startRequestsImmediately: Bool
-    /// When the `URLRequest` of a request is created.
-    public nonisolated var requestSetup: RequestSetup { context.requestSetup }
     /// Adapts and retries every request of the session, before the request's own interceptor.
     public nonisolated var interceptor: (any RequestInterceptor)? { context.interceptor }
     /// Handles redirects of requests that have no redirect handler of their own.
@@ -51,7 +49,6 @@ public actor Session {
         configuration: SessionConfiguration = .default,
         transport: (any Transport)? = nil,
         startRequestsImmediately: Bool = true,
-        requestSetup: RequestSetup = .lazy,
         interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
@@ -72,8 +69,7 @@ public actor Session {
             redirectHandler: redirectHandler ?? configuration.decisions?.redirectHandler,
             cachedResponseHandler: cachedResponseHandler,
             eventMonitors: eventMonitors,
-            startsImmediately: startRequestsImmediately,
-            requestSetup: requestSetup
+            startsImmediately: startRequestsImmediately
         )
         if !eventMonitors.isEmpty {
             let session = WeakSession(session: self)
@@ -93,14 +89,8 @@ public actor Session {
     /// The request whose current exchange has this identifier, or `nil`.
     public subscript(task: TaskIdentifier) -> Request? { registry.withLock { $0[task] }?.usersHandle }
 
-    /// All requests that have started and not ended. With eager set-up, also those that have been set up but not
-    /// started.
-    public var activeRequests: [Request] {
-        switch requestSetup {
-        case .lazy: running.map(\.usersHandle)
-        case .eager: Array(Set(running.map(\.usersHandle)).union(shelf.all))
-        }
-    }
+    /// All requests that have started and not ended.
+    public var activeRequests: [Request] { running.map(\.usersHandle) }
 
     private var running: [Request] { registry.withLock { $0.activeRequests } }
 
@@ -108,15 +98,7 @@ public actor Session {
     /// requests.
     nonisolated func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
         if let refusal { throw refusal }
-        let early = request.isSetUpAhead ? request.earlyTask : nil
-        let task = try registry.withLock { registry throws(CurlewError) in try registry.join(request, as: early) }
-        return task
-    }
-
-    /// Returns an identifier for an exchange that is set up before the request starts.
-    nonisolated func reserveTask() throws(CurlewError) -> TaskIdentifier {
-        if let refusal { throw refusal }
-        return try registry.withLock { registry throws(CurlewError) in try registry.reserve() }
+        return try registry.withLock { registry throws(CurlewError) in try registry.join(request) }
     }
 
     /// Returns the identifier of the next exchange of a run, which replaces the last one in the registry.
@@ -146,8 +128,6 @@ public actor Session {
             let waiting = shelf.all.filter { $0.serial <= serial }
             let running = running.filter { $0.serial <= serial }
             for request in waiting + running { request.cancel() }
-            // Ending a request that was set up ahead takes a run, which reports the end of its exchange.
-            for request in waiting where !UserCode.isCalled(for: request) { _ = await request.joined() }
             await untilEnded(waiting + running)
         }
     }
@@ -164,6 +144,9 @@ public actor Session {
             registry.withLock { $0.lifecycle.drainBegan() }
             for case let stream as DataStreamRequest in running { stream.endUnread() }
             for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
+            for request in running where request.isInitialized {
+                request.cancel(with: .sessionInvalidated(error: nil))
+            }
             guard await untilEnded(running, isCleaningUp: isCleaningUp) else { return }
             await (transport as? CachingTransport)?.drain()
         }

@@ -70,6 +70,8 @@ public struct SessionConfiguration: Sendable {
     public var completionGroup: DispatchGroup?
     /// Decisions for every request, made by another module of this package.
     package var decisions: (any SessionDecisions)?
+    /// Called with each request when the session has created it. Set by another module of this package.
+    package var requestWasCreated: (@Sendable (Request) -> Void)?
     /// Stores unfinished downloads on disk, so that another process can continue them.
     public var downloadJournal: DownloadJournal?
 

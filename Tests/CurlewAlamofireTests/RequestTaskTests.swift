@@ -83,16 +83,15 @@ struct RequestTaskTests {
         #expect(CompositeEventMonitor(monitors: parts).monitors.count == 2)
     }
 
-    /// The exchange may or may not exist when the session is released; the task is completed in either case.
-    @Test func aSessionThatGoesLeavesItsTasksCompleted() async throws {
-        var session: Session? = Session(startRequestsImmediately: false, requestSetup: .eager)
+    @Test func cancelledTasksThatWereNeverStartedAreCompleted() async throws {
+        let session = Session(startRequestsImmediately: false, requestSetup: .eager)
         let ended = Lock(0)
-        let requests = (0..<100).compactMap { _ in
-            session?.request("https://example.org/").response(queue: .global()) { _ in ended.withLock { $0 += 1 } }
+        let requests = (0..<100).map { _ in
+            session.request("https://example.org/").response(queue: .global()) { _ in ended.withLock { $0 += 1 } }
         }
-        session = nil
+        try await eventually { requests.allSatisfy { $0.task?.state == .suspended } }
+        await session.cancelAllRequests()
         try await eventually { ended.withLock { $0 } == 100 }
-        #expect(requests.count == 100)
-        #expect(requests.allSatisfy { $0.task?.state == .completed && $0.error?.isSessionDeinitializedError == true })
+        #expect(requests.allSatisfy { $0.task?.state == .completed && $0.error?.isExplicitlyCancelledError == true })
     }
 }

@@ -93,9 +93,6 @@ enum UserCode {
         callers.contains { if case .refresh(interceptor) = $0 { true } else { false } }
     }
 
-    /// Whether the current task runs inside of a call for this request.
-    static func isCalled(for request: Request) -> Bool { requests.contains(request) }
-
     private static var requests: [Request] {
         callers.compactMap { if case .request(let request) = $0 { request } else { nil } }
     }

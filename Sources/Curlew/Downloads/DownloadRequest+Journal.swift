@@ -114,6 +114,6 @@ extension Session {
         )
         request.taskDescription = unfinished.taskDescription
         request.download.withLock { $0.note = JournalNote(id: unfinished.id, began: unfinished.began) }
-        return request.setUp()
+        return request.wasCreated()
     }
 }

@@ -22,8 +22,7 @@ public final class HARRecorder: EventMonitor {
     public let wantsBodies = true
 
     private struct State: Sendable {
-        /// The `URLRequest` that the next exchange of each request sends. Absent before the first exchange of a request
-        /// that is set up ahead.
+        /// The `URLRequest` that the next exchange of each request sends.
         var next: [RequestKey: URLRequest] = [:]
         /// The last exchange of each request.
         var latest: [RequestKey: TaskIdentifier] = [:]
@@ -70,22 +69,16 @@ public final class HARRecorder: EventMonitor {
     // MARK: Events
 
     public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
-        let key = RequestKey(request)
-        state.withLock { state in
-            // A request that is set up ahead may be given up before its start, and then emits no further event.
-            guard !request.isSetUpAhead || state.latest[key] != nil else { return }
-            state.next[key] = urlRequest
-        }
+        _ = state.withLock { $0.next.updateValue(urlRequest, forKey: RequestKey(request)) }
     }
 
     public func request(_ request: Request, didChangeTask task: TaskIdentifier, to change: TaskChange) {
         guard case .resumed = change else { return }
         let key = RequestKey(request)
-        let announced = request.isSetUpAhead ? request.firstAnnouncedRequest : nil
         state.withLock { state in
             // An exchange that continues after `suspend()` is known.
             if let latest = state.latest[key], latest >= task { return }
-            guard let sent = state.next[key] ?? announced else { return }
+            guard let sent = state.next[key] else { return }
             // No event says that an exchange has ended with a challenge. The next exchange of the request shows it.
             if let former = state.latest.updateValue(task, forKey: key) {
                 state.open[former]?.failure = "answered with a challenge"
@@ -153,13 +146,6 @@ public final class HARRecorder: EventMonitor {
 
     private func end(_ task: TaskIdentifier) {
         state.withLock { $0.end(task, limit: maximumEntries) }
-    }
-}
-
-extension Request {
-    /// The final `URLRequest` of the first attempt that had one.
-    fileprivate var firstAnnouncedRequest: URLRequest? {
-        attempts.first { $0.announcedRequest != nil }?.announcedRequest?.urlRequest
     }
 }
 

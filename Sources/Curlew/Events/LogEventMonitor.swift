@@ -121,8 +121,6 @@ public final class LogEventMonitor: EventMonitor {
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
         // An end that is not logged yet is that of an exchange which another one follows, so it is only a detail.
         logEnded(of: request, atMost: .debug)
-        // Reads without inserting: a request that is abandoned before its exchange ends emits no further event, so its
-        // entry would stay forever.
         let attempt = running.withLock { $0[RequestKey(request)]?.attempt } ?? 1
         log(.debug, "exchange started", request, ["task": "\(task)", "attempt": "\(attempt)"])
     }

@@ -22,10 +22,8 @@ extension Request {
     /// The final `URLRequest` of the latest attempt, before redirects. `nil` before the first one exists.
     package var describedRequest: URLRequest? { record.withLock { $0.history.toldRequest } }
 
-    /// The latest exchange, or the one that was being set up when the request ended.
-    package var latestTask: TaskIdentifier? {
-        record.withLock { $0.history.lastTask ?? $0.extras?.unusedTask }
-    }
+    /// The latest exchange.
+    package var latestTask: TaskIdentifier? { record.withLock { $0.history.lastTask } }
 
     /// Whether the request has a result.
     package var hasEnded: Bool { record.withLock { $0.run.result != nil } }

@@ -51,6 +51,4 @@ struct RequestHooks {
 final class RequestExtras {
     var options = RequestOptions()
     var hooks = RequestHooks()
-    /// The identifier of an exchange that was being set up when the request ended.
-    var unusedTask: TaskIdentifier?
 }

@@ -19,11 +19,12 @@ extension RequestRecord {
         guard state.canTransition(to: .resumed) else { return nil }
         state = .resumed
         switch run {
-        case .idle, .prepared:
+        case .idle:
             run.begins()
             handlers.begin()
             return .start
         case .running(let active):
+            // The driver reports the start of an exchange that has waited.
             let task = active.exchange.flatMap { $0.stage == .running ? $0.task : nil }
             return .proceed(task: task, hold: exchange(&active.hold, with: nil))
         case .ended: return .proceed(task: nil, hold: nil)
@@ -42,7 +43,7 @@ extension RequestRecord {
     /// Decides whether a caller that awaits the result drives the run or waits for it.
     mutating func awaited() -> DriveAction {
         switch run {
-        case .idle, .prepared:
+        case .idle:
             run.begins()
             // A request that was suspended before its start remains suspended, and the driver waits.
             let becomesResumed = state == .initialized
@@ -70,24 +71,12 @@ extension RequestRecord {
         handlers.add(serializer)
         if state == .initialized, startsImmediately, let resumption = resume() { return .resume(resumption) }
         switch run {
-        case .idle, .prepared: return .shelve
+        case .idle: return .shelve
         case .running, .ended:
             guard handlers.begin() else { return .none }
             // A handler that is added after the end makes the request active again.
             if state == .finished { state = .resumed }
             return .work
-        }
-    }
-
-    /// Records that setting up the request has failed. Returns whether a run has to be started, which decides about a
-    /// retry.
-    mutating func setUpFailed() -> Bool {
-        switch run {
-        case .idle, .prepared:
-            run.begins()
-            handlers.begin()
-            return true
-        case .running, .ended: return false
         }
     }
 
@@ -126,9 +115,7 @@ extension RequestRecord {
 
     enum Cancellation {
         /// No run was started: the request has ended.
-        case end(Ending, describing: Task<Void, Never>?)
-        /// No run was started, but an exchange was set up, which a run has to end.
-        case endByRun(task: TaskIdentifier, describing: Task<Void, Never>)
+        case end(Ending)
         /// The run ends by itself once its parts are cancelled.
         case stop(RunningParts)
         case hasEnded
@@ -139,7 +126,7 @@ extension RequestRecord {
         let task: TaskIdentifier?
         let hold: OneShot<Void>?
         let foreignCall: ForeignWork?
-        let tasks: [Task<Void, Never>]
+        let ownedTask: Task<Void, Never>?
         let control: (any TransferControl)?
     }
 
@@ -150,20 +137,13 @@ extension RequestRecord {
         cancellation = error
         if self.error == nil { self.error = error }
         switch run {
-        case .prepared(_, let preparation):
-            guard let exchange = preparation.exchange else {
-                return .end(end(with: RunResult(error: error)), describing: preparation.work)
-            }
-            run.begins()
-            handlers.begin()
-            return .endByRun(task: exchange.task, describing: preparation.work)
-        case .idle: return .end(end(with: RunResult(error: error)), describing: nil)
+        case .idle: return .end(end(with: RunResult(error: error)))
         case .running(let active):
             let parts = RunningParts(
                 task: startedTask,
                 hold: exchange(&active.hold, with: nil),
                 foreignCall: active.foreignCall,
-                tasks: [active.ownedTask, active.preparation?.work].compactMap(\.self),
+                ownedTask: active.ownedTask,
                 control: active.exchange?.control
             )
             return .stop(parts)

@@ -33,24 +33,18 @@ extension Run {
     // Never inlined; see `Run`.
     @inline(never)
     func beginAttempt() {
-        let wishes = readWishes()
+        let wishes = readOptions()
         switch membership {
         case .trying: task = session.nextTask(of: request, after: task)
         case .joined, .outside, .refused:
             membership = .trying
             if wishes.hasRetriers { request.paysIntoBudgets() }
-            // The total timeout starts with the first attempt, unless it has started while the request was set up
-            // ahead.
-            if let total = wishes.totalTimeout, budget.total == nil {
-                budget = TimeoutBudget(total: total, started: .now)
-            }
         }
     }
 
-    /// Reads the options for describing a request before its start, which is part of no attempt.
-    func describesAhead() { _ = readWishes() }
-
-    private func readWishes() -> AttemptWishes {
+    /// Reads the request's current options, before an exchange of the attempt has been sent.
+    @discardableResult
+    func readOptions() -> AttemptWishes {
         let wishes = exchange(&firstWishes, with: nil) ?? request.attemptBegins()
         attempt = AttemptState(
             number: retries.count,
@@ -60,6 +54,10 @@ extension Run {
             options: wishes.options,
             isCancelled: wishes.isCancelled
         )
+        // The total timeout starts with the first attempt, but not before the result is asked for.
+        if let total = wishes.totalTimeout, wishes.isAskedFor, budget.total == nil {
+            budget = TimeoutBudget(total: total, started: .now)
+        }
         return wishes
     }
 
@@ -81,6 +79,8 @@ struct AttemptWishes: Sendable {
     let events: EventSink?
     let totalTimeout: Duration?
     let options: Lowering.Wishes?
+    /// Whether the request was resumed or suspended, or a result was asked for.
+    let isAskedFor: Bool
     let isCancelled: Bool
 }
 
@@ -92,6 +92,7 @@ extension RequestRecord {
             events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
             totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
             options: loweringWishes,
+            isAskedFor: state != .initialized,
             isCancelled: isCancelled
         )
     }

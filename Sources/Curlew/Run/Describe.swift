@@ -8,17 +8,13 @@ struct DescribedRequest {
     var visible: VisibleRequest
     /// The body, unless it is the one inside `visible`.
     var body: BodySource?
-    /// The events that monitors have received for the request.
-    var announcement: Hop.Announcement
+    /// Whether the request is in the history already.
+    var isNoted: Bool
 }
 
 extension Run {
     /// Returns the description of this attempt's request, adapted and with its body.
     func described() async throws(CurlewError) -> DescribedRequest {
-        // A preparation that is describing the request runs this code itself and has no result yet.
-        if attempt.number == 0, request.isSetUpAhead, let prepared = request.takePreparation() {
-            return try prepared.get()
-        }
         if attempt.isCancelled { throw request.cancellation }
         var described = try initialRequest()
         if !attempt.adapters.isEmpty { described.visible = try await adapt(described.visible) }  // Adapt.swift
@@ -40,14 +36,14 @@ extension Run {
                 // A request with a separate body is never plain.
                 let isSeen = !attempt.adapters.isEmpty
                 if isSeen { request.note(plain) }
-                return DescribedRequest(visible: plain, announcement: .described(isNoted: isSeen))
+                return DescribedRequest(visible: plain, isNoted: isSeen)
             }
             let made = try request.makeURLRequest().absolute(in: request.context)
                 .withoutDotSegments(in: request.context)
             try made.validate()
             request.note(.made(made))
             events?.emit { [request] in $0.request(request, didCreateInitialURLRequest: made) }
-            return DescribedRequest(visible: .made(made), announcement: .described(isNoted: true))
+            return DescribedRequest(visible: .made(made), isNoted: true)
         } catch {
             let failure = ErrorWrapping.creation(error)
             events?.emit { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }

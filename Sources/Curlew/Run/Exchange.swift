@@ -16,18 +16,9 @@ struct Hop: Sendable {
         /// Neither the exchange nor its final `URLRequest` was reported. `isNoted`: the request is in the history
         /// already.
         case described(isNoted: Bool)
-        /// The exchange was reported as created.
-        case created
         /// The exchange was reported as started: its request is sent again, as if the transport had answered a
         /// challenge.
         case started
-
-        var isOfExchange: Bool {
-            switch self {
-            case .none, .described: false
-            case .created, .started: true
-            }
-        }
     }
 }
 
@@ -66,8 +57,15 @@ final class Exchange {
 }
 
 extension Run {
-    /// Sends the hop over the transport, and returns when its response has ended.
-    func send(_ hop: Hop) async -> Exchange {
+    /// Sends the hop over the transport, and returns when its response has ended. With `isHeld`, waits first until the
+    /// request is resumed.
+    func send(_ hop: Hop, isHeld: Bool) async -> Exchange {
+        var hop = hop
+        // Monitors know of the exchange, so a failure while it waits ends it as any other.
+        var failure: CurlewError?
+        if isHeld {
+            do throws(CurlewError) { hop = try await resumed(hop) } catch { failure = error }
+        }
         let url = hop.lowered.url
         let credentials = request.context.storedCredentials(for: hop, onlyBasic: request.offersOnlyBasic)
         let outgoing = outgoing(hop, credentials)
@@ -85,7 +83,8 @@ extension Run {
         let began = Date()
         let outcome: Result<TransferOutcome, CurlewError>
         do throws(CurlewError) {
-            try starts(hop.announcement, outgoing)
+            if let failure { throw failure }
+            try starts(hop.announcement, isHeld: isHeld, outgoing)
             let bound = TaskBound.body(of: outgoing)
             defer { bound?.unbind() }
             outcome = .success(try await request.transport(in: session).perform(outgoing, sink: delegate))
@@ -115,9 +114,25 @@ extension Run {
         return outgoing
     }
 
-    private func starts(_ announcement: Hop.Announcement, _ outgoing: TransferRequest) throws(CurlewError) {
-        if announcement.isOfExchange { try request.startsAnnouncedExchange() }
-        if case .started = announcement {} else { emitStart(outgoing) }
+    /// Waits until the request is resumed. Options that were set meanwhile still count, unless a response led to this
+    /// exchange.
+    private func resumed(_ hop: Hop) async throws(CurlewError) -> Hop {
+        try await request.untilLetGo(within: budget)
+        guard case .described = hop.announcement else { return hop }
+        var next = hop
+        readOptions()
+        next.lowered = try lower(hop.visible, body: hop.lowered.body)
+        return next
+    }
+
+    private func starts(
+        _ announcement: Hop.Announcement,
+        isHeld: Bool,
+        _ outgoing: TransferRequest
+    ) throws(CurlewError) {
+        if case .started = announcement { return try request.startsAnnouncedExchange() }
+        if isHeld { try request.startsAnnouncedExchange() }
+        emitStart(outgoing)
     }
 
     private func emitStart(_ outgoing: TransferRequest) {

@@ -122,6 +122,17 @@ extension RequestRecord {
 }
 
 extension Request {
+    /// Runs the request up to its first exchange, which waits for `resume()`, a handler or an awaiting method. Until
+    /// then the request holds its session.
+    package func runUntilSent() {
+        let begins = record.withLock { record in
+            guard case .idle = record.run else { return false }
+            record.run.begins()
+            return record.handlers.begin()
+        }
+        if begins { HandlerRun.start(self, drives: true) }
+    }
+
     /// Adds a handler, and starts the request if the first handler starts it.
     func add(_ serializer: @escaping HandlerQueue.Serializer) {
         let left = record.withLock { $0.attach(serializer, startsImmediately: startsImmediately) }

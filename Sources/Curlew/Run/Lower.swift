@@ -6,24 +6,31 @@ internal import FoundationNetworking
 extension Run {
     /// Turns the described request into what the transport sends. Nothing below this step sees a `URLRequest`.
     func lower(_ described: DescribedRequest) throws(CurlewError) -> Hop {
-        let lowering = Lowering(context: request.context, wishes: attempt.options, purpose: request.purpose)
         do throws(CurlewError) {
-            var lowered = try lowering.lower(
-                described.visible,
-                body: described.body,
-                task: task,
-                attempt: attempt.number,
-                remaining: budget.remaining
+            return Hop(
+                visible: described.visible,
+                lowered: try lower(described.visible, body: described.body),
+                announcement: .described(isNoted: described.isNoted)
             )
-            try lowerCaching(of: described.visible, into: &lowered)  // CacheLowering.swift
-            return Hop(visible: described.visible, lowered: lowered, announcement: described.announcement)
         } catch {
             // The request was created, although it cannot be sent.
-            if case .described(let isNoted) = described.announcement {
-                try request.created(described.visible, isNoted: isNoted, events)
-            }
+            try request.created(described.visible, isNoted: described.isNoted, events)
             throw error
         }
+    }
+
+    /// Returns what the transport sends, according to the current options.
+    func lower(_ visible: VisibleRequest, body: BodySource?) throws(CurlewError) -> TransferRequest {
+        let lowering = Lowering(context: request.context, wishes: attempt.options, purpose: request.purpose)
+        var lowered = try lowering.lower(
+            visible,
+            body: body,
+            task: task,
+            attempt: attempt.number,
+            remaining: budget.remaining
+        )
+        try lowerCaching(of: visible, into: &lowered)  // CacheLowering.swift
+        return lowered
     }
 }
 

@@ -100,10 +100,8 @@ extension Request {
             guard let session = awaiting.link.session else {
                 return await ended(with: RunResult(error: .sessionDeinitialized))
             }
-            // Options that are set while the driver waits for the preparation still count, so they are read later.
-            let wishes = isSetUpAhead ? nil : awaiting.wishes
             let rules = RunRules(checksStatus: checksStatus, ownsTask: false)
-            let run = Run(request: self, session: session, rules: rules, firstWishes: wishes)
+            let run = Run(request: self, session: session, rules: rules, firstWishes: awaiting.wishes)
             return await withTaskCancellationHandler {
                 var result = await run.result()
                 if let value { await make(value, of: &result, run) }
@@ -115,7 +113,7 @@ extension Request {
                 self.cancel()
             }
         case .join:
-            // The preparation has failed and a run has repeated it; that run waits until its result is wanted.
+            // The run was begun by `runUntilSent()`, and waits until its result is asked for.
             if isInitialized { resume() }
             return await joined()
         case .ended(let result): return result

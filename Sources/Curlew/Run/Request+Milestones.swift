@@ -49,28 +49,13 @@ extension Request {
         hook?.call { cURLDescription(as: $0) }
     }
 
-    /// The outcome of an attempt to begin an exchange.
-    enum Admission {
-        case admitted
-        /// The request is suspended. Try again when it is resumed.
-        case held
-        /// The request was cancelled, and no exchange begins.
-        case refused
-    }
-
-    /// Begins the hop's exchange, unless it has begun or the request is suspended. One step under the lock.
-    func admits(_ hop: Hop, as task: TaskIdentifier, _ events: EventSink?) -> Admission {
-        let (admission, creation, beginning) = record.withLock { $0.admits(hop, as: task) }
+    /// Begins the hop's exchange, unless it has begun. Returns whether it has to wait until the request is resumed.
+    /// Returns `nil`, and begins none, if the request was cancelled. One step under the lock.
+    func begins(_ hop: Hop, as task: TaskIdentifier, _ events: EventSink?) -> Bool? {
+        let (isHeld, creation, beginning) = record.withLock { $0.begins(hop, as: task) }
         if let creation { tell(creation, of: hop.visible, events) }
         if let beginning { tell(beginning, of: task, events) }
-        return admission
-    }
-
-    /// Begins an exchange. Returns `false`, and begins none, if the request was cancelled.
-    func begins(_ task: TaskIdentifier, as stage: ActiveExchange.Stage, _ events: EventSink?) -> Bool {
-        guard let beginning = record.withLock({ $0.begins(task, as: stage) }) else { return false }
-        tell(beginning, of: task, events)
-        return true
+        return isHeld
     }
 
     private func tell(_ beginning: RequestRecord.Beginning, of task: TaskIdentifier, _ events: EventSink?) {
@@ -104,8 +89,9 @@ extension RequestRecord {
         return Creation(hooks: extras?.hooks.takeForCreation())
     }
 
-    fileprivate mutating func begins(_ task: TaskIdentifier, as stage: ActiveExchange.Stage) -> Beginning? {
-        guard !isCancelled, let former = run.begins(ActiveExchange(task, stage)) else { return nil }
+    private mutating func begins(_ task: TaskIdentifier) -> Beginning? {
+        let next = ActiveExchange(task, holdsDriver ? .waiting : .running)
+        guard let former = run.begins(next) else { return nil }
         history.attempt.identifiers.append(task)
         let formerFile = transfer.exchangeBegins()
         return Beginning(
@@ -117,20 +103,13 @@ extension RequestRecord {
         )
     }
 
-    fileprivate mutating func admits(
-        _ hop: Hop,
-        as task: TaskIdentifier
-    ) -> (Request.Admission, Creation?, Beginning?) {
-        switch hop.announcement {
-        case .created, .started: return (holdsDriver ? .held : .admitted, nil, nil)
-        case .none, .described:
-            guard !isCancelled else { return (.refused, nil, nil) }
-            var creation: Creation?
-            if case .described(let isNoted) = hop.announcement { creation = created(hop.visible, isNoted: isNoted) }
-            guard !holdsDriver else { return (.held, creation, nil) }
-            let beginning = begins(task, as: .running)
-            return (beginning == nil ? .refused : .admitted, creation, beginning)
-        }
+    fileprivate mutating func begins(_ hop: Hop, as task: TaskIdentifier) -> (Bool?, Creation?, Beginning?) {
+        if case .started = hop.announcement { return (holdsDriver, nil, nil) }
+        guard !isCancelled else { return (nil, nil, nil) }
+        var creation: Creation?
+        if case .described(let isNoted) = hop.announcement { creation = created(hop.visible, isNoted: isNoted) }
+        guard let beginning = begins(task) else { return (nil, creation, nil) }
+        return (holdsDriver, creation, beginning)
     }
 }
 

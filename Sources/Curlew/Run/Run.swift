@@ -37,7 +37,6 @@ final class Run {
     /// Repeats the attempt until there is a result that no retrier wants to replace.
     func result() async -> RunResult {
         do throws(CurlewError) {
-            if request.isSetUpAhead { try await untilPrepared() }  // Preparation.swift
             try enter()  // Membership.swift
         } catch {
             return RunResult(error: error)
@@ -59,8 +58,8 @@ final class Run {
             let described = try await described()  // Describe.swift, Adapt.swift
             var next = try lower(described)  // Lower.swift
             while true {
-                while try !admits(&next) { try await request.untilLetGo(within: budget) }  // Admit.swift
-                let exchange = await send(next)  // Exchange.swift
+                let isHeld = try begin(next)  // Begin.swift
+                let exchange = await send(next, isHeld: isHeld)  // Exchange.swift
                 guard exchange.mayLeadOn else { return await judge(exchange, failure: exchange.failure) }
                 switch await followUp(exchange) {  // FollowUp.swift
                 case .deliver: return await judge(exchange, failure: exchange.failure)  // Judge.swift

@@ -5,45 +5,29 @@ internal import CurlewLocks
 enum RunState {
     /// The result has not been asked for.
     case idle(SessionLink)
-    /// The result has not been asked for, but the first attempt is being prepared, or is ready.
-    case prepared(SessionLink, Preparation)
     case running(ActiveRun)
     case ended(RunResult)
 
     var active: ActiveRun? {
         switch self {
         case .running(let active): active
-        case .idle, .prepared, .ended: nil
+        case .idle, .ended: nil
         }
     }
 
     var result: RunResult? {
         switch self {
         case .ended(let result): result
-        case .idle, .prepared, .running: nil
+        case .idle, .running: nil
         }
     }
 
-    var preparation: Preparation? {
-        switch self {
-        case .prepared(_, let preparation): preparation
-        case .running(let active): active.preparation
-        case .idle, .ended: nil
-        }
-    }
-
-    /// The exchange in flight, the last one of the run, or one that was set up ahead.
-    var exchange: ActiveExchange? {
-        switch self {
-        case .prepared(_, let preparation): preparation.exchange
-        case .running(let active): active.exchange
-        case .idle, .ended: nil
-        }
-    }
+    /// The exchange in flight, or the last one of the run.
+    var exchange: ActiveExchange? { active?.exchange }
 
     var link: SessionLink {
         switch self {
-        case .idle(let link), .prepared(let link, _): link
+        case .idle(let link): link
         case .running(let active): active.link
         case .ended: .none
         }
@@ -52,8 +36,7 @@ enum RunState {
     /// Begins the run. Does nothing if it has begun.
     mutating func begins() {
         switch self {
-        case .idle(let link): self = .running(ActiveRun(link, nil))
-        case .prepared(let link, let preparation): self = .running(ActiveRun(link, preparation))
+        case .idle(let link): self = .running(ActiveRun(link))
         case .running, .ended: break
         }
     }
@@ -61,13 +44,9 @@ enum RunState {
     /// Begins an exchange, and returns the former one, to be released without the lock. Returns `nil` if there is no
     /// run.
     func begins(_ next: ActiveExchange) -> FormerExchange? {
-        let former = FormerExchange(value: exchange)
-        switch self {
-        case .prepared(_, let preparation): preparation.exchange = next
-        case .running(let active): active.exchange = next
-        case .idle, .ended: return nil
-        }
-        return former
+        guard let active else { return nil }
+        defer { active.exchange = next }
+        return FormerExchange(value: active.exchange)
     }
 
     /// Ends the exchange, and returns its parts, to be released without the lock.
@@ -77,7 +56,6 @@ enum RunState {
     mutating func link(_ link: SessionLink) {
         switch self {
         case .idle: self = .idle(link)
-        case .prepared(_, let preparation): self = .prepared(link, preparation)
         case .running(let active): active.link = link
         case .ended: break
         }
@@ -88,7 +66,6 @@ enum RunState {
 /// Protected by the request's lock.
 final class ActiveRun {
     var link: SessionLink
-    var preparation: Preparation?
     /// The exchange in flight, or the last one.
     var exchange: ActiveExchange?
     /// The driver's task, if Curlew started it.
@@ -98,11 +75,7 @@ final class ActiveRun {
     /// The driver waits for it while the request is suspended.
     var hold: OneShot<Void>?
 
-    init(_ link: SessionLink, _ preparation: Preparation?) {
-        self.link = link
-        self.preparation = preparation
-        exchange = preparation?.exchange
-    }
+    init(_ link: SessionLink) { self.link = link }
 }
 
 /// The exchange that another one has replaced, if there was one. Releasing it may run user code, because its control
@@ -114,8 +87,8 @@ struct FormerExchange {
 /// An exchange, as its request knows it.
 struct ActiveExchange {
     enum Stage {
-        /// Set up before the request starts.
-        case created
+        /// It began while its request was suspended. Nothing has been sent.
+        case waiting
         case running
         case over
     }

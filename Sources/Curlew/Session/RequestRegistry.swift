@@ -28,18 +28,9 @@ struct RequestRegistry {
     subscript(task: TaskIdentifier) -> Request? { byTask[task] }
 
     /// Registers a request whose run begins, unless the session refuses it.
-    mutating func join(_ request: Request, as early: TaskIdentifier?) throws(CurlewError) -> TaskIdentifier {
+    mutating func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
         guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
-        guard let early else { return name(request) }
-        byTask.insert(request, for: early)
-        return early
-    }
-
-    /// Returns an identifier for an exchange that has yet to begin.
-    mutating func reserve() throws(CurlewError) -> TaskIdentifier {
-        guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
-        lastIdentifier += 1
-        return TaskIdentifier(rawValue: lastIdentifier)
+        return name(request)
     }
 
     mutating func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {

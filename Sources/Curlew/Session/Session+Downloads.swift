@@ -90,6 +90,6 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             destination: destination
         )
-        .setUp()
+        .wasCreated()
     }
 }

@@ -105,7 +105,7 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             preparation: body.preparation
         ) { try body.uploadable() }
-        .setUp()
+        .wasCreated()
     }
 }
 

@@ -85,6 +85,6 @@ extension Session {
             interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume
         )
-        .setUp()
+        .wasCreated()
     }
 }

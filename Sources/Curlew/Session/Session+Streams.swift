@@ -62,7 +62,7 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
         )
-        .setUp()
+        .wasCreated()
     }
 
     // MARK: Bodies
@@ -105,6 +105,6 @@ extension Session {
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
             uploadable: body.makeUploadable
         )
-        .setUp()
+        .wasCreated()
     }
 }

@@ -149,6 +149,6 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             uploadable: uploadable
         )
-        .setUp()
+        .wasCreated()
     }
 }

@@ -17,7 +17,6 @@ final class SessionContext: Sendable {
     /// strong one slower.
     let monitoredSession = Lock<WeakSession?>(nil)
     let startsImmediately: Bool
-    let requestSetup: Session.RequestSetup
     /// Protected by a lock, so that requests on all threads join and leave without waiting for the session's actor.
     let registry = Lock(RequestRegistry())
     /// Credentials that servers have accepted, for later requests to the same protection spaces.
@@ -37,8 +36,7 @@ final class SessionContext: Sendable {
         redirectHandler: (any RedirectHandler)?,
         cachedResponseHandler: (any CachedResponseHandler)?,
         eventMonitors: [any EventMonitor],
-        startsImmediately: Bool,
-        requestSetup: Session.RequestSetup
+        startsImmediately: Bool
     ) {
         self.configuration = configuration
         self.interceptor = interceptor
@@ -46,7 +44,6 @@ final class SessionContext: Sendable {
         self.redirectHandler = redirectHandler
         self.cachedResponseHandler = cachedResponseHandler
         self.startsImmediately = startsImmediately
-        self.requestSetup = requestSetup
         monitorQueues = eventMonitors.reduce(into: []) { $0.add($1) }
         baseURL = configuration.baseURL.map { url in
             Result { () throws(CurlewError) in try BaseURL(url) }

@@ -43,21 +43,29 @@ struct EagerSetupTests {
         #expect(request.isInitialized)
     }
 
-    @Test func theTotalClockBoundsWhatWasBegunAhead() async {
-        let gate = Gate()
-        let session = Session(
-            transport: MockTransport { _ in .text("x") },
-            requestSetup: .eager,
-            interceptor: Adapter { request, _ in
-                try await gate.wait()
-                return request
-            }
-        )
-        let request = session.request("https://example.org/").timeouts { $0.total = .milliseconds(50) }
-        let response = await request.response()
-        #expect(response.error?.code == .totalTimedOut)
-        #expect(response.error?.phase == .adaptation)
-        #expect(await session.activeRequests.isEmpty)
+    @Test func theTotalClockStartsWhenTheResultIsAskedFor() async throws {
+        let transport = MockTransport { _ in .text("x") }
+        let configuration = SessionConfiguration { $0.timeouts.total = .milliseconds(200) }
+        let session = Session(configuration: configuration, transport: transport, requestSetup: .eager)
+        let request = session.request("https://example.org/")
+        try await isTrue { request.task != nil }
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(request.isInitialized && request.error == nil)
+        #expect(try await request.string() == "x")
+        #expect(transport.requests.first?.transfer.options.timeouts.total.map { $0 > .zero } == true)
+    }
+
+    @Test func optionsThatAreSetAfterTheSetUpCount() async throws {
+        let transport = MockTransport { _ in .text("x") }
+        let session = Session(transport: transport, requestSetup: .eager)
+        let request = session.request("https://example.org/")
+        try await isTrue { request.task != nil }
+        let monitor = RecordingMonitor()
+        request.authenticate(username: "ada", password: "secret").eventMonitor(monitor)
+        #expect(try await request.string() == "x")
+        #expect(transport.requests.first?.transfer.options.authentication?.username == "ada")
+        await monitor.queue.settled()
+        #expect(monitor.events.all.contains("didResumeTask"))
     }
 
     @Test func adaptersRunOnceAndTheirErrorsEndTheRequest() async throws {
@@ -124,31 +132,40 @@ struct EagerSetupTests {
         #expect(!monitor.events.all.contains("didResumeTask"))
     }
 
-    @Test func aDroppedSessionEndsWhatWasSetUp() async throws {
-        var session: Session? = Session(
-            transport: MockTransport { _ in .text("x") },
-            startRequestsImmediately: false,
-            requestSetup: .eager
-        )
-        let reference = WeakReference(session)
+    @Test func drainingEndsWhatIsNotAskedFor() async throws {
+        let transport = MockTransport { _ in .text("x") }
+        let session = Session(transport: transport, startRequestsImmediately: false, requestSetup: .eager)
         let errors = Recorded<CurlewError?>()
-        let request = try #require(session?.request("https://example.org/"))
+        let request = session.request("https://example.org/")
         request.response(queue: .global()) { errors.note($0.error) }
         try await isTrue { request.task != nil }
-        session = nil
+        await session.drain()
         try await isTrue { !errors.all.isEmpty }
-        #expect(reference.object == nil)
-        #expect(errors.all.first??.isSessionDeinitializedError == true)
+        #expect(errors.all.first??.code == .sessionClosed)
+        #expect(transport.requests.isEmpty)
     }
 
-    @Test func whatNobodyWantsGoesWithItsSession() async throws {
-        let request: WeakReference<DataRequest>
+    @Test func whatIsNotStartedHoldsItsSessionUntilItIsCancelled() async throws {
+        let reference: WeakReference<Session>
+        let request: DataRequest
         do {
             let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
-            request = WeakReference(session.request("https://example.org/"))
-            try await isTrue { request.object?.task != nil }
+            reference = WeakReference(session)
+            request = session.request("https://example.org/")
+            try await isTrue { request.task != nil }
         }
-        try await isTrue { request.object == nil }
+        #expect(reference.object != nil)
+        request.cancel()
+        try await isTrue { reference.object == nil }
+    }
+
+    @Test func aStreamThatWasSetUpIsRead() async throws {
+        let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
+        let request = session.streamRequest("https://example.org/")
+        try await isTrue { request.task != nil }
+        var text = ""
+        for try await line in request.lines { text += line }
+        #expect(text == "x")
     }
 }
 

@@ -102,21 +102,6 @@ struct ObservationTests {
         #expect(lines.all.filter { $0.level >= .info }.count == 1)
     }
 
-    @Test func whatIsGivenUpLeavesNothing() async throws {
-        let started = Recorded<String>()
-        let monitor = LogEventMonitor { _, message, _ in if message == "exchange started" { started.note(message) } }
-        let session = Session(
-            transport: MockTransport { _ in .text("x") },
-            startRequestsImmediately: false,
-            requestSetup: .eager,
-            eventMonitors: [monitor])
-        // Each request has an exchange from the beginning, and no exchange is started.
-        for _ in 0..<10 { _ = session.request("https://example.org/") }
-        while started.all.count < 10 { await Task.yield() }
-        #expect(monitor.requestsInProgress == 0)
-        withExtendedLifetime(session) {}
-    }
-
     @Test func notificationsTellWhatRequestsDo() async throws {
         let seen = Recorded<(Notification.Name, ObjectIdentifier?)>()
         let names = [

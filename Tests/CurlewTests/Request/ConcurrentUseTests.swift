@@ -1,4 +1,4 @@
-import Curlew
+import CurlewAlamofire
 import CurlewLocks
 import CurlewTesting
 import CurlewTransport

@@ -60,15 +60,13 @@ struct RequestTransitionTests {
 
     @Test func aRequestThatNeverRanEndsAtOnceWhenItIsCancelled() {
         var record = record()
-        guard case .end(let ending, describing: nil) = record.cancel(with: .explicitlyCancelled) else {
+        guard case .end(let ending) = record.cancel(with: .explicitlyCancelled) else {
             Issue.record("there is no run that could end it")
             return
         }
         #expect(ending.result.error?.code == .cancelled)
         #expect(record.run.result === ending.result && record.isCancelled)
         #expect(record.cancel(with: .explicitlyCancelled) == nil)
-        let isSetUpFailure = record.setUpFailed()
-        #expect(!isSetUpFailure)
     }
 
     @Test func aRunningRequestIsToldToStop() {
@@ -81,13 +79,6 @@ struct RequestTransitionTests {
         }
         #expect(parts.task == TaskIdentifier(rawValue: 7))
         #expect(isRunning(record))
-    }
-
-    @Test func aSetUpThatFailsAheadOfTheStartLeavesARunThatHasBegunAlone() {
-        var record = record()
-        let isFirst = record.setUpFailed()
-        let isSecond = record.setUpFailed()
-        #expect(isFirst && !isSecond)
     }
 
     @Test func aHandlerAfterTheEndReopensTheRequest() {

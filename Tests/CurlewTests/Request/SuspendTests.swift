@@ -1,4 +1,4 @@
-import Curlew
+import CurlewAlamofire
 import CurlewTesting
 import Foundation
 import Testing
@@ -53,5 +53,66 @@ struct SuspendTests {
         let task = Task { try await request.data() }
         task.cancel()
         await #expect(throws: CurlewError.self) { try await task.value }
+    }
+
+    /// The exchange begins, and waits: monitors hear of it once, and of its start when the request is resumed.
+    @Test func anExchangeOfASuspendedRequestWaits() async throws {
+        let monitor = RecordingMonitor()
+        let transport = MockTransport { _ in .text("x") }
+        let session = Session(transport: transport, eventMonitors: [monitor])
+        let request = session.request("https://example.org/").suspend()
+        async let body = request.data()
+        while request.task == nil { await Task.yield() }
+        // Options that are set before the exchange is sent still count.
+        request.authenticate(username: "ada", password: "secret")
+        #expect(transport.requests.isEmpty)
+        request.resume()
+        #expect(try await body == Data("x".utf8))
+        #expect(transport.requests.first?.transfer.options.authentication?.username == "ada")
+        await session.drain()
+        await monitor.queue.settled()
+        #expect(
+            monitor.events.all.prefix(7) == [
+                "didSuspend", "didCreateInitial", "didCreate", "didCreateTask", "didSuspendTask", "didResume",
+                "didResumeTask",
+            ])
+        #expect(monitor.events.all.filter { $0 == "didResumeTask" }.count == 1)
+    }
+
+    @Test func anExchangeThatWaitsEndsWhenItsRequestIsCancelled() async throws {
+        let monitor = RecordingMonitor()
+        let transport = MockTransport { _ in .text("x") }
+        let session = Session(transport: transport, eventMonitors: [monitor])
+        let request = session.request("https://example.org/").suspend()
+        async let response = request.response()
+        while request.task == nil { await Task.yield() }
+        request.cancel()
+        #expect(await response.error?.isExplicitlyCancelledError == true)
+        #expect(transport.requests.isEmpty)
+        await session.drain()
+        await monitor.queue.settled()
+        for event in ["didCancelTask", "didGatherMetrics", "didCompleteTask", "didFinish"] {
+            #expect(monitor.events.all.filter { $0 == event }.count == 1, "\(event)")
+        }
+        #expect(!monitor.events.all.contains("didResumeTask"))
+    }
+
+    @Test func theTargetOfARedirectWaits() async throws {
+        let transport = MockTransport {
+            $0.path == "/old" ? .status(302, headers: ["Location": "/new"]) : .text("x")
+        }
+        let request = Session(transport: transport).request("https://example.org/old")
+        let suspending = request.redirect(
+            using: Redirector(
+                behavior: .modify { [weak request] _, next, _ in
+                    request?.suspend()
+                    return next
+                }))
+        async let body = suspending.data()
+        while request.tasks.count < 2 { await Task.yield() }
+        #expect(request.isSuspended && transport.requests.count == 1)
+        request.resume()
+        #expect(try await body == Data("x".utf8))
+        #expect(transport.requests.count == 2)
     }
 }

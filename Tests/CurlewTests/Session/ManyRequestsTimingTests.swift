@@ -24,7 +24,7 @@ struct ManyRequestsTimingTests {
         for _ in 0..<5 {
             var registry = RequestRegistry()
             var names: [TaskIdentifier] = []
-            for request in requests { names.append(try registry.join(request, as: nil)) }
+            for request in requests { names.append(try registry.join(request)) }
             let waiter = registry.wait(for: requests, isUserCode: false)
             let ended = try #require(waiter)
             let began = threadTime()

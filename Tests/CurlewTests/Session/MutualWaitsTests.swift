@@ -48,7 +48,7 @@ struct MutualWaitsTests {
     func outside() throws {
         var registry = RequestRegistry()
         let request = session.request("https://e.com/")
-        let name = try registry.join(request, as: nil)
+        let name = try registry.join(request)
         let outside = registry.wait(for: [request], isUserCode: false)
         let inside = registry.wait(for: [request], isUserCode: true)
         #expect(registry.codeBeginsToWait(of: request).map { $0 === inside } == [true])

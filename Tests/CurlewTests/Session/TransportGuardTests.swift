@@ -34,8 +34,6 @@ struct TransportGuardTests {
         let configuration = SessionConfiguration(Self.changes[index])
         for transport in [Own(other: answering) as any Transport, RecordingTransport(Own(other: answering))] {
             #expect(await code(Session(configuration: configuration, transport: transport)) == .unsupported)
-            let eager = Session(configuration: configuration, transport: transport, requestSetup: .eager)
-            #expect(await code(eager) == .unsupported)
         }
         #expect(answering.requests.isEmpty)
         for transport in [answering as any Transport, RecordingTransport(answering)] {

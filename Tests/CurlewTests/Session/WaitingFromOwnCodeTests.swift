@@ -43,15 +43,6 @@ struct WaitingFromOwnCodeTests {
         try await handled.hasReturned.opens()
     }
 
-    @Test("of requests that are set up ahead as well", arguments: Wait.allCases)
-    func eager(_ wait: Wait) async throws {
-        let program = Program(waits: .adapter) { await wait($0) }
-        let session = program.session(.eager)
-        let request = program.request(of: session)
-        try await program.hasReturned.opens()
-        _ = await request.response()
-    }
-
     @Test("other requests are waited for")
     func others() async throws {
         let gate = Gate()
@@ -196,9 +187,7 @@ private final class Program: RequestInterceptor, RedirectHandler, CachedResponse
         self.code = code
     }
 
-    func session(
-        _ setup: Session.RequestSetup = .lazy, _ hold: @escaping @Sendable (MockRequest) async throws -> Void = { _ in }
-    ) -> Session {
+    func session(_ hold: @escaping @Sendable (MockRequest) async throws -> Void = { _ in }) -> Session {
         var hooks = SessionHooks()
         if place == .challenge {
             hooks.challenge = { _ in
@@ -215,8 +204,7 @@ private final class Program: RequestInterceptor, RedirectHandler, CachedResponse
             try await hold(request)
             return Self.respond(request)
         }
-        let session = Session(
-            configuration: configuration, transport: transport, requestSetup: setup, cachedResponseHandler: self)
+        let session = Session(configuration: configuration, transport: transport, cachedResponseHandler: self)
         reference.change { $0 = WeakSession(session: session) }
         return session
     }
