@@ -36,7 +36,9 @@ public final class HARRecorder: EventMonitor {
 
     private let state = Lock(State())
     /// The number of requests that the recorder holds state for.
-    package var requestsInProgress: Int { state.withLock { Set($0.next.keys).union($0.latest.keys).count } }
+    package var requestsInProgress: Int {
+        state.withLock { Set($0.next.keys).union($0.latest.keys).union($0.open.values.map(\.request)).count }
+    }
     private let includesCredentials: Bool
     private let maximumBodySize: Int
     private let maximumEntries: Int
@@ -131,9 +133,21 @@ public final class HARRecorder: EventMonitor {
         end(task)
     }
 
+    public func requestIsRetrying(_ request: Request) {
+        // `resume()` on another thread may report the next exchange before its `URLRequest`. It is then not recorded
+        // with that of the last attempt, but when the run reports it.
+        _ = state.withLock { $0.next.removeValue(forKey: RequestKey(request)) }
+    }
+
     public func requestDidFinish(_ request: Request) {
         let key = RequestKey(request)
-        _ = state.withLock { ($0.next.removeValue(forKey: key), $0.latest.removeValue(forKey: key)) }
+        state.withLock { state in
+            state.next[key] = nil
+            guard let last = state.latest.removeValue(forKey: key) else { return }
+            // No event ends an exchange that was challenged if its request was given up before the next one began.
+            state.open[last]?.failure = "no response was delivered"
+            state.end(last, limit: maximumEntries)
+        }
     }
 
     private func change(_ task: TaskIdentifier, _ body: (inout HARExchange) -> Void) {

@@ -43,6 +43,38 @@ struct HARRecorderTests {
         #expect(entries?.map { $0["comment"] as? String } == ["answered with a challenge", nil])
     }
 
+    /// A request that is given up after a challenge has an exchange that no event ends.
+    @Test func anOpenExchangeEndsWithItsRequest() async throws {
+        let recorder = HARRecorder()
+        let request = Session(transport: MockTransport()).request("https://example.org/")
+        recorder.request(request, didCreateURLRequest: try URLRequest(url: "https://example.org/", method: .get))
+        recorder.request(request, didChangeTask: TaskIdentifier(rawValue: 1), to: .resumed)
+        recorder.requestDidFinish(request)
+        #expect(recorder.requestsInProgress == 0)
+        let json = try JSONSerialization.jsonObject(with: try await recorder.archive()) as? [String: Any]
+        let entries = (json?["log"] as? [String: Any])?["entries"] as? [[String: Any]]
+        #expect(entries?.map { $0["comment"] as? String } == ["no response was delivered"])
+    }
+
+    /// `resume()` may report the next attempt's exchange before that attempt's `URLRequest`.
+    @Test func anAttemptIsNotRecordedWithTheRequestOfTheLast() async throws {
+        let recorder = HARRecorder()
+        let request = Session(transport: MockTransport()).request("https://example.org/")
+        let (first, second) = (TaskIdentifier(rawValue: 1), TaskIdentifier(rawValue: 2))
+        recorder.request(request, didCreateURLRequest: try URLRequest(url: "https://example.org/1", method: .get))
+        recorder.request(request, didChangeTask: first, to: .resumed)
+        recorder.request(request, task: first, didCompleteWithError: nil)
+        recorder.requestIsRetrying(request)
+        recorder.request(request, didChangeTask: second, to: .resumed)
+        recorder.request(request, didCreateURLRequest: try URLRequest(url: "https://example.org/2", method: .get))
+        recorder.request(request, didChangeTask: second, to: .resumed)
+        recorder.request(request, task: second, didCompleteWithError: nil)
+        let json = try JSONSerialization.jsonObject(with: try await recorder.archive()) as? [String: Any]
+        let entries = (json?["log"] as? [String: Any])?["entries"] as? [[String: Any]]
+        let urls = entries?.map { ($0["request"] as? [String: Any])?["url"] as? String }
+        #expect(urls == ["https://example.org/1", "https://example.org/2"])
+    }
+
     /// An exchange that waits for `resume()` is not an entry, and leaves nothing when its request is cancelled.
     @Test func whatIsGivenUpLeavesNothing() async throws {
         let recorder = HARRecorder()
