@@ -288,6 +288,34 @@ struct HTTPSessionManagerTests {
         #expect(await form.response().error?.code == .requestCreationFailed)
     }
 
+    private struct InsecureEncoder: ParameterEncoding, ParameterEncoder {
+        func encode(_ request: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
+            try insecure(request.asURLRequest())
+        }
+
+        func encode<Value: Encodable & Sendable>(_ parameters: Value?, into request: URLRequest) throws -> URLRequest {
+            insecure(request)
+        }
+
+        private func insecure(_ request: URLRequest) -> URLRequest {
+            var request = request
+            request.url = URL(string: "http://example.com/a")
+            return request
+        }
+    }
+
+    @Test("with pinned certificates no encoder leaves https")
+    func insecureEncoder() async {
+        let client = HTTPSessionManager(
+            baseURL: "https://example.com", securityPolicy: SecurityPolicy(pinning: .publicKey), transport: Self.echo)
+        client.defaults.body = .custom(InsecureEncoder(), InsecureEncoder())
+        #expect(
+            await client.request(.post, "a", parameters: ["b": 1]).response().error?.code == .requestCreationFailed)
+        #expect(
+            await client.request(.post, "a", sending: Person(name: "Ada")).response().error?.code
+                == .requestCreationFailed)
+    }
+
     @Test("with pinned certificates no redirect leaves https")
     func insecureRedirect() async {
         func code(_ policy: SecurityPolicy) async -> CurlewError.Code? {

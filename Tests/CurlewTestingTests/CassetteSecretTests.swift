@@ -71,6 +71,9 @@ struct CassetteSecretTests {
             ("?x=%7Bpin%20s3cret%7D", "?x=<redacted>"), ("?x=%5Bpin,s3cret%5D", "?x=<redacted>"),
             ("?x=%7Bpin=%0As3cret%7D", "?x=<redacted>"), ("?x=%7Buser%7Bid%7D%7D", "?x=%7Buser%7Bid%7D%7D"),
             ("?query=%7Ba(label:%22PIN:%22,pin:%22s3cret%22)%7D", "?query=<redacted>"),
+            ("?data=user%3Dada%26password%3Ds3cret", "?data=<redacted>"), ("?a=1;pin=s3cret", "?a=<redacted>"),
+            ("?data=user%3Dada%26a%3D1", "?data=user%3Dada%26a%3D1"), ("?a=1;b=YWRh==", "?a=1;b=YWRh=="),
+            ("#/callback?code=s3cret&state=1", "#/callback?code=<redacted>&state=1"),
         ])
     func namelessItems(query: String, kept: String) {
         #expect(recorded("http://mock.test/" + query).request.url == "http://mock.test/" + kept)
@@ -171,6 +174,28 @@ struct CassetteSecretTests {
             (#"[{"name":"password","value":"s3cret"},{"na"#, "<redacted>"),
             (#"{"value":NaN,"key":"code","value":"s3cret"}"#, "<redacted>"),
             (#"[{"name":"plover","value":"kept"},]"#, #"[{"name":"plover","value":"kept"},]"#),
+            (#"{"field":"password","rejectedValue":"s3cret"}"#, #"{"field":"password","rejectedValue":"<redacted>"}"#),
+            (
+                #"{"AttemptedValue":"s3cret","PropertyName":"Password"}"#,
+                #"{"AttemptedValue":"<redacted>","PropertyName":"Password"}"#
+            ),
+            (
+                #"{"detail":[{"input":"s3cret","loc":["body","password"]}]}"#,
+                #"{"detail":[{"input":"<redacted>","loc":["body","password"]}]}"#
+            ),
+            (#"{"input":"kept","loc":["body","name"]}"#, #"{"input":"kept","loc":["body","name"]}"#),
+            (#"{"password": 's3c s3cret'}"#, #"{"password": "<redacted>""#),
+            (#"{"authorization": Bearer s3cret}"#, #"{"authorization": "<redacted>""#),
+            (#"{"token": [a] s3cret}"#, #"{"token": "<redacted>"}"#),
+            (#"{"text":"[{'pin':'s3cret'}]"}"#, #"{"text":"[{'pin':'<redacted>'}]"}"#),
+            (#"{"title":"[Session: 3] Intro"}"#, #"{"title":"[Session: 3] Intro"}"#),
+            (#"{"why":"[error] the header Authorization"}"#, #"{"why":"[error] the header Authorization"}"#),
+            (#"{"note":"a/b; the session key = 5 and more"}"#, #"{"note":"a/b; the session key = 5 and more"}"#),
+            (#"{"note":"see a/b; sid=s3cret"}"#, #"{"note":"see a/b; sid=<redacted>"}"#),
+            (#"{"data":"password=s3cret&user=ada"}"#, #"{"data":"password=<redacted>&user=ada"}"#),
+            (#"{"a":"<","b":"a=b;c==","c":"<none>"}"#, #"{"a":"<","b":"a=b;c==","c":"<none>"}"#),
+            (#"{"xml":"<pin>s3cret</pin>"}"#, #"{"xml":"<pin>&lt;redacted&gt;</pin>"}"#),
+            ("[error] the header Authorization is missing", "[error] the header Authorization is missing"),
             (
                 "{\"name\":\"pin\",\"value\":\"s3cret\"}\r\n\r\n[]\r\n",
                 "{\"name\":\"pin\",\"value\":\"<redacted>\"}\n\r\n[]\r\n"

@@ -24,17 +24,22 @@ struct ManagedRequest: URLRequestConvertible {
 
     func asURLRequest() throws -> URLRequest {
         if let flaw { throw flaw }
-        let url = try base?.resolve(path) ?? path.asURL()
-        if needsTLS, url.scheme?.lowercased() != "https" {
+        var request = try URLRequest(url: base?.resolve(path) ?? path.asURL(), method: method, headers: headers)
+        defaults.apply(to: &request)
+        request = try encoded(request)
+        // A custom encoder may have changed the URL, so the scheme is checked last.
+        if needsTLS, request.url?.scheme?.lowercased() != "https" {
             throw CurlewError(
                 .requestCreationFailed,
                 phase: .creation,
                 reason: "a security policy that pins certificates needs https",
-                url: url
+                url: request.url
             )
         }
-        var request = try URLRequest(url: url, method: method, headers: headers)
-        defaults.apply(to: &request)
+        return request
+    }
+
+    private func encoded(_ request: URLRequest) throws -> URLRequest {
         var query = defaults.query
         if query.body == nil { query.body = defaults.body.encoding }
         switch content {

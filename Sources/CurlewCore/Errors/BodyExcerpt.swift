@@ -20,17 +20,19 @@ extension Redaction {
             return "\(body.count) bytes" + (mediaType ?? "")
         }
         // `body` treats a text without a type as a form.
-        let shown = excerpt(of: Redaction.body(plain, type: type.isEmpty ? "text/plain" : type), limit: limit)
+        let shown = excerpt(
+            of: Redaction.body(plain, type: type.isEmpty ? "text/plain" : type, showsRejected: false), limit: limit)
         return plain.utf8.count < body.count && !shown.hasSuffix("…") ? shown + "…" : shown
     }
 
-    /// Returns the text before the first tag, comment or declaration.
+    /// Returns the text before the first tag, comment or declaration, which may be escaped.
     private static func beforeMarkup(_ text: String) -> String {
-        let bytes = text.utf8
-        var rest = bytes[...]
-        while let open = rest.firstIndex(of: UInt8(ascii: "<")) {
-            rest = rest[bytes.index(after: open)...]
-            guard let next = rest.first else { break }
+        var rest = text.utf8[...]
+        while let open = rest.firstIndex(where: { "<&\\".utf8.contains($0) }) {
+            rest = rest[open...]
+            let bracket = ["<", "&lt;", "\\u003c", "\\u003C"].first { rest.starts(with: $0.utf8) }
+            rest = rest.dropFirst(bracket?.utf8.count ?? 1)
+            guard bracket != nil, let next = rest.first else { continue }
             if (next | 0x20) &- 0x61 < 26 || next >= 0x80 || "/!?_:".utf8.contains(next) {
                 return String(text[..<open])
             }
@@ -48,16 +50,19 @@ extension Redaction {
     }
 
     /// Replaces the password of `ada:password@host`: everything between a colon and the last `@` that follows it
-    /// without whitespace, a double quote, a backtick or an angle bracket in between. A text that may be a form loses
-    /// all of its values, because `ExcerptScanner` would end it at a comma.
+    /// without whitespace, a double quote, a backtick or an angle bracket in between. A text that may also be a form
+    /// loses all of its values, because `ExcerptScanner` would end it at a comma.
     private static func withoutPasswords(_ text: String) -> String {
         guard text.unicodeScalars.contains("@") else { return text }
         var shown = String.UnicodeScalarView()
         var rest = text.unicodeScalars[...]
         while !rest.isEmpty {
             let run = rest.prefix { !endsRun($0) }
-            let isForm = run.contains("&") && run.contains("=")
-            if isForm {
+            let isForm = run.contains("@") && run.contains("&") && run.contains("=")
+            if isForm, let colon = passwordColon(run.prefix { $0 != "=" }) {
+                shown += run[...colon]
+                shown += mark.unicodeScalars
+            } else if isForm {
                 shown += Redaction.reference("?" + String(run)).dropFirst().unicodeScalars
             } else if let at = run.lastIndex(of: "@"), let colon = passwordColon(run[..<at]) {
                 shown += run[...colon]
@@ -86,7 +91,8 @@ extension Redaction {
 ///
 /// - A query is shown without its values, because servers repeat the URL that they refuse (`Cannot GET /a?token=…`).
 /// - A value that follows a secret name (`Authorization: …`, `password=…`) or the name of a scheme (`Bearer …`) is
-///   hidden: after a colon to the end of the line, otherwise to the next blank or to the end of a quotation.
+///   hidden: after a colon, `Authorization=` or `Cookie=` to the end of the line, otherwise to the next blank or to the
+///   end of a quotation.
 /// - Nothing is shown after a value that may span several lines (`password: |`) or that contains quotes or brackets.
 /// - Quotes, backslashes and brackets may separate a name from its value (`"token":"…"`, `\"token\": …`, `<token>…`,
 ///   `card[pin]=…`). Nothing is shown after such a name, because the end of the value depends on an unknown format.
@@ -102,6 +108,8 @@ private struct ExcerptScanner {
         /// A query within a quotation has been shown without its values, and text that follows it up to a blank or to
         /// the closing quote is part of it.
         case gluedInQuotation
+        /// A quote has come that ends the quotation, unless a word follows it at once: `"/a?b=c"d`.
+        case closingQuote
         /// Hides the rest of the line.
         case line
         /// Hides the rest of the line; hides everything if no word follows on this line, or if punctuation precedes the
@@ -133,11 +141,16 @@ private struct ExcerptScanner {
         endWord()
         let isQuote = scalar == "\"" || scalar == "`"
         if isQuote { isInQuotation.toggle() }
+        // What seemed to be a name is the value.
+        if case .word = hiding, !isBlank, shown.unicodeScalars.last == "_" { hiding = .glued }
         switch hiding {
         case .line:
             guard scalar == "\n" || scalar == "\r" else { return }
             hiding = .nothing
-        case .gluedInQuotation where isQuote: release()
+        case .gluedInQuotation where isQuote:
+            (held, hiding) = (held + String(scalar), .closingQuote)
+            return
+        case .closingQuote: release()
         case .glued, .gluedInQuotation:
             guard scalar.properties.isWhitespace else {
                 if "\"'`([{".unicodeScalars.contains(scalar) {
@@ -178,7 +191,7 @@ private struct ExcerptScanner {
         endWord()
         switch hiding {
         case .quotation: shown += Redaction.mark
-        case .glued, .gluedInQuotation: release()
+        case .glued, .gluedInQuotation, .closingQuote: release()
         case .nothing, .word, .line, .value, .rest, .everything: break
         }
         return shown.last == " " ? String(shown.dropLast()) : shown
@@ -194,13 +207,22 @@ private struct ExcerptScanner {
         switch hiding {
         case .quotation, .line, .everything: break
         case .glued, .gluedInQuotation: held = ""
+        case .closingQuote: (held, hiding) = ("", .glued)
         case .value: hiding = word.hasPrefix("|") ? .everything : .line
         case .word(mayBeOrdinary: true) where Self.isOrdinary(word):
             hiding = .nothing
             show(word)
         case .word:
             shown += Redaction.mark
-            hiding = Self.beginsQuotation(word[...]) ? .everything : .glued
+            // Names may precede the value: `bearer token S3CRET`, `Authorization= Bearer S3CRET`.
+            let name = ASCII.lowercased(word.trimmingCharacters(in: [":", "="]))
+            if Self.schemes[name] != nil {
+                hiding = .word(mayBeOrdinary: false)
+            } else if Self.isOrdinary(name), Self.isSecret(name[...]) {
+                hiding = .word(mayBeOrdinary: name.utf8.count == word.utf8.count)
+            } else {
+                hiding = Self.beginsQuotation(word[...]) ? .everything : .glued
+            }
         case .rest:
             shown += Redaction.mark
             hiding = word == Redaction.mark ? .nothing : .everything
@@ -235,16 +257,20 @@ private struct ExcerptScanner {
             shown += Redaction.reference("?" + word).dropFirst()
             hiding = .glued
         } else if let end = Self.endOfSecretName(in: word) {
-            let isAlone = scalars.index(after: end) == scalars.endIndex
-            let isField = scalars[end] == ":"
+            let value = word[scalars.index(after: end)...]
+            let isAlone = value.isEmpty
+            // The value of a header field may have several words, also if a dump writes `Authorization=…`.
+            let name = ASCII.lowercased(String(word[..<end]))
+            let isField = scalars[end] == ":" || name.hasSuffix("authorization") || name.hasSuffix("cookie")
             shown += word[...end] + (isAlone && !isField ? "" : Redaction.mark)
-            let isQuotation = Self.beginsQuotation(word[scalars.index(after: end)...])
             hiding =
                 switch (isField, isAlone) {
                 case (true, true): .value
                 case (true, false): .line
                 case (false, true): .word(mayBeOrdinary: false)
-                case (false, false): isQuotation ? .everything : .glued
+                case (false, false) where Self.schemes[ASCII.lowercased(String(value))] != nil:
+                    .word(mayBeOrdinary: false)
+                case (false, false): Self.beginsQuotation(value) ? .everything : .glued
                 }
         } else {
             shown += word

@@ -2,15 +2,16 @@ internal import Foundation
 
 extension Redaction {
     /// Returns the text of a body with the values of secret fields replaced: in forms and, at any depth, in JSON. Other
-    /// text is returned unchanged.
-    package static func body(_ text: String, type: String) -> String {
+    /// text is returned unchanged. Without `showsRejected`, the values that a server repeats in the JSON of a failed
+    /// validation are replaced too: `{"field":"password","rejectedValue":"…"}`.
+    package static func body(_ text: String, type: String, showsRejected: Bool = true) -> String {
         let type = ASCII.lowercased(type)
         if type.contains("x-www-form-urlencoded") { return form(text) }
-        if type.contains("json") { return json(text) }
+        if type.contains("json") { return json(text, showsRejected) }
         // Servers also label JSON as text/plain or text/html, so a text that looks like JSON is redacted under any
         // type.
         let first = text.unicodeScalars.first { !$0.properties.isWhitespace && $0 != "\u{FEFF}" }
-        if first == "{" || first == "[" { return json(text) }
+        if first == "{" || first == "[" { return json(text, showsRejected) }
         return type.isEmpty ? form(text) : text
     }
 
@@ -24,8 +25,8 @@ extension Redaction {
     }
 
     /// Scans the text instead of decoding it, so that truncated or invalid JSON is redacted as well.
-    private static func json(_ text: String) -> String {
-        var scanner = JSONRedaction(bytes: Array(text.utf8))
+    private static func json(_ text: String, _ showsRejected: Bool) -> String {
+        var scanner = JSONRedaction(bytes: Array(text.utf8), showsRejected: showsRejected)
         return String(decoding: scanner.redacted(), as: UTF8.self)
     }
 }
@@ -33,10 +34,17 @@ extension Redaction {
 /// Scans a JSON text once and replaces the values of members with a secret name.
 private struct JSONRedaction {
     let bytes: [UInt8]
+    let showsRejected: Bool
     private var position = 0
     private var shown: [UInt8] = []
 
-    init(bytes: [UInt8]) { self.bytes = bytes }
+    /// Members that hold the value that failed a validation.
+    private static let rejected: Set<String> = ["value", "rejectedvalue", "attemptedvalue", "input"]
+
+    init(bytes: [UInt8], showsRejected: Bool) {
+        self.bytes = bytes
+        self.showsRejected = showsRejected
+    }
 
     mutating func redacted() -> [UInt8] {
         shown.reserveCapacity(bytes.count)
@@ -48,7 +56,9 @@ private struct JSONRedaction {
             }
             let string = takeString()
             shown += string
-            guard let name = name(string), SecretNames.containsMember(name) else { continue }
+            guard let name = name(string),
+                SecretNames.containsMember(name) || !showsRejected && Self.rejected.contains(ASCII.lowercased(name))
+            else { continue }
             let colon = afterBlanks(position)
             guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }
             let value = afterBlanks(colon + 1)
@@ -87,8 +97,21 @@ private struct JSONRedaction {
         return index
     }
 
-    /// Skips a string, a number or word, or a complete object or array.
+    /// Skips a value and everything up to the next separator, because invalid JSON may continue the value there. A
+    /// word that is not a JSON value may be followed by anything: the rest of its line is skipped.
     private mutating func skipValue() {
+        let rest = bytes[position...]
+        let isJSON =
+            "\"{[-0123456789,}]".utf8.contains(bytes[position])
+            || ["true", "false", "null"].contains { rest.starts(with: $0.utf8) }
+        skipJSONValue()
+        let ends = isJSON ? ",}]\r\n" : "\r\n"
+        let end = bytes[position...].firstIndex { ends.utf8.contains($0) } ?? bytes.endIndex
+        if afterBlanks(position) < end { position = end }
+    }
+
+    /// Skips a string, a number or word, or a complete object or array.
+    private mutating func skipJSONValue() {
         var depth = 0
         while position < bytes.count {
             switch bytes[position] {

@@ -64,8 +64,15 @@ package enum Redaction {
         guard text.contains("://") else { return text }
         var shown = ""
         var rest = text[...]
+        // The characters that may belong to one URL, or to several without a blank in between; each run is scanned once.
+        var run = rest.prefix(0)
+        var lastAt: String.Index?
         while let mark = rest.range(of: "://") {
-            let host = hostStart(in: rest[mark.upperBound...])
+            if mark.upperBound >= run.endIndex {
+                run = rest[mark.upperBound...].prefix { !$0.isWhitespace && !"<>`".contains($0) }
+                lastAt = run.unicodeScalars.lastIndex(of: "@")
+            }
+            let host = hostStart(in: text[mark.upperBound..<run.endIndex], lastAt: lastAt)
             let end = rest[host...].firstIndex { $0.isWhitespace || "\"'<>`".contains($0) } ?? rest.endIndex
             shown += rest[..<mark.upperBound] + reference("//" + rest[host..<end]).dropFirst(2)
             rest = rest[end...]
@@ -76,16 +83,15 @@ package enum Redaction {
     /// Returns the index after the user information of a URL. A password that was not encoded may contain a quote,
     /// which would end the URL, or a character that would end the authority. In that case, the host begins after the
     /// last `@`.
-    private static func hostStart(in rest: Substring) -> String.Index {
-        let run = rest.prefix { !$0.isWhitespace && !"<>`".contains($0) }
+    private static func hostStart(in run: Substring, lastAt: String.Index?) -> String.Index {
         let authority = run.prefix { !"\"/?#".contains($0) }.unicodeScalars
         var at = authority.lastIndex(of: "@")
         if at == nil, authority.first != "[", let colon = authority.firstIndex(of: ":") {
             let port = authority[colon...].dropFirst()
             let isPort = port.count <= 5 && port.allSatisfy { "0" <= $0 && $0 <= "9" }
-            at = isPort ? nil : run.unicodeScalars.lastIndex(of: "@")
+            at = isPort ? nil : lastAt.flatMap { $0 < run.startIndex ? nil : $0 }
         }
-        return at.map { rest.unicodeScalars.index(after: $0) } ?? rest.startIndex
+        return at.map { run.unicodeScalars.index(after: $0) } ?? run.startIndex
     }
 
     // MARK: Header fields

@@ -72,7 +72,7 @@ extension CassetteRedaction {
     }
 
     /// Returns the markup without secrets; `nil` unless the text begins with a tag.
-    private func markup(_ text: String) -> String? {
+    func markup(_ text: String) -> String? {
         guard Self.firstByte(of: text) == UInt8(ascii: "<") else { return nil }
         var markup = MarkupRedaction(text, by: self)
         return markup.redacted()
@@ -105,7 +105,7 @@ extension CassetteRedaction {
     }
 
     /// Returns the first byte after a byte order mark and white space.
-    private static func firstByte(of text: String) -> UInt8? {
+    static func firstByte(of text: String) -> UInt8? {
         let bytes = text.utf8
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
         return start.first { !isSpace($0) }

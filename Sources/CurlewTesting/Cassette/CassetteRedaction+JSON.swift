@@ -17,6 +17,8 @@ extension CassetteRedaction {
         let words = Self.words(of: text)
         let hasPairs = zip(words, words.dropFirst()).contains { first, second in
             Self.naming.contains(first.lowercased()) && isSecretAnywhere(String(second))
+                // Between the words of a sentence, there are only blanks.
+                && text[first.endIndex..<second.startIndex].contains { "\"':=".contains($0) }
         }
         return hasPairs ? Self.replacement : pairs(Redaction.body(text, type: "json"))
     }
@@ -60,8 +62,18 @@ extension CassetteRedaction {
         guard let text = value as? String else { return value }
         // JSON is tried before URLs, because JSON that contains a URL must be parsed as JSON.
         if Self.looksLikeJSON(text), let clean = json(text) { return changed(text, to: clean, &hasChanged) }
-        let clean = Self.looksLikeJSON(text) ? invalidJSON(text) : text
-        return changed(text, to: references(clean, keepsNameless: true), &hasChanged)
+        return changed(text, to: references(invalidOrMarkup(text), keepsNameless: true), &hasChanged)
+    }
+
+    /// Removes secrets from invalid JSON or markup in a JSON string. A string may also begin with a bracket for another
+    /// reason: `[Session: 3] Intro`, `<`.
+    private func invalidOrMarkup(_ text: String) -> String {
+        switch Self.firstByte(of: text) {
+        case UInt8(ascii: "{"): invalidJSON(text)
+        case UInt8(ascii: "[") where text.contains("\"") || text.contains("':"): invalidJSON(text)
+        case UInt8(ascii: "<") where text.contains(">"): markup(text) ?? text
+        default: text
+        }
     }
 
     private func changed(_ text: String, to clean: String, _ hasChanged: inout Bool) -> String {
@@ -72,8 +84,12 @@ extension CassetteRedaction {
     // MARK: Pairs
 
     /// Members and attributes that hold a name, and those that hold its value.
-    static let naming: Set<String> = ["name", "key", "field", "property", "param", "parameter", "header", "k"]
-    static let valued: Set<String> = ["value", "values", "content", "val", "v", "data", "text"]
+    static let naming: Set<String> = [
+        "name", "key", "field", "property", "param", "parameter", "header", "k", "propertyname", "path", "loc",
+    ]
+    static let valued: Set<String> = [
+        "value", "values", "content", "val", "v", "data", "text", "rejectedvalue", "attemptedvalue", "input",
+    ]
 
     /// Whether an object is a pair such as `{"name": "password", "value": "…"}`.
     private func isNamedSecret(_ object: [String: Any]) -> Bool {
@@ -84,8 +100,11 @@ extension CassetteRedaction {
         object.keys.contains { Self.valued.contains($0.lowercased()) }
     }
 
-    /// Whether a value is the name of a secret rather than a secret.
-    private func isName(_ value: Any) -> Bool { Self.name(value).map(isSecretAnywhere) ?? false }
+    /// Whether a value is the name of a secret rather than a secret, or the path to one: `["body", "password"]`.
+    private func isName(_ value: Any) -> Bool {
+        let last = (value as? [Any])?.last { $0 is String }
+        return Self.name(last ?? value).map(isSecretAnywhere) ?? false
+    }
 
     /// Returns a value that may be a name.
     private static func name(_ value: Any) -> String? {
@@ -100,8 +119,8 @@ extension CassetteRedaction {
     private static func masked(_ value: Any, _ hasChanged: inout Bool) -> Any {
         if let object = value as? [String: Any] { return object.mapValues { masked($0, &hasChanged) } }
         if let array = value as? [Any] { return array.map { masked($0, &hasChanged) } }
-        if value is String {
-            hasChanged = true
+        if let text = value as? String {
+            if text != replacement { hasChanged = true }
             return replacement
         }
         guard let number = value as? NSNumber, String(cString: number.objCType) != "c" else { return value }

@@ -108,7 +108,10 @@ public struct CassetteRedaction: Sendable {
 
     /// Removes secrets from a value that may be a URL or contain some: `Origin`, `X-Original-Url`, a JSON string.
     func references(_ text: String, keepsNameless: Bool = false) -> String {
-        guard Self.mayBeReference(text) else { return text }
+        guard Self.mayBeReference(text) else {
+            // In a body, a value may also be a form: `password=s3cret&user=ada`.
+            return keepsNameless && !text.contains(where: \.isWhitespace) ? form(text[...], keepsNameless: true) : text
+        }
         var clean = ""
         var hasBlanks = false
         var rest = text.unicodeScalars[...]
@@ -172,9 +175,10 @@ public struct CassetteRedaction: Sendable {
     /// Removes the values of secret path parameters: `/app;jsessionid=s3cret/page`.
     private func withoutParameters(_ path: String) -> String {
         Self.parts(of: path[...], at: ";").enumerated().map { index, part in
-            guard index > 0, let equals = part.unicodeScalars.firstIndex(of: "="),
-                isSecret(Self.decoded(part[..<equals]))
-            else { return String(part) }
+            guard index > 0, let equals = part.unicodeScalars.firstIndex(of: "=") else { return String(part) }
+            let name = part[..<equals].trimmingCharacters(in: .whitespacesAndNewlines)
+            // The path may be a sentence, and so its names.
+            guard isSecret(Self.decoded(name[...])), !name.contains(where: \.isWhitespace) else { return String(part) }
             let end = part.unicodeScalars[equals...].firstIndex(of: "/") ?? part.endIndex
             return String(part.unicodeScalars[...equals]) + Self.replacement + String(part[end...])
         }.joined(separator: ";")
@@ -221,10 +225,11 @@ public struct CassetteRedaction: Sendable {
             }
             let name = Self.decoded(pair[..<equals])
             let value = pair.unicodeScalars[pair.unicodeScalars.index(after: equals)...]
-            // In markup, `&amp;` separates items.
-            let isSecret = isSecret(name) || name.hasPrefix("amp;") && isSecret(String(name.dropFirst(4)))
+            // Other separators: `a=1;token=…`, in markup `&amp;token=…`, in the fragment of a router `/page?token=…`.
+            let last = name.split { $0 == ";" || $0 == "?" }.last
             let isHidden =
-                isSecret || name.isEmpty && !keepsNameless || hasSecrets(Self.decoded(Substring(value)), in: name)
+                isSecret(name) || last.map { isSecret(String($0)) } ?? false || name.isEmpty && !keepsNameless
+                || hasSecrets(Self.decoded(Substring(value)), in: name)
             return isHidden ? String(pair.unicodeScalars[...equals]) + Self.replacement : String(pair)
         }.joined(separator: "&")
     }
@@ -239,7 +244,7 @@ public struct CassetteRedaction: Sendable {
     private func hasSecrets(_ value: String, in name: String) -> Bool {
         let looksLikeJSON = Self.looksLikeJSON(value)
         guard depth < Self.greatestDepth else {
-            return looksLikeJSON || name == "query" || Self.mayBeReference(value)
+            return looksLikeJSON || name == "query" || Self.mayBeReference(value) || value.contains("=")
         }
         var inner = self
         inner.depth += 1
