@@ -11,10 +11,10 @@ enum RetryDecision {
     static func isRetryable(methods: Set<HTTPMethod>, status: Int?, error: any Error, by policy: RetryPolicy) -> Bool {
         guard !methods.isEmpty, methods.isSubset(of: policy.retryableHTTPMethods) else { return false }
         if let status, policy.retryableHTTPStatusCodes.contains(status) { return true }
-        if let given = URLError.given(by: error) { return policy.retries(given.code) }
+        if let given = (error as? URLError) ?? (error as? CurlewError)?.givenURLError { return policy.retries(given.code) }
         guard let error = error as? CurlewError else { return false }
         if policy.retryableErrorCodes.contains(error.code) { return true }
-        guard let inner = error.underlyingError as? CurlewError else { return false }
+        guard let inner = error.underlying as? CurlewError else { return false }
         return policy.retryableErrorCodes.contains(inner.code)
     }
 

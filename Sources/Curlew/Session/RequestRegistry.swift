@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 
 /// The running requests of a session, and the tasks that wait for their end. Protected by the session's lock.
 struct RequestRegistry {
@@ -29,7 +28,7 @@ struct RequestRegistry {
 
     /// Registers a request whose run begins, unless the session refuses it.
     mutating func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
-        guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
+        guard lifecycle.takesRequests else { throw .sessionInvalidated() }
         return name(request)
     }
 
