@@ -77,18 +77,15 @@ let package = Package(
             dependencies: ["CurlewCore", "CurlewLocks", "CCurl", "CZlib"],
             swiftSettings: strict
         ),
-        // Alamofire's words for what goes wrong: Curlew speaks them inside, CurlewAlamofire shows them.
-        .target(name: "CurlewFailures", dependencies: ["CurlewCore"], swiftSettings: strict),
         .target(
             name: "Curlew",
             dependencies: [
-                "CurlewCore", "CurlewFailures", "CurlewJSON", "CurlewLocks", "CurlewTransport", "CNetlink", "COpenSSL",
-                "CPSL", "CZlib",
+                "CurlewCore", "CurlewJSON", "CurlewLocks", "CurlewTransport", "CNetlink", "COpenSSL", "CPSL", "CZlib",
             ],
             swiftSettings: strict
         ),
         // Apart from Curlew, because FoundationXML is one more library to load at every start.
-        .target(name: "CurlewXML", dependencies: ["Curlew", "CurlewFailures"], swiftSettings: strict),
+        .target(name: "CurlewXML", dependencies: ["Curlew"], swiftSettings: strict),
         // Apart from Curlew, because it needs SQLite.
         .target(
             name: "CurlewDiskCache", dependencies: ["CurlewCore", "CurlewLocks", "CSQLite"], swiftSettings: strict),
@@ -99,11 +96,8 @@ let package = Package(
             name: "CurlewImage", dependencies: ["Curlew", "CurlewDiskCache", "CurlewLocks", "CGdkPixbuf"],
             swiftSettings: strict),
         // Apart from Curlew, because a program's own names come before those that only some programs bring with them.
-        .target(
-            name: "CurlewAlamofire", dependencies: ["Curlew", "CurlewFailures", "CurlewLocks"], swiftSettings: strict),
-        .target(
-            name: "CurlewAFNetworking", dependencies: ["Curlew", "CurlewFailures", "CurlewLocks"],
-            swiftSettings: strict),
+        .target(name: "CurlewAlamofire", dependencies: ["Curlew", "CurlewLocks"], swiftSettings: strict),
+        .target(name: "CurlewAFNetworking", dependencies: ["Curlew", "CurlewLocks"], swiftSettings: strict),
         .target(
             name: "CurlewTesting",
             dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "COpenSSL", "CZlib"],
@@ -154,8 +148,8 @@ let package = Package(
         .testTarget(
             name: "CurlewTests",
             dependencies: [
-                "Curlew", "CurlewAFNetworking", "CurlewAlamofire", "CurlewCore", "CurlewDiskCache", "CurlewFailures",
-                "CurlewLocks", "CurlewRedis", "CurlewTesting",
+                "Curlew", "CurlewAFNetworking", "CurlewAlamofire", "CurlewCore", "CurlewDiskCache", "CurlewLocks",
+                "CurlewRedis", "CurlewTesting",
             ],
             swiftSettings: strict
         ),

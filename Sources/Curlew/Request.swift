@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
@@ -54,7 +53,7 @@ public class Request: @unchecked Sendable {
     // MARK: Differences between the kinds of requests
 
     /// Returns the request as the user described it. Called for every attempt.
-    func makeURLRequest() throws -> URLRequest { throw CurlewError.createURLRequestFailed(error: NoDescription()) }
+    func makeURLRequest() throws -> URLRequest { throw CurlewError.requestNotCreated(NoDescription()) }
 
     /// A cheaper description for requests that no adapter or monitor looks at. `nil` if only a `URLRequest` can express
     /// it.
@@ -195,7 +194,7 @@ public class Request: @unchecked Sendable {
     /// Ends the request with `.cancelled`, unless it has ended. It is not retried.
     @discardableResult
     public func cancel() -> Self {
-        cancel(with: .explicitlyCancelled)
+        cancel(with: .cancelled)
         return self
     }
 

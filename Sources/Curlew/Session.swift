@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 
 /// Creates requests, keeps track of the running ones, and owns the connections and stores that they share.
@@ -83,7 +82,7 @@ public actor Session {
 
     deinit {
         // Running requests hold the session, so the shelf has only requests that were never started.
-        for request in shelf.empty() { request.end(with: .sessionDeinitialized) }
+        for request in shelf.empty() { request.end(with: .sessionReleased) }
         guard !registry.withLock({ $0.lifecycle.isClosed }) else { return }
         context.becameInvalid(SessionReference(identifier: configuration.identifier, session: nil))
     }
@@ -163,7 +162,7 @@ public actor Session {
         await UserCode.waiting {
             registry.withLock { $0.lifecycle.drainBegan() }
             for case let stream as DataStreamRequest in running { stream.endUnread() }
-            for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
+            for request in shelf.empty() { request.end(with: .sessionInvalidated()) }
             guard await untilEnded(running, isCleaningUp: isCleaningUp) else { return }
             await (transport as? CachingTransport)?.drain()
         }
@@ -175,8 +174,8 @@ public actor Session {
     public func invalidate() async {
         await UserCode.waiting {
             let isFirst = registry.withLock { $0.lifecycle.closed() }
-            for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
-            for request in running { request.cancel(with: .sessionInvalidated(error: nil)) }
+            for request in shelf.empty() { request.end(with: .sessionInvalidated()) }
+            for request in running { request.cancel(with: .sessionInvalidated()) }
             await untilEnded(running)
             guard isFirst else {
                 if !UserCode.isInside { _ = await invalidation.waitThroughCancellation() }

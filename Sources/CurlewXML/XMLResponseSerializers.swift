@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 public import FoundationXML
@@ -111,7 +110,7 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
         } catch let flaw as XMLFlaw {
             throw flaw.asCurlewError(url: request?.url)
         } catch {
-            throw CurlewError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
+            throw CurlewError.serializerFailed(error)
         }
     }
 }
@@ -178,7 +177,7 @@ extension XMLFlaw {
         case .tooLarge, .tooDeep, .tooManyAttributes:
             CurlewError(.limitExceeded, phase: .decoding, reason: description, url: url, underlying: self)
         case .unreadable, .declarations, .encoding:
-            .responseSerializationFailed(reason: .customSerializationFailed(error: self))
+            .serializerFailed(self)
         }
     }
 }

@@ -98,7 +98,7 @@ struct QueryStringEncodingTests {
         #expect(try encoded(own, .post, ["a": 2]).httpBody == Data("POST|a%".utf8))
         let error = #expect(throws: CurlewError.self) { try encoded(own, .get, ["bad": 1]) }
         #expect(error?.code == .parameterEncodingFailed)
-        #expect(error?.underlyingError is Refusal)
+        #expect(error?.underlying is Refusal)
     }
 
     @Test("another string encoding gives other bytes, or an error")
@@ -107,6 +107,6 @@ struct QueryStringEncodingTests {
         #expect(try latin.query(["ü": "ß"]) == "%FC=%DF")
         let error = #expect(throws: CurlewError.self) { try latin.query(["k": "日本"]) }
         #expect(error?.code == .parameterEncodingFailed)
-        #expect((error?.underlyingError as? StringNotExpressible)?.text == "日本")
+        #expect((error?.underlying as? StringNotExpressible)?.text == "日本")
     }
 }

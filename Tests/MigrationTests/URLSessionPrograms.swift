@@ -1,4 +1,4 @@
-import Curlew
+import CurlewAlamofire
 import CurlewTesting
 import Foundation
 import Testing

@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 
 /// The meaning of a response's body for the file of its download.
@@ -55,7 +54,7 @@ struct OpenedDownload: Sendable {
     func verify(unless isCancelled: () -> Bool) throws(CurlewError) {
         if case .segment(_, let progress, _) = step, !digests.isEmpty {
             try file.forEachPiece(in: 0..<progress.current.total) { bytes, _ throws(CurlewError) in
-                if isCancelled() { throw .explicitlyCancelled }
+                if isCancelled() { throw .cancelled }
                 for (_, digest) in digests { digest.update(bytes) }
             }
         }
@@ -77,24 +76,9 @@ struct OpenedDownload: Sendable {
             try file.move(to: destination.url, options: destination.options, keepsPrivate: target == nil)
         } catch {
             DestinationDirectory.removeIfEmpty(madeDirectories)
-            throw Self.moveFailed(error, from: file.url, to: destination.url)
+            throw .fileNotMoved(error, from: file.url, to: destination.url)
         }
         return destination.url
-    }
-
-    /// Wraps our error as Alamofire does.
-    static func moveFailed(_ error: CurlewError, from source: URL, to destination: URL) -> CurlewError {
-        var wrapped = CurlewError.downloadedFileMoveFailed(
-            error: error.underlying ?? error,
-            source: source,
-            destination: destination
-        )
-        // The system's message names the path that is in the way.
-        wrapped.reason = "Moving the downloaded file to its destination failed with error: \(error.reason)"
-        wrapped.code = error.code
-        wrapped.native = error.native
-        wrapped.suggestion = error.suggestion
-        return wrapped
     }
 }
 
@@ -178,7 +162,7 @@ struct DownloadOpening: Sendable {
             if !FileMove.exists(parent) { throw FileFailure.error(ENOENT, "moving the download to", path) }
             return []
         } catch {
-            throw OpenedDownload.moveFailed(error, from: target.url, to: target.url)
+            throw .fileNotMoved(error, from: target.url, to: target.url)
         }
     }
 
@@ -190,7 +174,7 @@ struct DownloadOpening: Sendable {
         for checksum in checksums { digests.append((checksum, try Digest(checksum.algorithm))) }
         if !digests.isEmpty, count > 0 {
             try file.forEachPiece(in: 0..<count) { bytes, _ throws(CurlewError) in
-                if isCancelled() { throw .explicitlyCancelled }
+                if isCancelled() { throw .cancelled }
                 for (_, digest) in digests { digest.update(bytes) }
             }
         }

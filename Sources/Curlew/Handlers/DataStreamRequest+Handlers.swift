@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 public import Dispatch
 public import Foundation
@@ -123,7 +122,7 @@ extension DataStreamRequest {
     }
 
     private func handlerFailed(_ error: any Error) {
-        cancel(with: .responseSerializationFailed(reason: .customSerializationFailed(error: error)))
+        cancel(with: .serializerFailed(error))
     }
 
     /// Whether the request has ended.
@@ -139,7 +138,7 @@ extension DataStreamRequest {
         }
         // A body that has ended does not delay the session, so it is kept for a later reader.
         if isDiscarded, !hasResult { startPump() }
-        if isLeftUnread { cancel(with: .sessionInvalidated(error: nil)) }
+        if isLeftUnread { cancel(with: .sessionInvalidated()) }
     }
 
     /// Starts to deliver chunks to handlers, also those that an ended request has buffered. The pump ends with the

@@ -1,4 +1,4 @@
-internal import CurlewCore
+package import CurlewCore
 package import Foundation
 internal import FoundationNetworking
 
@@ -20,4 +20,55 @@ extension RetryPolicy {
         }
         return CurlewError.Code(standingFor: code).map(retryableErrorCodes.contains) ?? false
     }
+}
+
+extension CurlewError {
+    /// The `URLError` that user code threw, or reports as the transport's failure. If it comes from a decoder, a
+    /// validator or a trust evaluator, it says nothing about the transport.
+    package var givenURLError: URLError? {
+        switch detail {
+        case nil, .exchange?: underlying as? URLError
+        default: nil
+        }
+    }
+}
+
+extension CurlewError.Code {
+    /// The code for failures that URLSession reports as `code`; `nil` if there is none.
+    package init?(standingFor code: URLError.Code) {
+        guard let found = Self.codes[code] else { return nil }
+        self = found
+    }
+
+    private static let codes: [URLError.Code: CurlewError.Code] = [
+        .cannotFindHost: .resolveFailed,
+        .dnsLookupFailed: .resolveFailed,
+        .cannotConnectToHost: .connectFailed,
+        .notConnectedToInternet: .connectFailed,
+        .dataNotAllowed: .connectFailed,
+        .internationalRoamingOff: .connectFailed,
+        .callIsActive: .connectFailed,
+        .networkConnectionLost: .receiveFailed,
+        .cannotLoadFromNetwork: .receiveFailed,
+        .backgroundSessionInUseByAnotherProcess: .receiveFailed,
+        .backgroundSessionWasDisconnected: .receiveFailed,
+        .timedOut: .idleTimedOut,
+        .secureConnectionFailed: .tlsFailed,
+        .serverCertificateHasBadDate: .certificateExpired,
+        .serverCertificateNotYetValid: .certificateExpired,
+        .serverCertificateUntrusted: .certificateUntrusted,
+        .serverCertificateHasUnknownRoot: .certificateUntrusted,
+        .clientCertificateRequired: .clientCertificateRequired,
+        .clientCertificateRejected: .clientCertificateRequired,
+        .badServerResponse: .protocolViolation,
+        .cannotParseResponse: .protocolViolation,
+        .cannotDecodeContentData: .contentDecodingFailed,
+        .cannotDecodeRawData: .contentDecodingFailed,
+        .downloadDecodingFailedMidStream: .contentDecodingFailed,
+        .downloadDecodingFailedToComplete: .contentDecodingFailed,
+        .dataLengthExceedsMaximum: .limitExceeded,
+        .httpTooManyRedirects: .tooManyRedirects,
+        .redirectToNonExistentLocation: .redirectRefused,
+        .userAuthenticationRequired: .authenticationFailed,
+    ]
 }

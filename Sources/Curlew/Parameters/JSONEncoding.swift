@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -34,14 +33,14 @@ public struct JSONEncoding: ParameterEncoding {
         var request = try urlRequest.asURLRequest()
         guard let jsonObject else { return request }
         guard JSONSerialization.isValidJSONObject(jsonObject) else {
-            throw CurlewError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: Error.invalidJSONObject))
+            throw CurlewError.parametersNotJSON(Error.invalidJSONObject)
         }
         do {
             let data = try JSONSerialization.data(withJSONObject: jsonObject, options: options)
             request.setContentTypeIfAbsent(ContentType.json)
             request.httpBody = data
         } catch {
-            throw CurlewError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
+            throw CurlewError.parametersNotJSON(error)
         }
         return request
     }

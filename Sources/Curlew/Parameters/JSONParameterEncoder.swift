@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -43,7 +42,7 @@ open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
             request.httpBody = try encoder.fastEncode(parameters)
             request.setContentTypeIfAbsent(ContentType.json)
         } catch {
-            throw CurlewError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
+            throw CurlewError.parametersNotJSON(error)
         }
         return request
     }

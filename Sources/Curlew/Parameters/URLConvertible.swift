@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 public import Foundation
 
 /// A value that can be turned into a URL: a string, a URL, its components.
@@ -10,7 +9,7 @@ public protocol URLConvertible: Sendable {
 
 extension String: URLConvertible {
     public func asURL() throws -> URL {
-        guard let url = URL(string: self) else { throw CurlewError.invalidURL(of: self) }
+        guard let url = URL(string: self) else { throw CurlewError.invalidURL(self) }
         return url
     }
 }
@@ -21,7 +20,7 @@ extension URL: URLConvertible {
 
 extension URLComponents: URLConvertible {
     public func asURL() throws -> URL {
-        guard let url else { throw CurlewError.invalidURL(of: self) }
+        guard let url else { throw CurlewError.invalidURL(self) }
         return url
     }
 }

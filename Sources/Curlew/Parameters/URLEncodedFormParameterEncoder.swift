@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 public import FoundationNetworking
 
@@ -46,18 +45,16 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
         guard let parameters else { return request }
         var request = request
         guard let url = request.url else {
-            throw CurlewError.parameterEncoderFailed(reason: .missingRequiredComponent(.url))
+            throw CurlewError.encoderLacksURL
         }
         guard let method = request.method else {
-            throw CurlewError.parameterEncoderFailed(
-                reason: .missingRequiredComponent(.httpMethod(rawValue: request.httpMethod ?? "nil"))
-            )
+            throw CurlewError.encoderLacksMethod(request.httpMethod ?? "nil")
         }
         let query: String
         do {
             query = try encoder.encode(parameters)
         } catch {
-            throw CurlewError.parameterEncoderFailed(reason: .encoderFailed(error: error))
+            throw CurlewError.encoderFailed(error)
         }
         if destination.encodesParametersInURL(for: method) {
             if !query.isEmpty { request.url = url.appendingEncodedQuery(query) }

@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 public import FoundationNetworking
 
@@ -93,7 +92,7 @@ public struct URLEncoding: ParameterEncoding {
         var request = try urlRequest.asURLRequest()
         guard let parameters, !parameters.isEmpty else { return request }
         if destination.encodesParametersInURL(for: request.method ?? .get) {
-            guard let url = request.url else { throw CurlewError.parameterEncodingFailed(reason: .missingURL) }
+            guard let url = request.url else { throw CurlewError.noURLToEncode }
             request.url = url.appendingEncodedQuery(query(parameters))
         } else {
             request.setContentTypeIfAbsent(ContentType.formURLEncoded)

@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 public import FoundationNetworking
 
@@ -26,7 +25,7 @@ extension URLRequest {
     /// Throws if the request is a GET request with a body, which cannot be sent.
     public func validate() throws {
         if let body = httpBody, httpMethod == nil || httpMethod == "GET" {
-            throw CurlewError.urlRequestValidationFailed(reason: .bodyDataInGETRequest(body))
+            throw CurlewError.bodyNotAllowed(body)
         }
     }
 }

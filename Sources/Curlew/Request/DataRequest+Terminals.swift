@@ -103,7 +103,7 @@ extension CurlewError {
             let body = StatusCheck.excerpt(of: result.body), let text = StatusCheck.shown(body, of: head)
         else { return }
         let type = head.headers["Content-Type"]
-        let isCorrupted = if case .dataCorrupted? = underlyingError as? DecodingError { true } else { false }
+        let isCorrupted = if case .dataCorrupted? = underlying as? DecodingError { true } else { false }
         guard isCorrupted || type?.lowercased().contains("json") != true else { return }
         responseBody = body
         reason += " The body (\(type.map { Redaction.excerpt(of: $0, limit: 60) } ?? "no media type")): \(text)"

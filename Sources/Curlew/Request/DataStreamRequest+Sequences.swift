@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
@@ -64,14 +63,14 @@ extension DataStreamRequest {
         if let error = result.error { throw error }
         // A response without a body may end before a validation has accepted its head.
         if let head = result.response?.head { return head }
-        throw .explicitlyCancelled
+        throw .cancelled
     }
 
     private func headWaitEnded(isCancelled: Bool) {
         let end = reading.withLock { reading -> CurlewError? in
             reading.headsAwaited -= 1
-            if isCancelled, reading.isLeftByHeads { return .explicitlyCancelled }
-            return reading.isLeftUnread ? .sessionInvalidated(error: nil) : nil
+            if isCancelled, reading.isLeftByHeads { return .cancelled }
+            return reading.isLeftUnread ? .sessionInvalidated() : nil
         }
         if let end { cancel(with: end) }
     }
@@ -111,7 +110,7 @@ extension StreamEvents.Connection {
     /// A connection that cannot be opened, because the session is gone.
     fileprivate static var withoutSession: Self {
         let channel = BodyChannel()
-        channel.finish(throwing: .sessionDeinitialized)
+        channel.finish(throwing: .sessionReleased)
         return Self(reader: StreamReader(channel) {}, status: { nil })
     }
 }

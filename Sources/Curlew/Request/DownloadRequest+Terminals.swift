@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 public import Foundation
 
@@ -10,7 +9,7 @@ extension DownloadRequest {
         givesFileAway()
         let result = try judged(await outcome(checksStatus: true))
         guard let url = result.body.fileURL else {
-            throw CurlewError.responseSerializationFailed(reason: .inputFileNil).located(in: result)
+            throw CurlewError.fileMissing(in: .decoding).located(in: result)
         }
         return url
     }

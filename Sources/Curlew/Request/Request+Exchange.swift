@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 
@@ -25,7 +24,7 @@ extension Request {
             return (record.state, record.cancellation, former)
         }
         switch state {
-        case .cancelled: control.cancel(with: error ?? .explicitlyCancelled)
+        case .cancelled: control.cancel(with: error ?? .cancelled)
         case .suspended: tellControl()
         case .initialized, .resumed, .finished: break
         }

@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -66,7 +65,7 @@ public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
         error: (any Error)?
     ) throws -> URL {
         if let error { throw error }
-        guard let fileURL else { throw CurlewError.responseSerializationFailed(reason: .inputFileNil) }
+        guard let fileURL else { throw CurlewError.fileMissing(in: .decoding) }
         return fileURL
     }
 }

@@ -1,4 +1,3 @@
-internal import CurlewFailures
 public import CurlewJSON
 public import Foundation
 
@@ -33,7 +32,7 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
         do {
             return try decoder.decode(T.self, from: processed)
         } catch {
-            throw CurlewError.responseSerializationFailed(reason: .decodingFailed(error: error))
+            throw CurlewError.bodyNotDecoded(error)
         }
     }
 }

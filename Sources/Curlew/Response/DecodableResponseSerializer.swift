@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -38,14 +37,14 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Respons
     func serialize(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> T {
         guard let body = try prepared(data, method: method, status: status) else {
             guard let emptyType = T.self as? any EmptyResponse.Type, let value = emptyType.emptyValue() as? T else {
-                throw CurlewError.responseSerializationFailed(reason: .invalidEmptyResponse(type: "\(T.self)"))
+                throw CurlewError.bodyMissing(for: "\(T.self)")
             }
             return value
         }
         do {
             return try decoder.decode(T.self, from: body)
         } catch {
-            throw CurlewError.responseSerializationFailed(reason: .decodingFailed(error: error))
+            throw CurlewError.bodyNotDecoded(error)
         }
     }
 }

@@ -1,5 +1,4 @@
 package import CurlewCore
-internal import CurlewFailures
 package import Foundation
 
 /// A type that has a value for an empty body.
@@ -45,7 +44,7 @@ package struct EmptyBodyRule: Sendable {
     package func body(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data? {
         if let data, !data.isEmpty { return data }
         guard allows(method: method, status: status) else {
-            throw CurlewError.responseSerializationFailed(reason: .inputDataNilOrZeroLength)
+            throw CurlewError.bodyMissing
         }
         return nil
     }

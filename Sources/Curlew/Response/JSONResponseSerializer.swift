@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -37,7 +36,7 @@ public final class JSONResponseSerializer: ResponseSerializer {
         do {
             return FoundationValue.sendable(try JSONSerialization.jsonObject(with: body, options: options))
         } catch {
-            throw CurlewError.responseSerializationFailed(reason: .jsonSerializationFailed(error: error))
+            throw CurlewError.bodyNotJSON(error)
         }
     }
 }

@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -102,7 +101,7 @@ enum DownloadedFile {
 
     /// `limit` is the maximum size in bytes.
     static func contents(of fileURL: URL?, limit: Int?) throws -> Data {
-        guard let fileURL else { throw CurlewError.responseSerializationFailed(reason: .inputFileNil) }
+        guard let fileURL else { throw CurlewError.fileMissing(in: .decoding) }
         do {
             if let limit, try size(of: fileURL) > max(limit, 0) {
                 throw CurlewError(
@@ -115,7 +114,7 @@ enum DownloadedFile {
         } catch let error as CurlewError {
             throw error
         } catch {
-            throw CurlewError.responseSerializationFailed(reason: .inputFileReadFailed(at: fileURL))
+            throw CurlewError.fileUnreadable(fileURL, in: .decoding)
         }
     }
 

@@ -1,5 +1,4 @@
-package import CurlewCore
-internal import CurlewFailures
+internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
@@ -9,11 +8,7 @@ package enum ResponseValidation {
     static let acceptableStatusCodes = 200..<300
 
     static func status(_ status: Int, in acceptable: some Sequence<Int>) -> Result<Void, any Error> {
-        acceptable.contains(status) ? .success(()) : .failure(unacceptable(status))
-    }
-
-    package static func unacceptable(_ status: Int) -> CurlewError {
-        .responseValidationFailed(reason: .unacceptableStatusCode(code: status))
+        acceptable.contains(status) ? .success(()) : .failure(CurlewError.unacceptableStatus(status))
     }
 
     /// Compares a response's content type with the acceptable ones. The type of an empty body does not matter. Streams
@@ -30,13 +25,11 @@ package enum ResponseValidation {
             // A missing or malformed type is acceptable only if every type is.
             return patterns.contains { $0.isWildcard }
                 ? .success(())
-                : failure(.missingContentType(acceptableContentTypes: acceptable.sorted()))
+                : failure(.unacceptableContentType(nil, accepted: acceptable.sorted()))
         }
         return patterns.contains { $0.matches(type) }
             ? .success(())
-            : failure(
-                .unacceptableContentType(acceptableContentTypes: acceptable.sorted(), responseContentType: contentType)
-            )
+            : failure(.unacceptableContentType(contentType, accepted: acceptable.sorted()))
     }
 
     /// Compares the content type of a file with the acceptable ones.
@@ -45,9 +38,9 @@ package enum ResponseValidation {
         in acceptable: some Sequence<String>,
         file: URL?
     ) -> Result<Void, any Error> {
-        guard let file else { return failure(.dataFileNil) }
+        guard let file else { return failure(.fileMissing(in: .validation)) }
         guard let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber else {
-            return failure(.dataFileReadFailed(at: file))
+            return failure(.fileUnreadable(file, in: .validation))
         }
         return self.contentType(contentType, in: acceptable, bodyIsEmpty: size.int64Value == 0)
     }
@@ -61,9 +54,7 @@ package enum ResponseValidation {
         acceptableContentTypes(of: urlRequest?.value(forHTTPHeaderField: "Accept"))
     }
 
-    private static func failure(_ reason: CurlewError.ResponseValidationFailureReason) -> Result<Void, any Error> {
-        .failure(CurlewError.responseValidationFailed(reason: reason))
-    }
+    private static func failure(_ error: CurlewError) -> Result<Void, any Error> { .failure(error) }
 }
 
 /// A media range `type/subtype`. Both parts may be `*`.

@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 
 /// Rejects unacceptable statuses for awaiting methods, and explains the rejected responses.
@@ -12,7 +11,7 @@ enum StatusCheck {
     {
         let status = response.head.status
         guard !ResponseValidation.acceptableStatusCodes.contains(status) else { return nil }
-        var error = ResponseValidation.unacceptable(status)
+        var error = CurlewError.unacceptableStatus(status)
         error.url = response.url
         explain(&error, response, to: method, body: body)
         return error
@@ -25,10 +24,8 @@ enum StatusCheck {
     ) {
         guard error.responseBody == nil else { return }
         error.responseBody = excerpt(of: body)
-        guard
-            case .unacceptableStatusCode(let status)? =
-                error.underlying as? CurlewError.ResponseValidationFailureReason,
-            error.reason == ResponseValidation.unacceptable(status).reason
+        guard error.code == .unacceptableStatus, let status = error.responseCode,
+            error.reason == CurlewError.unacceptableStatus(status).reason
         else { return }
         let phrase = response.map { $0.head.reason.isEmpty ? HTTPStatus(status).reasonPhrase : $0.head.reason } ?? ""
         var reason = "Response status code was unacceptable: \(status)"

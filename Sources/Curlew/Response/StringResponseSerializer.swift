@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -83,7 +82,7 @@ enum ResponseText {
     }
 
     private static func failure(_ encoding: String.Encoding) -> CurlewError {
-        .responseSerializationFailed(reason: .stringSerializationFailed(encoding: encoding))
+        .bodyNotText(encoding)
     }
 }
 

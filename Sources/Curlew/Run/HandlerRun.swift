@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 
 /// The task of a request that has response handlers, or was resumed. It is unstructured, and ends with the run and the
@@ -34,7 +33,7 @@ enum HandlerRun {
 
     private static func carryOut(_ request: Request, _ run: Run?) async {
         guard let run else {
-            let error = request.isCancelled ? request.cancellation : .sessionDeinitialized
+            let error = request.isCancelled ? request.cancellation : .sessionReleased
             request.failed(with: error)
             finish(request)
             return await conclude(request, RunResult(error: error), [])

@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 
 /// The part of the first attempt that is done before the request starts, if the session asks for that. A class, so that
@@ -42,7 +41,7 @@ extension Request {
     }
 
     private func inSession() throws(CurlewError) -> Session {
-        guard let session = record.withLock({ $0.session }) else { throw .sessionDeinitialized }
+        guard let session = record.withLock({ $0.session }) else { throw .sessionReleased }
         return session
     }
 
@@ -62,7 +61,7 @@ extension Request {
         let mayRun = record.withLock { record in
             record.run.preparation?.result = result
             guard case .failure(let error) = result else { return false }
-            if error.isSessionDeinitializedError { record.ownExtras.unusedTask = try? name.get() }
+            if case .released? = error.detail { record.ownExtras.unusedTask = try? name.get() }
             return record.setUpFailed()
         }
         guard mayRun else { return }

@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
@@ -24,7 +23,7 @@ extension Request {
     }
 
     /// The error of the cancelled request.
-    var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .explicitlyCancelled }
+    var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .cancelled }
 
     /// Records the failure of an attempt, for retriers to look at. An earlier error of the attempt is kept.
     func failed(with error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
@@ -98,7 +97,7 @@ extension Request {
             }
             if case .shelved = awaiting.link { unshelve() }
             guard let session = awaiting.link.session else {
-                return await ended(with: RunResult(error: .sessionDeinitialized))
+                return await ended(with: RunResult(error: .sessionReleased))
             }
             // Options that are set while the driver waits for the preparation still count, so they are read later.
             let wishes = isSetUpAhead ? nil : awaiting.wishes
@@ -148,6 +147,6 @@ extension Request {
             return (nil, record.resultToWaitFor())
         }
         if let result { return result }
-        return await awaited?.wait() ?? RunResult(error: .explicitlyCancelled)
+        return await awaited?.wait() ?? RunResult(error: .cancelled)
     }
 }

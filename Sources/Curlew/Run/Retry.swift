@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 internal import FoundationNetworking
 
@@ -70,7 +69,7 @@ extension Run {
         if case .streamed = result.body { return .end(result) }
         let retriers = request.retriers.filter { $0.retryableHTTPStatusCodes.contains(status) }
         guard held != nil || !retriers.isEmpty else { return .end(result) }
-        var failure = ResponseValidation.unacceptable(status)
+        var failure = CurlewError.unacceptableStatus(status)
         failure.url = result.response?.url
         failure.attempt = attempt.number
         switch await decideRetry(after: failure, by: retriers) {
@@ -130,7 +129,7 @@ extension Run {
             switch answer {
             case .doNotRetry: continue
             case .doNotRetryWithError(let retryError):
-                return .endWith(.requestRetryFailed(retryError: retryError, originalError: failure))
+                return .endWith(.retryFailed(retryError, original: failure))
             case .retry: return await retry(after: .zero, failure, failed)
             case .retryWithDelay(let seconds): return await retry(after: .bounded(seconds: seconds), failure, failed)
             }
@@ -144,7 +143,7 @@ extension Run {
         _ failed: ContinuousClock.Instant
     ) async -> RetryVerdict {
         guard let delay = retries.pacing.pause(asked: asked, after: .now - failed) else {
-            return .endWith(.requestRetryFailed(retryError: CurlewError.tooManyRetries, originalError: failure))
+            return .endWith(.retryFailed(CurlewError.tooManyRetries, original: failure))
         }
         guard delay != .zero else { return await prepareRetry(after: failure) }
         guard budget.total == nil || budget.allows(delay, at: .now) else {
@@ -171,7 +170,7 @@ extension Run {
 
     private func interrupted(by error: any Error, after failure: CurlewError) -> RetryVerdict {
         if request.isCancelled { return .endWith(request.cancellation) }
-        guard let error = error as? CurlewError else { return .endWith(.explicitlyCancelled) }
+        guard let error = error as? CurlewError else { return .endWith(.cancelled) }
         return .endWith(error.after(failure))
     }
 }

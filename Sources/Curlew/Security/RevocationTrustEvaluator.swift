@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 public import Foundation
 
 /// Refuses certificates that their issuers have revoked, according to lists that you provide.
@@ -60,12 +59,10 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     }
 
     private func refusal(_ host: String, _ verifyResult: Int) -> CurlewError {
-        .serverTrustEvaluationFailed(
-            reason: .revocationCheckFailed(
-                host: host,
-                verifyResult: verifyResult,
-                explanation: OpenSSLCertificates.explanation(verifyResult)
-            )
+        .revocationCheckFailed(
+            host: host,
+            verifyResult: verifyResult,
+            explanation: OpenSSLCertificates.explanation(verifyResult)
         )
     }
 }

@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 
 extension ServerTrust {
@@ -17,12 +16,10 @@ extension ServerTrust {
         let result =
             anchors.map { OpenSSLCertificates.verify(certificateChain, anchors: $0.map(\.data)) } ?? verifyResult
         guard result == 0 else {
-            throw CurlewError.serverTrustEvaluationFailed(
-                reason: .defaultEvaluationFailed(
-                    host: host,
-                    verifyResult: result,
-                    explanation: OpenSSLCertificates.explanation(result)
-                )
+            throw CurlewError.chainNotTrusted(
+                host: host,
+                verifyResult: result,
+                explanation: OpenSSLCertificates.explanation(result)
             )
         }
     }
@@ -31,9 +28,7 @@ extension ServerTrust {
     public func performValidation(forHost host: String) throws {
         let name = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
         guard let leaf = certificateChain.first, OpenSSLCertificates.isMadeOut(leaf, to: name) else {
-            throw CurlewError.serverTrustEvaluationFailed(
-                reason: .hostValidationFailed(host: host, names: certificates.first?.names ?? [])
-            )
+            throw CurlewError.hostMismatch(host, names: certificates.first?.names ?? [])
         }
     }
 }

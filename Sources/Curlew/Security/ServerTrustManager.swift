@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 
 /// Selects by host the evaluator that judges a server's certificates.
@@ -45,7 +44,7 @@ open class ServerTrustManager: @unchecked Sendable {
     open func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
         if let evaluator = uniform ?? byHost[Self.canonical(host)] { return evaluator }
         guard !allHostsMustBeEvaluated else {
-            throw CurlewError.serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: host))
+            throw CurlewError.noTrustEvaluator(for: host)
         }
         return nil
     }
@@ -76,7 +75,7 @@ struct ManagedTrustEvaluation: TrustEvaluation, Equatable {
                 if verification == .full { try trust.performValidation(forHost: trust.host) }
             }
         } catch {
-            throw error.asCurlewError(or: .serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: error)))
+            throw ErrorWrapping.trust(error)
         }
     }
 }

@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 public import Foundation
 
 /// Demands a trusted chain and a certificate for the host, as every client should.
@@ -36,19 +35,17 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
-        guard !certificates.isEmpty else { throw CurlewError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
+        guard !certificates.isEmpty else { throw CurlewError.noPinnedCertificates }
         if performDefaultValidation {
             try trust.performDefaultValidation(anchors: acceptSelfSignedCertificates ? certificates : nil)
         }
         if validateHost { try trust.performValidation(forHost: host) }
         let shown = trust.verifiedCertificates
         guard !Set(shown).isDisjoint(with: certificates) else {
-            throw CurlewError.serverTrustEvaluationFailed(
-                reason: .certificatePinningFailed(
-                    host: host,
-                    pinned: certificates.map(\.data),
-                    server: shown.map(\.data)
-                )
+            throw CurlewError.certificateNotPinned(
+                host: host,
+                pinned: certificates.map(\.data),
+                server: shown.map(\.data)
             )
         }
     }
@@ -89,15 +86,17 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         if let malformed {
-            throw CurlewError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: malformed))
+            throw CurlewError.trustEvaluatorFailed(malformed)
         }
-        guard !pins.isEmpty else { throw CurlewError.serverTrustEvaluationFailed(reason: .noPublicKeysFound) }
+        guard !pins.isEmpty else { throw CurlewError.noPinnedKeys }
         if performDefaultValidation { try trust.performDefaultValidation() }
         if validateHost { try trust.performValidation(forHost: host) }
         let shown = trust.verifiedCertificates.map(\.publicKey)
         guard shown.contains(where: { pins.contains($0.sha256) }) else {
-            var error = CurlewError.serverTrustEvaluationFailed(
-                reason: .publicKeyPinningFailed(host: host, pinned: keys.map(\.data), server: shown.map(\.data))
+            var error = CurlewError.keyNotPinned(
+                host: host,
+                pinned: keys.map(\.data),
+                server: shown.map(\.data)
             )
             error.reason += " The server's: " + shown.map(\.pin).joined(separator: ", ") + "."
             error.suggestion = CurlewError.pinSuggestion

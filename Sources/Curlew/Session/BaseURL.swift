@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 package import Foundation
 internal import FoundationNetworking
 
@@ -24,7 +23,7 @@ package struct BaseURL: Sendable {
         if !parts.percentEncodedPath.isEmpty, !parts.percentEncodedPath.hasSuffix("/") {
             parts.percentEncodedPath += "/"
         }
-        guard let url = parts.url else { throw .invalidURL(of: url.absoluteString) }
+        guard let url = parts.url else { throw .invalidURL(url.absoluteString) }
         self.url = url
     }
 
@@ -32,7 +31,7 @@ package struct BaseURL: Sendable {
     /// unchanged.
     package func resolve(_ reference: String) throws(CurlewError) -> URL {
         guard !reference.isEmpty else { return url }
-        guard let resolved = URL(string: reference, relativeTo: url) else { throw .invalidURL(of: reference) }
+        guard let resolved = URL(string: reference, relativeTo: url) else { throw .invalidURL(reference) }
         return resolved.absoluteURL
     }
 }

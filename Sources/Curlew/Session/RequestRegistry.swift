@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 
 /// The running requests of a session, and the tasks that wait for their end. Protected by the session's lock.
 struct RequestRegistry {
@@ -29,7 +28,7 @@ struct RequestRegistry {
 
     /// Registers a request whose run begins, unless the session refuses it.
     mutating func join(_ request: Request, as early: TaskIdentifier?) throws(CurlewError) -> TaskIdentifier {
-        guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
+        guard lifecycle.takesRequests else { throw .sessionInvalidated() }
         guard let early else { return name(request) }
         byTask.insert(request, for: early)
         return early
@@ -37,7 +36,7 @@ struct RequestRegistry {
 
     /// Returns an identifier for an exchange that has yet to begin.
     mutating func reserve() throws(CurlewError) -> TaskIdentifier {
-        guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
+        guard lifecycle.takesRequests else { throw .sessionInvalidated() }
         lastIdentifier += 1
         return TaskIdentifier(rawValue: lastIdentifier)
     }

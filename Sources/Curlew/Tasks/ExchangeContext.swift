@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 
@@ -71,7 +70,7 @@ struct ExchangeContext: Sendable {
         do {
             try await request.foreign(ownsTask: false, budget: budget, in: .receive) { await answer.wait() }
         } catch {
-            throw (error as? CurlewError) ?? .explicitlyCancelled
+            throw (error as? CurlewError) ?? .cancelled
         }
         if request.isCancelled { throw request.cancellation }
         return answer

@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 
 /// The reading position in a form.
@@ -59,8 +58,6 @@ struct FormPosition: Sendable {
 
     /// The error for a part that ended before its declared length.
     func endedEarly(_ part: MultipartPart) -> CurlewError {
-        .multipartEncodingFailed(
-            reason: .inputStreamReadFailed(
-                error: CurlewError.UnexpectedInputStreamLength(bytesExpected: part.length, bytesRead: offset)))
+        .formPartEnded(after: offset, of: part.length)
     }
 }

@@ -1,5 +1,4 @@
 public import CurlewCore
-internal import CurlewFailures
 public import Foundation
 
 #if canImport(Glibc)
@@ -26,7 +25,7 @@ extension MultipartFormData {
         let fileName = fileURL.lastPathComponent
         let pathExtension = fileURL.pathExtension
         guard !fileName.isEmpty, !pathExtension.isEmpty else {
-            return fail(.bodyPartFilenameInvalid(in: fileURL))
+            return fail(.formFile(fileURL, .unnamed))
         }
         append(fileURL, withName: name, fileName: fileName, mimeType: MIMETypes.type(forExtension: pathExtension))
     }
@@ -42,7 +41,7 @@ extension MultipartFormData {
                     length: length
                 )
             )
-        case .failure(let reason): fail(reason)
+        case .failure(let error): fail(error)
         }
     }
 
@@ -94,18 +93,18 @@ extension MultipartFormData {
     }
 
     /// Checks a file and returns its length. The checks are Alamofire's, in its order.
-    private func length(of fileURL: URL) -> Result<UInt64, CurlewError.MultipartEncodingFailureReason> {
-        guard fileURL.isFileURL else { return .failure(.bodyPartURLInvalid(url: fileURL)) }
+    private func length(of fileURL: URL) -> Result<UInt64, CurlewError> {
+        guard fileURL.isFileURL else { return .failure(.formFile(fileURL, .notFileURL)) }
         do {
             guard try fileURL.checkResourceIsReachable() else {
-                return .failure(.bodyPartFileNotReachable(at: fileURL))
+                return .failure(.formFile(fileURL, .unreachable))
             }
         } catch {
-            return .failure(.bodyPartFileNotReachableWithError(atURL: fileURL, error: error))
+            return .failure(.formFile(fileURL, .unreachable, error))
         }
         var isDirectory: ObjCBool = false
         guard fileManager.fileExists(atPath: fileURL.path, isDirectory: &isDirectory), !isDirectory.boolValue else {
-            return .failure(.bodyPartFileIsDirectory(at: fileURL))
+            return .failure(.formFile(fileURL, .directory))
         }
         let length: UInt64
         do {
@@ -114,14 +113,14 @@ extension MultipartFormData {
             let attributes = try fileManager.attributesOfItem(atPath: path)
             guard attributes[.type] as? FileAttributeType == .typeRegular,
                 let size = attributes[.size] as? NSNumber
-            else { return .failure(.bodyPartFileSizeNotAvailable(at: fileURL)) }
+            else { return .failure(.formFile(fileURL, .sizeUnknown)) }
             length = size.uint64Value
         } catch {
-            return .failure(.bodyPartFileSizeQueryFailedWithError(forURL: fileURL, error: error))
+            return .failure(.formFile(fileURL, .sizeUnknown, error))
         }
-        guard access(fileURL.path, R_OK) == 0 else { return .failure(.bodyPartInputStreamCreationFailed(for: fileURL)) }
+        guard access(fileURL.path, R_OK) == 0 else { return .failure(.formFile(fileURL, .unreadable)) }
         // A form declares its length first. The system reports no length for some files, for example those in /proc.
-        if length == 0, hasBytes(fileURL) { return .failure(.bodyPartFileSizeNotAvailable(at: fileURL)) }
+        if length == 0, hasBytes(fileURL) { return .failure(.formFile(fileURL, .sizeUnknown)) }
         return .success(length)
     }
 

@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 public import Foundation
 
 extension MultipartFormData {
@@ -18,21 +17,21 @@ extension MultipartFormData {
     public func writeEncodedData(to fileURL: URL) throws {
         if let appendError { throw appendError }
         guard fileURL.isFileURL else {
-            throw CurlewError.multipartEncodingFailed(reason: .outputStreamURLInvalid(url: fileURL))
+            throw CurlewError.formFile(fileURL, .outputNotFileURL)
         }
         guard !fileManager.fileExists(atPath: fileURL.path) else {
-            throw CurlewError.multipartEncodingFailed(reason: .outputStreamFileAlreadyExists(at: fileURL))
+            throw CurlewError.formFile(fileURL, .outputExists)
         }
         guard fileManager.createFile(atPath: fileURL.path, contents: nil),
             let file = try? FileHandle(forWritingTo: fileURL)
-        else { throw CurlewError.multipartEncodingFailed(reason: .outputStreamCreationFailed(for: fileURL)) }
+        else { throw CurlewError.formFile(fileURL, .outputNotCreated) }
         defer { try? file.close() }
         do {
             try forEachBuffer { buffer throws(CurlewError) in
                 do {
                     try file.write(contentsOf: Data(buffer))
                 } catch {
-                    throw CurlewError.multipartEncodingFailed(reason: .outputStreamWriteFailed(error: error))
+                    throw CurlewError.formNotWritten(error)
                 }
             }
         } catch {

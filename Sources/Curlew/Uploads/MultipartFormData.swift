@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 public import Foundation
 
@@ -86,14 +85,14 @@ open class MultipartFormData: @unchecked Sendable {
     }
 
     func append(_ part: MultipartPart) {
-        if let bad = part.headers.first(where: { !$0.isValid }) { fail(.bodyPartHeaderInvalid(name: bad.name)) }
+        if let bad = part.headers.first(where: { !$0.isValid }) { fail(.formHeader(bad.name)) }
         state.withLock { state in
             if state.appendError == nil { state.parts.append(part) }
         }
     }
 
-    func fail(_ reason: CurlewError.MultipartEncodingFailureReason) {
-        state.withLock { $0.appendError = $0.appendError ?? .multipartEncodingFailed(reason: reason) }
+    func fail(_ error: CurlewError) {
+        state.withLock { $0.appendError = $0.appendError ?? error }
     }
 
     /// A random boundary. It is as long as Alamofire's, so that forms have equal lengths.

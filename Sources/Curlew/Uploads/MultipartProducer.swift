@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 
 /// Produces the bytes of a form: delimiters and headers from memory, contents from data, files and streams.
@@ -61,7 +60,7 @@ struct MultipartProducer: BodyProducer {
         case .stream(var stream)?:
             defer { source = .stream(stream) }
             do throws(CurlewError) { return try stream.produce(into: buffer) } catch {
-                throw .multipartEncodingFailed(reason: .inputStreamReadFailed(error: error.underlying ?? error))
+                throw .formNotRead(error.underlying ?? error)
             }
         case nil: return 0
         }

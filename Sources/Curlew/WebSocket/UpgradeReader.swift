@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 
 /// Reads the response to an upgrade request from its connection.
@@ -91,6 +90,6 @@ struct UpgradeReader {
             group.cancelAll()
             return result
         }
-        return try (result ?? .failure(.explicitlyCancelled)).get()
+        return try (result ?? .failure(.cancelled)).get()
     }
 }

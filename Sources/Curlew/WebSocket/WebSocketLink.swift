@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 
@@ -142,7 +141,7 @@ final class WebSocketLink: Sendable {
     /// Ends everything: no connection is open, and none will be.
     func over(_ error: CurlewError?) {
         let (pings, opening, outbox, isClosed) = state.withLock { state in
-            if state.failure == nil, state.machine == nil { state.failure = error ?? .explicitlyCancelled }
+            if state.failure == nil, state.machine == nil { state.failure = error ?? .cancelled }
             // The user has closed the WebSocket between two connections. For its reader that is an ordinary end.
             let isClosed = state.isClosing && state.lastOpening != nil
             return (state.takePings(), state.opening, state.outbox, isClosed)

@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 
@@ -31,7 +30,7 @@ struct WebSocketTransport: Transport {
             let course = await withTaskCancellationHandler {
                 await link.run(opened, at: link.asGiven(request.url), hook: hook)
             } onCancel: {
-                link.stop(with: .explicitlyCancelled)
+                link.stop(with: .cancelled)
             }
             var metrics = opened.metrics
             metrics.bytesSent += course.bytesSent

@@ -1,5 +1,4 @@
 internal import CurlewCore
-internal import CurlewFailures
 internal import Foundation
 
 /// One opening handshake: connects, sends the request, and reads the response.
@@ -45,7 +44,7 @@ struct WebSocketUpgrade: Sendable {
             if case .failure? = result { for await case .success(.opened(let late))? in group { late.wire.close() } }
             return result
         }
-        return try (result ?? .failure(.explicitlyCancelled)).get()
+        return try (result ?? .failure(.cancelled)).get()
     }
 
     private func attempt() async -> Result<Outcome, CurlewError> {
@@ -142,7 +141,7 @@ struct WebSocketUpgrade: Sendable {
                 switch piece.withUnsafeBytes({ sink.didReceive(body: $0) }) {
                 case .proceed: isTaken = true
                 case .pause:
-                    guard await resumption.wait() != nil else { throw .explicitlyCancelled }
+                    guard await resumption.wait() != nil else { throw .cancelled }
                 case .abort(let error): throw error
                 }
             }

@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewFailures
 internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
@@ -66,7 +65,7 @@ public final class HTTPSessionManager: Sendable {
         do {
             base = try (baseURL?.asURL() ?? configuration.baseURL).map { try BaseURL($0) }
         } catch {
-            flaw = error as? CurlewError ?? .createURLRequestFailed(error: error)
+            flaw = error as? CurlewError ?? .requestNotCreated(error)
         }
         self.base = base
         self.flaw = flaw

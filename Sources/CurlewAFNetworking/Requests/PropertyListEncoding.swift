@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -36,7 +35,7 @@ public struct PropertyListEncoding: ParameterEncoding {
             request.setContentTypeIfAbsent("application/x-plist")
             request.httpBody = data
         } catch {
-            throw CurlewError.parameterEncodingFailed(reason: .propertyListEncodingFailed(error: error))
+            throw CurlewError.parametersNotPropertyList(error)
         }
         return request
     }

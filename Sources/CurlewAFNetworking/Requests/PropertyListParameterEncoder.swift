@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -27,7 +26,7 @@ public final class PropertyListParameterEncoder: ParameterEncoder {
             request.httpBody = try encoder.encode(parameters)
             request.setContentTypeIfAbsent("application/x-plist")
         } catch {
-            throw CurlewError.parameterEncodingFailed(reason: .propertyListEncodingFailed(error: error))
+            throw CurlewError.parametersNotPropertyList(error)
         }
         return request
     }

@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -40,7 +39,7 @@ public struct QueryStringEncoding: ParameterEncoding {
     public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
         var request = try urlRequest.asURLRequest()
         if methodsEncodingParametersInURL.contains(request.method ?? .get) {
-            guard let url = request.url else { throw CurlewError.parameterEncodingFailed(reason: .missingURL) }
+            guard let url = request.url else { throw CurlewError.noURLToEncode }
             let query = try query(of: request, parameters)
             if !query.isEmpty { request.url = try Self.appending(query, to: url) }
             return request
@@ -69,7 +68,7 @@ public struct QueryStringEncoding: ParameterEncoding {
         do {
             return try serializer(request, parameters)
         } catch {
-            throw CurlewError.parameterEncodingFailed(reason: .customEncodingFailed(error: error))
+            throw CurlewError.parametersNotEncoded(error)
         }
     }
 
@@ -80,9 +79,7 @@ public struct QueryStringEncoding: ParameterEncoding {
     }
 
     private static func inexpressible(_ text: String, _ encoding: String.Encoding) -> CurlewError {
-        .parameterEncodingFailed(
-            reason: .customEncodingFailed(error: StringNotExpressible(text: text, encoding: encoding))
-        )
+        .parametersNotEncoded(StringNotExpressible(text: text, encoding: encoding))
     }
 
     /// Appends the query as text, because a user's serializer may have put any character into it.
@@ -91,7 +88,7 @@ public struct QueryStringEncoding: ParameterEncoding {
         let joint = parts[0].contains("?") ? (parts[0].hasSuffix("?") ? "" : "&") : "?"
         parts[0] += joint + query
         guard let result = URL(string: parts.joined(separator: "#")) else {
-            throw CurlewError.parameterEncodingFailed(reason: .missingURL)
+            throw CurlewError.noURLToEncode
         }
         return result
     }

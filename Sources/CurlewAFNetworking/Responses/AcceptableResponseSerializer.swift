@@ -49,7 +49,7 @@ public struct AcceptableResponseSerializer<Base: ResponseSerializer>: ResponseSe
             if case .failure(let error) = result { typeFailure = error as? CurlewError }
         }
         if let acceptableStatusCodes, !acceptableStatusCodes.contains(response.statusCode) {
-            var failure = ResponseValidation.unacceptable(response.statusCode)
+            var failure = CurlewError.unacceptableStatus(response.statusCode)
             if let typeFailure { failure.underlying = typeFailure }
             throw failure
         }

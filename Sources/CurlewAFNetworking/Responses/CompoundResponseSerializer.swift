@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -26,9 +25,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
                 failures.append(error)
             }
         }
-        throw CurlewError.responseSerializationFailed(
-            reason: .customSerializationFailed(error: NoSerializerSucceeded(failures: failures))
-        )
+        throw CurlewError.serializerFailed(NoSerializerSucceeded(failures: failures))
     }
 }
 

@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -39,7 +38,7 @@ public struct PropertyListResponseSerializer: ResponseSerializer {
             return FoundationValue.sendable(
                 try PropertyListSerialization.propertyList(from: body, options: [], format: nil))
         } catch {
-            throw CurlewError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
+            throw CurlewError.serializerFailed(error)
         }
     }
 }

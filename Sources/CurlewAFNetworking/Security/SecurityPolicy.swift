@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewFailures
 public import Foundation
 
 /// AFNetworking's rules for trusting a server, made of Curlew's trust evaluators.
@@ -62,7 +61,7 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
 
     private func evaluators() throws -> [any ServerTrustEvaluating] {
         if allowInvalidCertificates, validatesDomainName, pinningMode == .none || pinnedCertificates.isEmpty {
-            throw CurlewError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: NeedsPinning()))
+            throw CurlewError.trustEvaluatorFailed(NeedsPinning())
         }
         let system: [any ServerTrustEvaluating] =
             allowInvalidCertificates ? [] : [DefaultTrustEvaluator(validateHost: validatesDomainName)]
@@ -90,7 +89,7 @@ private struct AnchoredTrust: ServerTrustEvaluating {
     let validateHost: Bool
 
     func evaluate(_ trust: ServerTrust, forHost host: String) throws {
-        guard !anchors.isEmpty else { throw CurlewError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
+        guard !anchors.isEmpty else { throw CurlewError.noPinnedCertificates }
         try trust.performDefaultValidation(anchors: Array(anchors))
         if validateHost { try trust.performValidation(forHost: host) }
     }

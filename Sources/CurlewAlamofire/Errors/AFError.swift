@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewFailures
 internal import Foundation
 internal import FoundationNetworking
 
@@ -8,7 +7,7 @@ public typealias AFError = CurlewError
 
 extension CurlewError {
     /// The error of a value that is not a URL, in Alamofire's form.
-    public static func invalidURL(url: any URLConvertible) -> CurlewError { .invalidURL(of: url) }
+    public static func invalidURL(url: any URLConvertible) -> CurlewError { .invalidURL(url) }
 
     /// The error of an exchange that failed, in Alamofire's form. Its code is the one that corresponds to a `URLError`,
     /// or `.internal` for other errors.
@@ -17,27 +16,19 @@ extension CurlewError {
             (error as? URLError).flatMap { CurlewError.Code(standingFor: $0.code) } ?? .internal,
             phase: .receive,
             reason: Explanation.of(error),
-            underlying: SessionTaskFailure(error: error)
+            underlying: error,
+            detail: .exchange
         )
     }
 
-    /// The status of the response. As in Alamofire, it is `nil` if a validation of yours, the content type or the
-    /// decoding failed: code that renews tokens takes a 401 here for the server's refusal.
-    ///
-    /// It replaces Curlew's `responseCode`, which is the status of the response for errors of every kind. A file that
-    /// imports `Curlew` too uses Curlew's.
-    @_disfavoredOverload
-    public var responseCode: Int? {
-        switch code {
-        case .validationFailed, .unacceptableContentType, .decodingFailed: nil
-        default: statusOfResponse
-        }
-    }
+    /// The error of a request that could not be created, as Alamofire writes it.
+    public static func createURLRequestFailed(error: any Error) -> CurlewError { .requestNotCreated(error) }
 
-    /// The value that is not a URL.
-    public var urlConvertible: (any URLConvertible)? {
-        (underlying as? InvalidURLReason)?.url as? any URLConvertible
-    }
+    /// The error of an upload whose body could not be created, as Alamofire writes it.
+    public static func createUploadableFailed(error: any Error) -> CurlewError { .bodyNotCreated(error) }
+
+    /// The error of an adapter, as Alamofire writes it.
+    public static func requestAdaptationFailed(error: any Error) -> CurlewError { .adaptationFailed(error) }
 }
 
 extension Error {

@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewFailures
 
 extension CurlewError {
     /// Creates the error that corresponds to Alamofire's case. `error.afError` returns the case.

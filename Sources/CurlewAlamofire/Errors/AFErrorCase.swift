@@ -1,5 +1,4 @@
 public import Curlew
-public import CurlewFailures
 public import Foundation
 
 /// A `CurlewError` as one of Alamofire's cases, with that case's payload: `error.afError`.
@@ -85,7 +84,6 @@ extension AFErrorCase {
         case let failure as CurlewError.DownloadedFileMoveFailure:
             self = .downloadedFileMoveFailed(
                 error: failure.error, source: failure.source, destination: failure.destination)
-        case let failure as CurlewError.SessionTaskFailure: self = .sessionTaskFailed(error: failure.error)
         case let reason as CurlewError.SessionClosedReason:
             switch reason {
             case .deinitialized: self = .sessionDeinitialized

@@ -1,5 +1,4 @@
 internal import Curlew
-internal import CurlewFailures
 
 extension FoundationValue {
     /// Returns the value as the type that the caller expects. Throws if it has another type.
@@ -12,7 +11,7 @@ extension FoundationValue {
 
     /// Returns the error that reports a failed cast.
     static func error(_ error: any Error) -> CurlewError {
-        error as? CurlewError ?? .responseSerializationFailed(reason: .customSerializationFailed(error: error))
+        ErrorWrapping.serialization(error)
     }
 
     /// The body is JSON, but of another type.

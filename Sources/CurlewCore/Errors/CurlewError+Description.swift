@@ -1,4 +1,4 @@
-internal import Foundation
+public import Foundation
 
 extension CurlewError: CustomStringConvertible, CustomDebugStringConvertible {
     /// The error in one line: code, reason, phase, URL, attempt, status and native code. It contains no credentials or
@@ -32,5 +32,15 @@ extension CurlewError: CustomStringConvertible, CustomDebugStringConvertible {
         if let metrics { lines.append("metrics: \(metrics)") }
         if let recoverySuggestion { lines.append("suggestion: \(recoverySuggestion)") }
         return lines.joined(separator: "\n    ")
+    }
+}
+
+extension CurlewError: LocalizedError {
+    /// A sentence for people, without credentials and query values.
+    public var errorDescription: String? {
+        if isExchangeFailure {
+            return "The exchange failed with error: " + (reason.isEmpty ? code.rawValue : reason)
+        }
+        return reason.isEmpty ? "\(code.rawValue) (phase \(phase.rawValue))" : reason
     }
 }

@@ -32,8 +32,31 @@ extension CurlewError {
         }
     }
 
-    /// Returns the error for a feature that the running libcurl lacks.
-    public static func unsupported(feature: String, needs: String) -> CurlewError {
-        CurlewError(.unsupported, phase: .creation, reason: "\(feature) needs \(needs)")
+    /// Whether the transport failed: connection, TLS, protocol, a limit or a timeout. An error that knows more, for
+    /// instance what a trust evaluator refused, is not the transport's.
+    package var isExchangeFailure: Bool {
+        switch detail {
+        case .exchange?: return true
+        case nil: break
+        default: return false
+        }
+        if isTimeout || isConnectivity || isTLS { return true }
+        switch code {
+        case .addressRefused, .protocolViolation, .contentDecodingFailed, .limitExceeded, .authenticationFailed,
+            .tooManyRedirects, .redirectRefused, .invalidURL:
+            return true
+        default:
+            return false
+        }
+    }
+
+    // For CurlewAlamofire, which declares properties with the original names.
+
+    /// `responseCode`.
+    package var statusOfResponse: Int? { responseCode }
+    /// `underlying`.
+    package var thrownError: (any Error)? {
+        get { underlying }
+        set { underlying = newValue }
     }
 }

@@ -99,6 +99,12 @@ public struct CurlewError: Error, Sendable {
         set { shared.values.suggestion = newValue }
     }
 
+    /// Facts beyond the public properties; `nil` if there are none.
+    package var detail: Detail? {
+        get { shared.values.detail }
+        set { shared.values.detail = newValue }
+    }
+
     // One reference, so that typed throws and results move a single word.
     private var shared: CopyOnWrite<Values>
 
@@ -118,6 +124,7 @@ public struct CurlewError: Error, Sendable {
         var closeCode: WebSocketCloseCode?
         var closeReason: String?
         var suggestion: String?
+        var detail: Detail?
     }
 
     /// Creates an error.

@@ -85,7 +85,7 @@ extension ImageDownloader {
             )
             result = .success(image)
         } catch {
-            result = .failure((error as? CurlewError) ?? Self.cancelled)
+            result = .failure((error as? CurlewError) ?? .cancelled)
         }
         var versions = Versions(result)
         // The image is cached before the transfer ends. A load that begins in between finds either the image or the

@@ -134,11 +134,7 @@ public final class ImageDownloader: Sendable {
     public func cancel(_ receipt: ImageDownloadReceipt) {
         guard let (receiver, actions) = leave(receipt.ticket) else { return }
         start(actions)
-        receiver.complete(.failure(Self.cancelled))
-    }
-
-    static var cancelled: CurlewError {
-        CurlewError(.cancelled, phase: .lifecycle, reason: "Request explicitly cancelled.")
+        receiver.complete(.failure(.cancelled))
     }
 
     /// The error that a convertible threw. Curlew's own convertibles throw `.invalidURL`.
@@ -178,7 +174,7 @@ public final class ImageDownloader: Sendable {
     ) async throws(CurlewError) -> Image {
         if let image = cached(request, cacheKey, filter) { return image }
         // Do not start a transfer for a task that is already cancelled.
-        if Task.isCancelled { throw Self.cancelled }
+        if Task.isCancelled { throw CurlewError.cancelled }
         let place = Lock(Place())
         let result: Result<Image, CurlewError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

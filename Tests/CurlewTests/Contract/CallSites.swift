@@ -246,6 +246,6 @@ private func errors(_ session: Session, url: URL) async {
         _ = try await session.request(url).data()
     } catch CurlewError.Code.cancelled {
     } catch {
-        _ = error.underlyingError
+        _ = error.underlying
     }
 }

@@ -108,7 +108,7 @@ struct DownloadRequestTests {
             try await session.download(service.url, to: destination(target)).file()
         }
         #expect(error?.code == (exists ? .destinationExists : .destinationMissing))
-        #expect((error?.underlyingError as? CocoaError)?.code == (exists ? .fileWriteFileExists : .fileNoSuchFile))
+        #expect((error?.underlying as? CocoaError)?.code == (exists ? .fileWriteFileExists : .fileNoSuchFile))
         #expect(scratch.names == (exists ? ["x"] : []))
         #expect(service.server.bytesSent < 100 << 20)
     }

@@ -1,5 +1,4 @@
 import CurlewCore
-import CurlewFailures
 import Foundation
 import Testing
 
@@ -112,7 +111,7 @@ struct RetryPolicyTests {
         let error = CurlewError(code, phase: .receive)
         let isExpected = RetryPolicy.defaultRetryableErrorCodes.contains(code)
         #expect(isRetryable(.get, error) == isExpected)
-        #expect(isRetryable(.get, CurlewError.requestAdaptationFailed(error: error)) == isExpected)
+        #expect(isRetryable(.get, CurlewError.adaptationFailed(error)) == isExpected)
     }
 
     @Test func allMethodsOfAnAttemptMustBeRetryable() {

@@ -1,6 +1,5 @@
 import Curlew
 import CurlewCore
-import CurlewFailures
 import Foundation
 import FoundationNetworking
 import Testing
@@ -98,7 +97,7 @@ struct SessionInterceptionTests {
             }
             return await group.reduce(into: []) { $0.append($1 as? CurlewError) }
         }
-        #expect(errors.allSatisfy { $0?.isRequestRetryError == true && $0?.underlyingError is RefreshRefused })
+        #expect(errors.allSatisfy { $0?.code == .retryFailed && $0?.underlying is RefreshRefused })
         #expect(authenticator.refreshes.value == 1)
         #expect(transport.requests.count == 50)
         await session.invalidate()
@@ -134,8 +133,8 @@ struct SessionInterceptionTests {
         let error = await #expect(throws: CurlewError.self) {
             try await session.request("https://example.com/", interceptor: failing).data()
         }
-        #expect(error?.isRequestAdaptationError == true)
-        #expect(error?.underlyingError is RefreshRefused)
+        #expect(error?.code == .adaptationFailed)
+        #expect(error?.underlying is RefreshRefused)
         await session.invalidate()
     }
 

@@ -69,8 +69,7 @@ struct URLConversionTests {
         request.httpBody = Data("x".utf8)
         let error = #expect(throws: CurlewError.self) { try request.validate() }
         #expect(error?.code == .invalidBody)
-        guard case .bodyDataInGETRequest(let data)? = error?.underlying as? AFError.URLRequestValidationFailureReason
-        else {
+        guard case .urlRequestValidationFailed(.bodyDataInGETRequest(let data))? = error?.afError else {
             Issue.record("wrong reason")
             return
         }

@@ -155,10 +155,6 @@ struct URLEncodingTests {
         request.url = nil
         let error = #expect(throws: CurlewError.self) { try URLEncoding.default.encode(request, with: ["a": 1]) }
         #expect(error?.code == .parameterEncodingFailed)
-        #expect(error?.isParameterEncodingError == true)
-        guard case .missingURL? = error?.underlying as? AFError.ParameterEncodingFailureReason else {
-            Issue.record("wrong reason: \(String(describing: error?.underlying))")
-            return
-        }
+        #expect(error?.reason == "URL request to encode was missing a URL.")
     }
 }

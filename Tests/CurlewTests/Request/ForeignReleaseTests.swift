@@ -1,7 +1,6 @@
 import CurlewAFNetworking
 import CurlewAlamofire
 import CurlewCore
-import CurlewFailures
 import CurlewLocks
 import CurlewTesting
 import Dispatch
@@ -98,7 +97,7 @@ struct ForeignReleaseTests {
         }
         let request = makeRequest()
         made.add(request)
-        request.end(with: .explicitlyCancelled)
+        request.end(with: .cancelled)
         #expect(answers.all.count == 1)
     }
 
@@ -137,13 +136,13 @@ struct ForeignReleaseTests {
         let value = SerializedValue<Asker> { _ in
             Asker {
                 guard let value = terminal.withLock({ $0 }) else { return }
-                value.fail(with: .explicitlyCancelled)
+                value.fail(with: .cancelled)
                 answers.add(true)
             }
         }
         terminal.withLock { $0 = value }
-        #expect(await value.make(of: RunResult(error: .explicitlyCancelled)) == nil)
-        #expect(await value.make(of: RunResult(error: .explicitlyCancelled)) == nil)
+        #expect(await value.make(of: RunResult(error: .cancelled)) == nil)
+        #expect(await value.make(of: RunResult(error: .cancelled)) == nil)
         // The second object is released when the first one's end replaces it.
         #expect(answers.all == [true, true])
         _ = terminal.withLock { exchange(&$0, with: nil) }

@@ -1,5 +1,4 @@
 import CurlewCore
-import CurlewFailures
 import CurlewTesting
 import Foundation
 import Testing
@@ -36,7 +35,7 @@ struct RequestTransitionTests {
         #expect(result === Self.result)
         record.finish()
         #expect(record.state == .finished)
-        #expect(record.cancel(with: .explicitlyCancelled) == nil)
+        #expect(record.cancel(with: .cancelled) == nil)
     }
 
     @Test func aSuspendedRequestHoldsItsDriverAndResumingLetsItGo() {
@@ -60,13 +59,13 @@ struct RequestTransitionTests {
 
     @Test func aRequestThatNeverRanEndsAtOnceWhenItIsCancelled() {
         var record = record()
-        guard case .end(let ending, describing: nil) = record.cancel(with: .explicitlyCancelled) else {
+        guard case .end(let ending, describing: nil) = record.cancel(with: .cancelled) else {
             Issue.record("there is no run that could end it")
             return
         }
         #expect(ending.result.error?.code == .cancelled)
         #expect(record.run.result === ending.result && record.isCancelled)
-        #expect(record.cancel(with: .explicitlyCancelled) == nil)
+        #expect(record.cancel(with: .cancelled) == nil)
         let isSetUpFailure = record.setUpFailed()
         #expect(!isSetUpFailure)
     }
@@ -75,7 +74,7 @@ struct RequestTransitionTests {
         var record = record()
         _ = record.awaited()
         #expect(record.run.begins(ActiveExchange(TaskIdentifier(rawValue: 7), .running)) != nil)
-        guard case .stop(let parts) = record.cancel(with: .explicitlyCancelled) else {
+        guard case .stop(let parts) = record.cancel(with: .cancelled) else {
             Issue.record("the run ends by itself")
             return
         }

@@ -24,7 +24,7 @@ struct ResponseSerializerTests {
     }
 
     private func reason(_ error: CurlewError?) -> String {
-        guard let reason = error?.underlying as? AFError.ResponseSerializationFailureReason else { return "none" }
+        guard case .responseSerializationFailed(let reason)? = error?.afError else { return "none" }
         return String("\(reason)".prefix { $0 != "(" })
     }
 
@@ -123,7 +123,7 @@ struct ResponseSerializerTests {
     @Test func saysWhyItCouldNotDecode() throws {
         let error = try failure(of: DecodableResponseSerializer<[String: Int]>(), Data("[1]".utf8))
         #expect(reason(error) == "decodingFailed")
-        #expect(error?.underlyingError is DecodingError)
+        #expect(error?.underlying is DecodingError)
         #expect(reason(try failure(of: JSONResponseSerializer(), Data("{".utf8))) == "jsonSerializationFailed")
     }
 

@@ -1,5 +1,4 @@
 import CurlewCore
-import CurlewFailures
 import Foundation
 import FoundationNetworking
 import Testing
@@ -42,7 +41,7 @@ struct ResponseValueTests {
     }
 
     @Test func mapsErrors() throws {
-        let failed = try response(.failure(.explicitlyCancelled))
+        let failed = try response(.failure(.cancelled))
         #expect(failed.map(\.count).error?.code == .cancelled)
         #expect(failed.tryMap { $0.count }.error is CurlewError)
         #expect(failed.mapError { _ in Reason() }.error != nil)

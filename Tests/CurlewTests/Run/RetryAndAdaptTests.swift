@@ -1,5 +1,4 @@
 import Curlew
-import CurlewFailures
 import CurlewTesting
 import Foundation
 import Testing
@@ -149,7 +148,7 @@ struct RetryAndAdaptTests {
             .request("https://example.org/")
             .adapt(using: Failing())
         let response = await request.response()
-        #expect(response.error?.isRequestAdaptationError == true)
+        #expect(response.error?.code == .adaptationFailed)
         #expect(retrier.calls.all == [.adaptationFailed])
         #expect(request.attempts.flatMap(\.tasks).isEmpty)
     }

@@ -1,6 +1,5 @@
 import CurlewAFNetworking
 import CurlewCore
-import CurlewFailures
 import CurlewTesting
 import Foundation
 import Testing
@@ -168,7 +167,7 @@ struct ServerTrustTests {
         #expect(try strict.serverTrustEvaluator(forHost: "example.com") is DisabledTrustEvaluator)
         #expect(try strict.serverTrustEvaluator(forHost: "EXAMPLE.com") is DisabledTrustEvaluator)
         let error = #expect(throws: CurlewError.self) { try strict.serverTrustEvaluator(forHost: "other.com") }
-        #expect(error?.isServerTrustEvaluationError == true)
+        #expect(error?.code == .certificateUntrusted)
         let lenient = ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: [:])
         #expect(try lenient.serverTrustEvaluator(forHost: "other.com") == nil)
     }

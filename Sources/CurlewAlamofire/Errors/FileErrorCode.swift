@@ -1,4 +1,4 @@
-internal import CurlewCore
+internal import Curlew
 internal import Foundation
 
 /// Maps errors of the file system to codes.

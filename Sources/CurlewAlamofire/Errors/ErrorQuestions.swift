@@ -1,4 +1,4 @@
-public import CurlewCore
+public import Curlew
 
 // Alamofire's predicates. They inspect the error and its reason, never the errors that the reason wraps.
 extension CurlewError {
@@ -69,22 +69,5 @@ extension CurlewError {
     }
 
     /// Whether the transport failed: connection, TLS, protocol, a limit or a timeout; Alamofire's name.
-    public var isSessionTaskError: Bool {
-        if isServerTrustEvaluationError { return false }
-        if underlying is SessionTaskFailure { return true }
-        if isTimeout || isConnectivity || isTLS { return true }
-        switch code {
-        case .addressRefused, .protocolViolation, .contentDecodingFailed, .limitExceeded, .authenticationFailed,
-            .tooManyRedirects, .redirectRefused:
-            return true
-        case .invalidURL:
-            // Without an `InvalidURLReason`, the URL is valid, but no request can be sent to it.
-            return !(underlying is InvalidURLReason)
-        default:
-            return false
-        }
-    }
-
-    /// `responseCode`, for a module that declares a property with that name.
-    package var statusOfResponse: Int? { responseCode }
+    public var isSessionTaskError: Bool { !isServerTrustEvaluationError && isExchangeFailure }
 }

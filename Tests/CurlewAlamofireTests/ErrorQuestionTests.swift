@@ -1,11 +1,9 @@
 import CurlewAlamofire
-import CurlewCore
 import Foundation
+import FoundationNetworking
 import Testing
 
-@testable import Curlew
-@testable import CurlewFailures
-
+/// Alamofire's questions, and the values inside its cases.
 @Suite(.timeLimit(.minutes(4)))
 struct ErrorQuestionTests {
     private struct Reason: Error {}
@@ -96,8 +94,8 @@ struct ErrorQuestionTests {
     }
 
     @Test func aFailedRetryKeepsWhatFailedFirst() {
-        var original = CurlewError(.receiveFailed, phase: .receive, url: URL(string: "https://example.com"), attempt: 2)
-        original.responseCode = 503
+        let original = CurlewError(
+            .receiveFailed, phase: .receive, url: URL(string: "https://example.com"), attempt: 2, responseCode: 503)
         let error = AFError.requestRetryFailed(retryError: Reason(), originalError: original)
         #expect(error.code == .retryFailed)
         #expect(error.attempt == 2)
@@ -112,7 +110,10 @@ struct ErrorQuestionTests {
         (.ENOENT, .destinationMissing), (.EIO, .moveFailed),
     ])
     func namesFileErrors(posix: POSIXErrorCode, code: CurlewError.Code) {
-        #expect(FileErrorCode.of(POSIXError(posix)) == code)
+        let error = AFError.downloadedFileMoveFailed(
+            error: POSIXError(posix), source: Self.file, destination: Self.file)
+        #expect(error.code == code)
+        #expect((error.underlyingError as? POSIXError)?.code == posix)
     }
 
     @Test func convertsErrors() {
@@ -124,15 +125,21 @@ struct ErrorQuestionTests {
         #expect(Reason().asAFError(orFailWith: "not ours").underlying is Reason)
     }
 
-    @Test func wrapsByWhereItWasThrown() {
-        #expect(ErrorWrapping.creation(Reason()).isCreateURLRequestError)
-        #expect(ErrorWrapping.creation(AFError.invalidURL(url: "")).isInvalidURLError)
-        #expect(ErrorWrapping.adaptation(AFError.invalidURL(url: "")).isRequestAdaptationError)
-        #expect(ErrorWrapping.adaptation(CancellationError()).isExplicitlyCancelledError)
-        #expect(ErrorWrapping.uploadable(Reason()).isCreateUploadableError)
-        // The body of a response that is read a second time, and not a body to upload.
+    /// The body of a response that is read a second time is not a body to upload.
+    @Test func aBodyThatIsReadTwiceIsNotUploadable() {
         #expect(!CurlewError(.bodyUnavailable, phase: .receive).isCreateUploadableError)
-        #expect(ErrorWrapping.validation(Reason()).code == .validationFailed)
-        #expect(ErrorWrapping.serialization(Reason()).code == .decodingFailed)
+    }
+
+    /// User code may put a reason, or anything else, inside an error.
+    @Test func whatIsPutInsideReplacesTheReason() {
+        var error = AFError.responseSerializationFailed(reason: .decodingFailed(error: Reason()))
+        #expect(error.underlying is AFError.ResponseSerializationFailureReason)
+        error.underlying = URLError(.timedOut)
+        #expect(error.underlying is URLError && error.underlyingError is URLError)
+        error.underlying = AFError.ResponseSerializationFailureReason.inputFileNil
+        guard case .responseSerializationFailed(.inputFileNil)? = error.afError else {
+            Issue.record("\(error)")
+            return
+        }
     }
 }

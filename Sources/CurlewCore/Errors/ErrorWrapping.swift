@@ -1,0 +1,36 @@
+extension Error {
+    package func asCurlewError(or other: @autoclosure () -> CurlewError) -> CurlewError {
+        (self as? CurlewError) ?? other()
+    }
+}
+
+/// Converts errors that user code has thrown, depending on the code that threw them.
+package enum ErrorWrapping {
+    /// Converts an error of `asURLRequest`, a request modifier or an encoder.
+    package static func creation(_ error: any Error) -> CurlewError {
+        error.asCurlewError(or: .requestNotCreated(error))
+    }
+
+    /// Wraps an error of an adapter, even a `CurlewError`. Cancellations are not wrapped.
+    package static func adaptation(_ error: any Error) -> CurlewError {
+        // A cancelled adapter is a cancelled request.
+        if error is CancellationError || (error as? CurlewError)?.code == .cancelled { return .cancelled }
+        return .adaptationFailed(error)
+    }
+
+    package static func uploadable(_ error: any Error) -> CurlewError {
+        error.asCurlewError(or: .bodyNotCreated(error))
+    }
+
+    package static func validation(_ error: any Error) -> CurlewError {
+        error.asCurlewError(or: .validationFailed(error))
+    }
+
+    package static func serialization(_ error: any Error) -> CurlewError {
+        error.asCurlewError(or: .serializerFailed(error))
+    }
+
+    package static func trust(_ error: any Error) -> CurlewError {
+        error.asCurlewError(or: .trustEvaluatorFailed(error))
+    }
+}

@@ -1,0 +1,51 @@
+// Errors of requests that were ended, and of retriers that ended them.
+
+extension CurlewError {
+    /// The request was cancelled.
+    package static var cancelled: CurlewError {
+        CurlewError(.cancelled, phase: .lifecycle, reason: "Request explicitly cancelled.")
+    }
+
+    /// The last reference to the session was released.
+    package static var sessionReleased: CurlewError {
+        CurlewError(
+            .sessionClosed,
+            phase: .lifecycle,
+            reason: "Session was deinitialized before the request ended; keep a reference to it.",
+            detail: .released
+        )
+    }
+
+    /// The session was invalidated.
+    package static func sessionInvalidated(_ error: (any Error)? = nil) -> CurlewError {
+        CurlewError(
+            .sessionClosed,
+            phase: .lifecycle,
+            reason: "Session was invalidated" + (error.map { " with error: \(Explanation.of($0))" } ?? "."),
+            underlying: error,
+            detail: .invalidated
+        )
+    }
+
+    /// The retrier returned an error. Everything that is known about the attempt comes from `original`, the error that
+    /// the retrier had to decide about.
+    package static func retryFailed(_ error: any Error, original: any Error) -> CurlewError {
+        var failure = CurlewError(
+            .retryFailed,
+            phase: .retry,
+            reason: "Request retry failed with retry error: \(Explanation.of(error)), "
+                + "original error: \(Explanation.of(original))",
+            underlying: error,
+            detail: .retry(of: original)
+        )
+        guard let original = original as? CurlewError else { return failure }
+        failure.url = original.url
+        failure.attempt = original.attempt
+        failure.metrics = original.metrics
+        failure.native = original.native
+        failure.responseCode = original.responseCode
+        failure.responseBody = original.responseBody
+        failure.downloadResumeData = original.downloadResumeData
+        return failure
+    }
+}
