@@ -11,8 +11,9 @@ enum RetryDecision {
     static func isRetryable(methods: Set<HTTPMethod>, status: Int?, error: any Error, by policy: RetryPolicy) -> Bool {
         guard !methods.isEmpty, methods.isSubset(of: policy.retryableHTTPMethods) else { return false }
         if let status, policy.retryableHTTPStatusCodes.contains(status) { return true }
-        if let given = (error as? URLError) ?? (error as? CurlewError)?.givenURLError { return policy.retries(given.code) }
+        if let error = error as? URLError { return policy.retries(error.code) }
         guard let error = error as? CurlewError else { return false }
+        if let given = error.givenURLError { return policy.retries(given.code) }
         if policy.retryableErrorCodes.contains(error.code) { return true }
         guard let inner = error.underlying as? CurlewError else { return false }
         return policy.retryableErrorCodes.contains(inner.code)
