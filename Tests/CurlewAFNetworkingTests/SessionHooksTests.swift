@@ -171,6 +171,56 @@ struct SessionHooksTests {
         #expect(scratch.names == ["f"])
     }
 
+    @Test("a late answer finds the body waiting, also while the request is suspended")
+    func becomesDownloadLate() async throws {
+        let server = try TestServer()
+        let scratch = try ScratchDirectory()
+        let session = session { hooks in
+            hooks.responseDisposition = { request, _ in
+                request.suspend()
+                for _ in 0..<1000 { await Task.yield() }
+                Task { request.resume() }
+                return .becomeDownload
+            }
+            hooks.downloadDestination = { _, _, _ in (scratch.file("late"), []) }
+        }
+        for _ in 0..<10 {
+            let file = try await session.request(server.url("/bytes/300000").absoluteString).file()
+            #expect(try Data(contentsOf: file) == TestServer.patternBytes(count: 300_000))
+            try FileManager.default.removeItem(at: file)
+        }
+    }
+
+    @Test("a response without a body has no file")
+    func emptyBodyBecomesNoDownload() async throws {
+        let scratch = try ScratchDirectory()
+        let session = session(MockTransport { _ in .status(200) }) { hooks in
+            hooks.responseDisposition = { _, _ in .becomeDownload }
+            hooks.downloadDestination = { _, _, _ in (scratch.file("f"), []) }
+        }
+        let request = session.request("https://e.com/")
+        #expect(try await request.data().isEmpty)
+        #expect(request.fileURL == nil && scratch.names.isEmpty)
+    }
+
+    @Test("a request that is cancelled while its file is opened leaves none")
+    func becomesDownloadAndIsCancelled() async throws {
+        let server = try TestServer()
+        let scratch = try ScratchDirectory()
+        let session = session { hooks in
+            hooks.responseDisposition = { _, _ in .becomeDownload }
+            hooks.downloadDestination = { request, _, _ in
+                request.cancel()
+                return (scratch.file("f"), [])
+            }
+        }
+        let error = await #expect(throws: CurlewError.self) {
+            try await session.request(server.url("/bytes/300000").absoluteString).file()
+        }
+        #expect(error?.code == .cancelled)
+        try await eventually { scratch.names.isEmpty }
+    }
+
     @Test("the session's download destination comes before the request's")
     func destination() async throws {
         let scratch = try ScratchDirectory()

@@ -17,18 +17,33 @@ struct Hook<Value: Sendable>: Sendable {
 
 /// The user's decision about a response's head. The exchange may continue or end before it is made.
 final class HeadAnswer: Sendable {
-    private let disposition = OneShot<Request.ResponseDisposition>()
+    enum Decision: Sendable {
+        case allow
+        /// The body belongs into this file.
+        case file(BodyFile)
+        case cancel
+    }
+
+    private let settled = OneShot<Decision>()
     private let carriedOut = OneShot<Void>()
 
-    /// Whether the decision allows the body.
-    var allowsBody: Bool { disposition.value == .allow || wantsFile }
+    /// `nil` while the user has not decided.
+    var decision: Decision? { settled.value }
 
-    /// Whether the decision turns the body into a download.
-    var wantsFile: Bool { disposition.value == .becomeDownload }
+    /// The file that the decision has chosen for the body.
+    var file: BodyFile? { if case .file(let file) = decision { file } else { nil } }
+
+    /// Whether the decision allows the body.
+    var allowsBody: Bool {
+        switch decision {
+        case .allow, .file: true
+        case .cancel, nil: false
+        }
+    }
 
     /// Makes the decision, unless it was made before. `act` carries it out before the waiting tasks continue.
-    func settle(_ answer: Request.ResponseDisposition, _ act: () -> Void) {
-        guard disposition.resolve(answer) else { return }
+    func settle(_ decision: Decision, _ act: () -> Void) {
+        guard settled.resolve(decision) else { return }
         act()
         carriedOut.resolve(())
     }

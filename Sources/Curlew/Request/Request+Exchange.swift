@@ -64,14 +64,24 @@ extension Request {
             return record.run.exchange?.control
         }
         ask(self, response) { [weak self] disposition in
-            answer.settle(disposition) {
-                switch disposition {
-                case .allow, .becomeDownload: control?.resumeReceiving()
-                case .cancel: self?.cancel()
-                }
+            let decision = self?.decision(disposition, about: response) ?? .allow
+            answer.settle(decision) {
+                if case .cancel = decision { self?.cancel() } else { control?.resumeReceiving() }
             }
         }
         return true
+    }
+
+    /// Returns the decision, with the file for the body if the user has chosen one.
+    private func decision(
+        _ disposition: ResponseDisposition,
+        about response: LazyResponse
+    ) -> HeadAnswer.Decision {
+        switch disposition {
+        case .allow: .allow
+        case .cancel: .cancel
+        case .becomeDownload: (self as? DataRequest).map { .file(BodyFile(for: $0, response)) } ?? .allow
+        }
     }
 
     func takeHeadAnswer() -> HeadAnswer? { record.withLock { exchange(&$0.transfer.headAnswer, with: nil) } }
@@ -138,13 +148,15 @@ extension Request {
     /// Ends the exchange, and returns its outcome. Returns `nil` if the response was held back or the decision about
     /// its head is awaited, unless `isDecided`. `metrics` is `nil` if the metrics were recorded before.
     func exchangeEnded(_ metrics: TransferMetrics?, isDecided: Bool) -> EndedExchange? {
-        let (ended, _) = record.withLock { record -> (EndedExchange?, ActiveExchange?) in
+        // Released without the lock: the control may be a user's, and the file of the answer holds the request.
+        let (ended, _, _) = record.withLock { record -> (EndedExchange?, ActiveExchange?, HeadAnswer?) in
             if !isDecided, record.transfer.heldBack != nil || record.transfer.headAnswer?.allowsBody == false {
-                return (nil, nil)
+                return (nil, nil, nil)
             }
             if let metrics { record.history.attempt.collectedMetrics.append(metrics) }
             record.transfer.endsBody()
-            return (record.endedExchange(), record.run.endsExchange())
+            let answer = exchange(&record.transfer.headAnswer, with: nil)
+            return (record.endedExchange(), record.run.endsExchange(), answer)
         }
         return ended
     }

@@ -9,7 +9,7 @@ struct TransferState: Sendable {
     /// The received part of a body in memory, while it arrives.
     private(set) var incoming: Data?
     private var hasRoom = false
-    /// The file of a body that was turned into a download.
+    /// The file that has taken bytes of the body, because the answer to the head has chosen it.
     var file: BodyFile?
     var acceptedHead: AcceptedHead?
     var upload = TransferCount()
@@ -27,15 +27,14 @@ struct TransferState: Sendable {
     private var sent: Int64 = 0
 
     /// Removes the data of the former exchange: an exchange without a response must not be validated with an earlier
-    /// one. Returns the former file, which holds a user's closure, to be released without the lock.
-    mutating func exchangeBegins() -> BodyFile? {
+    /// one. Returns the former answer and file, which hold a user's closure, to be released without the lock.
+    mutating func exchangeBegins() -> (HeadAnswer?, BodyFile?) {
         response = nil
         acceptedHead = nil
         heldBack = nil
-        headAnswer = nil
         wasAborted = false
         sent = 0
-        return exchange(&file, with: nil)
+        return (exchange(&headAnswer, with: nil), exchange(&file, with: nil))
     }
 
     /// The received bytes of the body, and its length.
@@ -57,8 +56,8 @@ struct TransferState: Sendable {
     enum Passage {
         /// They belong to the response that is delivered.
         case take
-        /// They belong to the response that is delivered, and the user turned it into a download.
-        case intoFile
+        /// The answer to the head has chosen this file for the body.
+        case intoFile(BodyFile, at: Int64)
         /// They were stored with the response that is held back.
         case keptBack
         /// The redirect's body exceeds the limit for bodies that are kept.
@@ -70,9 +69,15 @@ struct TransferState: Sendable {
     mutating func passage(of bytes: UnsafeRawBufferPointer) -> Passage {
         if let isKept = heldBack?.keep(bytes) { return isKept ? .keptBack : .tooMuchToKeepBack }
         guard let headAnswer else { return .take }
-        guard headAnswer.allowsBody else { return .wait }
-        self.headAnswer = nil
-        return headAnswer.wantsFile ? .intoFile : .take
+        switch headAnswer.decision {
+        case .allow:
+            self.headAnswer = nil
+            return .take
+        case .file(let chosen):
+            file = chosen
+            return .intoFile(chosen, at: received)
+        case .cancel, nil: return .wait
+        }
     }
 
     /// Stores bytes in memory, and counts them in the same step. Returns `false` if the body would exceed `limit`.

@@ -36,7 +36,7 @@ extension Request {
     func startsAnnouncedExchange() throws(CurlewError) {
         // The file of the former exchange is released without the lock.
         let (isCancelled, _) = record.withLock { record in
-            guard !record.isCancelled else { return (true, nil as BodyFile?) }
+            guard !record.isCancelled else { return (true, (nil as HeadAnswer?, nil as BodyFile?)) }
             record.run.active?.exchange?.stage = .running
             return (false, record.transfer.exchangeBegins())
         }
@@ -79,7 +79,7 @@ extension RequestRecord {
         let isSuspended: Bool
         // Released without the lock.
         fileprivate let former: FormerExchange
-        fileprivate let formerFile: BodyFile?
+        fileprivate let formerBody: (HeadAnswer?, BodyFile?)
     }
 
     // The observers are read in the same step: one that is added later finds the request in the history.
@@ -93,13 +93,13 @@ extension RequestRecord {
         let next = ActiveExchange(task, holdsDriver ? .waiting : .running)
         guard let former = run.begins(next) else { return nil }
         history.attempt.identifiers.append(task)
-        let formerFile = transfer.exchangeBegins()
+        let formerBody = transfer.exchangeBegins()
         return Beginning(
             hook: extras?.hooks.onTaskCreation,
             streams: extras?.hooks.streams ?? [],
             isSuspended: state == .suspended,
             former: former,
-            formerFile: formerFile
+            formerBody: formerBody
         )
     }
 

@@ -3,18 +3,20 @@ internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
 
-/// The file of a data request that the user has turned into a download.
+/// The file that collects a data request's body, if the user has turned that into a download.
 ///
-/// A file lane opens it while the exchange is paused, because that blocks and calls user code.
+/// It is chosen by the answer to the head, and opened for the first bytes: a response without a body has no file. A file
+/// lane opens it while the exchange is paused, because that blocks and calls user code.
 final class BodyFile: UnsettledFile {
     private enum State {
-        case waiting
+        case chosen
+        case opening
         case open(OpenedDownload)
         case failed(CurlewError)
     }
 
     private let lane = FileLane.next()
-    private let state = Lock<State>(.waiting)
+    private let state = Lock(State.chosen)
 
     private let request: DataRequest
     private let opening: DownloadOpening
@@ -31,7 +33,7 @@ final class BodyFile: UnsettledFile {
     }
 
     /// Opens the file on its lane, and then resumes the exchange.
-    func open() {
+    private func open() {
         let control = request.record.withLock { $0.run.exchange?.control }
         lane.enqueue { [self] in
             do {
@@ -49,9 +51,18 @@ final class BodyFile: UnsettledFile {
     /// Returns when the file has been opened, or could not be.
     func untilOpened() async { await lane.barrier() }
 
+    /// Writes bytes to the file. The first call opens it and pauses the exchange: the transport delivers them again.
     func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Disposition {
-        switch state.withLock({ $0 }) {
-        case .waiting: return .pause
+        let before = state.withLock { state in
+            let before = state
+            if case .chosen = state { state = .opening }
+            return before
+        }
+        switch before {
+        case .chosen:
+            open()
+            return .pause
+        case .opening: return .pause
         case .failed(let error): return .abort(error)
         case .open(let opened):
             do throws(CurlewError) {
@@ -67,7 +78,7 @@ final class BodyFile: UnsettledFile {
         // The lane works in order, so this waits for the opening.
         await lane.barrier()
         switch state.withLock({ $0 }) {
-        case .waiting: return CollectedBody(error: error, file: self)
+        case .chosen, .opening: return CollectedBody(error: error, file: self)
         case .failed(let failure): return CollectedBody(error: error ?? failure, file: self)
         case .open(let opened):
             guard let error else { return CollectedBody(body: .file(opened.file.url), file: self) }

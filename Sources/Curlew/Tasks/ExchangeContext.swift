@@ -80,19 +80,31 @@ struct ExchangeContext: Sendable {
 
     /// Returns the disposition of bytes that are not for the delegate, or not yet. `nil` if the delegate may take them.
     func holds(_ bytes: UnsafeRawBufferPointer) -> Disposition? {
-        switch request.record.withLock({ $0.transfer.passage(of: bytes) }) {
-        case .take, .intoFile: nil
-        case .wait: .pause
-        case .keptBack: .proceed
-        case .tooMuchToKeepBack: tooMuchToKeepBack()
-        }
+        pass(bytes, request.record.withLock { $0.transfer.passage(of: bytes) })
     }
 
-    func tooMuchToKeepBack() -> Disposition {
-        abort(
-            CurlewError(
-                .limitExceeded, phase: .redirect,
-                reason: "a redirect's body is larger than \(HeldBackResponse.limit) bytes"))
+    /// Returns the disposition of bytes that do not go to the delegate. `nil` if they do.
+    func pass(_ bytes: UnsafeRawBufferPointer, _ passage: TransferState.Passage) -> Disposition? {
+        switch passage {
+        case .take: return nil
+        case .wait: return .pause
+        case .keptBack: return .proceed
+        case .tooMuchToKeepBack:
+            return abort(
+                CurlewError(
+                    .limitExceeded, phase: .redirect,
+                    reason: "a redirect's body is larger than \(HeldBackResponse.limit) bytes"))
+        case .intoFile(let file, let offset):
+            let disposition = file.take(bytes, at: offset)
+            switch disposition {
+            case .proceed:
+                request.received(bytes.count)
+                emit(bytes)
+            case .pause: break
+            case .abort(let error): return abort(error)
+            }
+            return disposition
+        }
     }
 
     /// Ends the exchange with an error, on Curlew's side.

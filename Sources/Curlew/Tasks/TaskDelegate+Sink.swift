@@ -39,8 +39,8 @@ extension TaskDelegate {
         guard !held.body.isEmpty else { return }
         exchange.request.answered(answer)
         guard try !takes(held.body) else { return }
-        // The user has turned the body into a download, whose file is being opened.
-        await untilReady()
+        // The answer has chosen a file for the body, which is being opened.
+        await answer?.file?.untilOpened()
         _ = try takes(held.body)
     }
 

@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewTesting
 import Foundation
 import Testing
 
@@ -7,8 +8,14 @@ import Testing
 /// The steps of one exchange's response. A request takes each of them under its lock.
 @Suite("The state of a transfer", .timeLimit(.minutes(1)))
 struct TransferStateTests {
-    private func passage(_ state: inout TransferState, _ count: Int = 3) -> TransferState.Passage {
-        Data(count: count).withUnsafeBytes { state.passage(of: $0) }
+    private func passage(_ state: inout TransferState, _ count: Int = 3) -> String {
+        switch Data(count: count).withUnsafeBytes({ state.passage(of: $0) }) {
+        case .take: "take"
+        case .intoFile: "intoFile"
+        case .keptBack: "keptBack"
+        case .tooMuchToKeepBack: "tooMuchToKeepBack"
+        case .wait: "wait"
+        }
     }
 
     private func keep(_ state: inout TransferState, _ count: Int, limit: Int) -> Bool {
@@ -17,33 +24,35 @@ struct TransferStateTests {
 
     @Test func bytesOfTheAnswerAreTaken() {
         var state = TransferState()
-        #expect(passage(&state) == .take)
+        #expect(passage(&state) == "take")
     }
 
     @Test func bytesOfAHeldBackResponseAreKeptWithIt() {
         var state = TransferState()
         state.heldBack = HeldBackResponse(ResponseHead(status: 302))
-        #expect(passage(&state, 5) == .keptBack)
-        #expect(passage(&state, 1 << 20) == .tooMuchToKeepBack)
+        #expect(passage(&state, 5) == "keptBack")
+        #expect(passage(&state, 1 << 20) == "tooMuchToKeepBack")
         #expect(state.heldBack?.body.count == 5)
         #expect(state.incoming == nil)
     }
 
-    @Test(arguments: [
-        (Request.ResponseDisposition.allow, TransferState.Passage.take), (.becomeDownload, .intoFile), (.cancel, .wait),
-    ])
-    func theBodyWaitsForTheAnswerAboutItsHead(
-        _ disposition: Request.ResponseDisposition,
-        _ expected: TransferState.Passage
-    ) {
-        var state = TransferState()
-        let answer = HeadAnswer()
-        state.headAnswer = answer
-        #expect(passage(&state) == .wait)
-        answer.settle(disposition) {}
-        #expect(passage(&state) == expected)
-        // `.intoFile` is returned once.
-        #expect(passage(&state) == (expected == .wait ? .wait : .take))
+    @Test func theBodyWaitsForTheAnswerAboutItsHead() {
+        let request = Session(transport: MockTransport()).request("https://example.org/")
+        let url = URL(filePath: "/")
+        let file = BodyFile(for: request, LazyResponse(url: url, head: ResponseHead(status: 200)))
+        for (decision, expected) in [(HeadAnswer.Decision.allow, "take"), (.file(file), "intoFile"), (.cancel, "wait")] {
+            var state = TransferState()
+            let answer = HeadAnswer()
+            state.headAnswer = answer
+            #expect(passage(&state) == "wait")
+            #expect(!answer.allowsBody)
+            answer.settle(decision) {}
+            // Only the first decision counts.
+            answer.settle(.cancel) {}
+            #expect(passage(&state) == expected)
+            #expect(passage(&state) == expected)
+            #expect((state.file === file) == (expected == "intoFile"))
+        }
     }
 
     @Test func aBodyInMemoryHasALimit() {
