@@ -1,3 +1,4 @@
+import CurlewAlamofire
 import CurlewLocks
 import CurlewTesting
 import Dispatch

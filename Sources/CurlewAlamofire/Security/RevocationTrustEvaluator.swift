@@ -1,4 +1,4 @@
-public import CurlewCore
+public import Curlew
 internal import CurlewFailures
 public import Foundation
 

@@ -1,5 +1,5 @@
+public import Curlew
 internal import CurlewFailures
-public import CurlewJSON
 public import Foundation
 
 /// Makes a value from each chunk of a stream.
