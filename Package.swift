@@ -218,7 +218,10 @@ let package = Package(
         ),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["ExitProbe", "Curlew", "CurlewTransport", "CurlewCore", "CurlewLocks", "CurlewTesting"],
+            dependencies: [
+                "ExitProbe", "Curlew", "CurlewAlamofire", "CurlewTransport", "CurlewCore", "CurlewLocks",
+                "CurlewTesting",
+            ],
             swiftSettings: strict
         ),
     ],

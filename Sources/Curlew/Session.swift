@@ -15,7 +15,7 @@ public actor Session {
     /// The settings that the requests of this session share.
     public nonisolated let configuration: SessionConfiguration
     /// The transport that carries out the exchanges.
-    public nonisolated let transport: any Transport
+    package nonisolated let transport: any Transport
     /// Whether adding the first response handler starts a request.
     public nonisolated let startRequestsImmediately: Bool
     /// Adapts and retries every request of the session, before the request's own interceptor.

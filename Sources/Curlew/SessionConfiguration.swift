@@ -29,7 +29,7 @@ public struct SessionConfiguration: Sendable {
     public var headers: HTTPHeaders = .default
     /// Whether `Accept: */*` is added to requests without an `Accept` field. An empty field in `headers` would be sent
     /// as `Accept:`, which differs from no field.
-    public var addsAccept = true
+    package var addsAccept = true
     /// Header fields that can change while the session is in use. They take precedence over `headers`.
     package var changingHeaders: (any ChangingHeaders)?
     /// The five timeouts. `Request.timeouts(_:)` changes them for one request.
@@ -42,7 +42,7 @@ public struct SessionConfiguration: Sendable {
     /// Whether the path segments `.` and `..` of a request's URL are sent unchanged, for instance to test a server. By
     /// default they are resolved before adapters, cookies and the cache see the URL. Those of a redirect's `Location`,
     /// and those of a URL that is relative to `baseURL`, are always resolved.
-    public var keepsDotSegments = false
+    package var keepsDotSegments = false
     /// The cookie jar. There is none by default: a server must not share cookies between its users by accident.
     public var cookies: CookieJar?
     /// The response cache. There is none by default: a stored response must be meant for every request of the session.
@@ -65,9 +65,8 @@ public struct SessionConfiguration: Sendable {
 
     /// The queue for response handlers that name no queue. `nil` means the main queue.
     public var completionQueue: DispatchQueue?
-    /// A group that is entered when a response handler is added and left when it has returned. Use `notify` or `wait`
-    /// to learn when all handlers have been called.
-    public var completionGroup: DispatchGroup?
+    /// A group that is entered when a response handler is added and left when it has returned.
+    package var handlerGroup: DispatchGroup?
     /// Decisions for every request, made by another module of this package.
     package var decisions: (any SessionDecisions)?
     /// Called with each request when the session has created it. Set by another module of this package.

@@ -16,11 +16,11 @@ internal import FoundationNetworking
 // SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
 public final class WebSocketRequest: Request, @unchecked Sendable {
     /// The description of the request, converted for every attempt.
-    public let convertible: any URLRequestConvertible
+    package let convertible: any URLRequestConvertible
     /// The requested subprotocols, in order of preference.
-    public let protocols: [String]
+    package let protocols: [String]
     /// The options of the WebSocket.
-    public let options: WebSocketOptions
+    package let options: WebSocketOptions
 
     let link: WebSocketLink
     let hook: Lock<OpeningHook?>
@@ -109,7 +109,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
             guard WebSocketHandshake.areValid(protocols) else { throw CurlewError.invalidSubprotocol }
             // The subprotocols are a header field of the request, so that a redirect to another origin removes them
             // like other secrets.
-            request.headers.update(.websocketProtocol(protocols.joined(separator: ", ")))
+            request.headers.add(name: "Sec-WebSocket-Protocol", value: protocols.joined(separator: ", "))
         }
         let scheme = request.url?.scheme?.lowercased()
         let isWebSocketScheme = scheme == "ws" || scheme == "wss"

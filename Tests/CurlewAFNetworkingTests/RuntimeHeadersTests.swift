@@ -30,7 +30,7 @@ struct RuntimeHeadersTests {
         fields["X-A"] = nil
         fields.change {
             $0.remove(name: "X-C")
-            $0.update(name: "X-B", value: "both")
+            $0.add(name: "X-B", value: "both")
         }
         #expect(try await session.request(url).string() == "configured both -")
         #expect(fields["X-A"] == nil && fields["x-b"] == "both")

@@ -46,6 +46,8 @@ struct RetryCodeTests {
         #expect(await decision(policy, URLError(.networkConnectionLost)))
         #expect(!(await decision(policy, URLError(.timedOut))))
         #expect(policy.retryableURLErrorCodes == [.networkConnectionLost])
+        #expect(policy.retryableErrorCodes == [.sendFailed, .receiveFailed, .truncated])
+        #expect(policy.retryableHTTPStatusCodes.isEmpty)
     }
 
     @Test func whatTellsOfAMissingNetwork() {

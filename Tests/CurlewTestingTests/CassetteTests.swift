@@ -85,7 +85,7 @@ struct CassetteTests {
     @Test func knowsTheSecretsThatLogsKnow() async throws {
         let mock = MockTransport { _ in
             .text(#"{"csrf_token":"s3cret","otp":123456,"deep":{"pwd":["s3cret",true]}}"#)
-                .changed { $0.headers.update(name: "Content-Type", value: "application/json") }
+                .changed { $0.headers.add(name: "Content-Type", value: "application/json") }
         }
         let recorder = RecordingTransport(mock)
         var request = TransferRequest.test("/?jwt=s3cret&x=1")

@@ -5,6 +5,8 @@ import CurlewTransport
 import Foundation
 import Testing
 
+import class CurlewAlamofire.RevocationTrustEvaluator
+
 /// Trust evaluators on every kind of connection. They see the chain before a byte of the request is sent.
 @Suite(
     "Server trust at real servers", .realServers,

@@ -88,7 +88,7 @@ extension CacheRun {
 
     private func outgoing(adding fields: [HTTPHeader]) throws(CurlewError) -> TransferRequest {
         var outgoing = request
-        for field in fields { outgoing.headers.update(field) }
+        for field in fields { outgoing.headers.add(field) }
         // The network starts a new total timeout. It gets the time that waits and earlier exchanges have left.
         if let total = budget.total, let remaining = budget.remaining, total - remaining > .milliseconds(1) {
             guard remaining > .zero else {

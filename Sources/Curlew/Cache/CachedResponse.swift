@@ -65,7 +65,7 @@ public struct CachedResponse: Sendable {
         if data != offered.data {
             head.headers.remove(name: "Content-Encoding")
             if head.headers.contains(name: "Content-Length") {
-                head.headers.update(name: "Content-Length", value: String(data.count))
+                head.headers.add(name: "Content-Length", value: String(data.count))
             }
         }
         return (head, data)

@@ -21,20 +21,15 @@ public struct ResponseCacher: CachedResponseHandler {
         case modify(@Sendable (TaskIdentifier, CachedResponse) -> CachedResponse?)
     }
 
-    /// A cacher that stores every response.
-    public static let cache = ResponseCacher(behavior: .cache)
-    /// A cacher that stores no response.
-    public static let doNotCache = ResponseCacher(behavior: .doNotCache)
-
     /// The behavior of this cacher.
-    public let behavior: Behavior
+    package let rule: Behavior
 
     /// Creates a cacher.
-    public init(behavior: Behavior) { self.behavior = behavior }
+    public init(behavior: Behavior) { rule = behavior }
 
     /// Returns the response to store according to `behavior`.
     public func dataTask(_ task: TaskIdentifier, willCacheResponse response: CachedResponse) async -> CachedResponse? {
-        switch behavior {
+        switch rule {
         case .cache: response
         case .doNotCache: nil
         case .modify(let change): change(task, response)

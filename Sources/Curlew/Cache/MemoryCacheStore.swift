@@ -8,9 +8,9 @@ internal import Foundation
 /// through many URLs does not evict the responses that are used repeatedly.
 public final class MemoryCacheStore: CacheStore, ImmediateStore {
     /// The maximum size of all entries together, in bytes.
-    public let maximumSize: Int
+    package let maximumSize: Int
     /// The maximum size of one body, in bytes. A larger one is not stored.
-    public let maximumEntrySize: Int
+    package let maximumEntrySize: Int
 
     private let memory: Lock<CacheMemory>
 

@@ -12,14 +12,14 @@ public import Foundation
 /// asks the server whether they are still valid, and keeps the body if they are.
 public final class ResponseCache: Sendable {
     /// The store of the responses.
-    public let store: any CacheStore
+    package let store: any CacheStore
     /// Whether the cache is private or shared.
     public let mode: CacheMode
     /// Whether only one of many identical requests at the same time is sent, and the others wait for its response.
-    public let collapsesRequests: Bool
+    package let collapsesRequests: Bool
     /// The maximum number of background validations of a session at the same time. Beyond it, a response that was
     /// served stale is validated when it is requested again.
-    public let staleWhileRevalidateLimit: Int
+    package let staleWhileRevalidateLimit: Int
 
     /// The current time, which tests replace.
     let clock: @Sendable () -> Date

@@ -24,7 +24,7 @@ package struct Delivery: Sendable {
     init(queue: DispatchQueue?, of request: Request) {
         let configuration = request.context.configuration
         self.init(queue: queue ?? configuration.completionQueue ?? .main)
-        group = configuration.completionGroup
+        group = configuration.handlerGroup
         group?.enter()
     }
 

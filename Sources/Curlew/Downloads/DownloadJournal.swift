@@ -81,7 +81,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
     /// The destination of the file; `nil` if it was to keep its temporary name.
     public let destinationURL: URL?
     /// The options of the download's destination.
-    public let options: DownloadRequest.Options
+    package let options: DownloadRequest.Options
     /// The time at which the body began.
     public let began: Date
     /// The number of bytes that are on disk.

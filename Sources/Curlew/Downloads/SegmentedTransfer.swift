@@ -47,7 +47,7 @@ struct SegmentedTransfer: Sendable {
         var shortAnswers = 0
         while let fields = progress.current.headers(forSegment: index) {
             var exchange = lowered
-            for field in fields { exchange.headers.update(field) }
+            for field in fields { exchange.headers.add(field) }
             exchange.options.decodesContent = false
             if let remaining = budget.remaining { exchange.options.timeouts.total = remaining }
             let before = progress.current.segments[index].written

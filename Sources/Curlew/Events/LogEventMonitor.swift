@@ -45,15 +45,11 @@ public final class LogEventMonitor: EventMonitor {
         }
     }
 
-    /// A closure that writes one line.
-    public typealias Writer = @Sendable (_ level: Level, _ message: String, _ fields: [String: String]) -> Void
-
     /// The queue on which lines are written.
     public let queue: DispatchQueue
     /// Always false: bodies are never logged.
-    public let wantsBodies = false
     private let minimumLevel: Level
-    private let write: Writer
+    private let write: @Sendable (_ level: Level, _ message: String, _ fields: [String: String]) -> Void
     private let running = Lock<[RequestKey: RunningRequest]>([:])
 
     /// The state of a request, from its first exchange until the request has finished.
@@ -78,7 +74,7 @@ public final class LogEventMonitor: EventMonitor {
     public init(
         minimumLevel: Level = .debug,
         queue: DispatchQueue = DispatchQueue(label: "curlew.log"),
-        write: @escaping Writer
+        write: @escaping @Sendable (_ level: Level, _ message: String, _ fields: [String: String]) -> Void
     ) {
         self.minimumLevel = minimumLevel
         self.queue = queue

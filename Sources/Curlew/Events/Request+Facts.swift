@@ -47,3 +47,11 @@ extension ResponseHead {
     /// The head as an `HTTPURLResponse`. `nil` if Foundation cannot express it.
     package func response(from url: URL) -> HTTPURLResponse? { LazyResponse(url: url, head: self).value }
 }
+
+extension Request {
+    /// A text of yours that belongs to the request: for logs, and for finding a download again in another process.
+    public var taskDescription: String? {
+        get { record.withLock { $0.extras?.hooks.taskDescription } }
+        set { record.withLock { $0.ownExtras.hooks.taskDescription = newValue } }
+    }
+}

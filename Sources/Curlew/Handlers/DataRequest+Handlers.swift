@@ -9,7 +9,7 @@ extension DataRequest {
     @discardableResult
     public func response(
         queue: DispatchQueue? = nil,
-        completionHandler: @escaping @Sendable (AFDataResponse<Data?>) -> Void
+        completionHandler: @escaping @Sendable (DataResponse<Data?, CurlewError>) -> Void
     ) -> Self {
         addUnserialized(Delivery(queue: queue, of: self), completionHandler)
         return self
@@ -20,18 +20,7 @@ extension DataRequest {
     public func response<Serializer: DataResponseSerializerProtocol>(
         queue: DispatchQueue? = nil,
         responseSerializer: Serializer,
-        completionHandler: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
-    ) -> Self {
-        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
-        return self
-    }
-
-    /// Calls the handler with the value that the serializer makes from the body.
-    @discardableResult
-    public func response<Serializer: ResponseSerializer>(
-        queue: DispatchQueue? = nil,
-        responseSerializer: Serializer,
-        completionHandler: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
+        completionHandler: @escaping @Sendable (DataResponse<Serializer.SerializedObject, CurlewError>) -> Void
     ) -> Self {
         addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
         return self
@@ -44,7 +33,7 @@ extension DataRequest {
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
-        completionHandler: @escaping @Sendable (AFDataResponse<Data>) -> Void
+        completionHandler: @escaping @Sendable (DataResponse<Data, CurlewError>) -> Void
     ) -> Self {
         response(
             queue: queue,
@@ -65,7 +54,7 @@ extension DataRequest {
         encoding: String.Encoding? = nil,
         emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods,
-        completionHandler: @escaping @Sendable (AFDataResponse<String>) -> Void
+        completionHandler: @escaping @Sendable (DataResponse<String, CurlewError>) -> Void
     ) -> Self {
         response(
             queue: queue,
@@ -88,7 +77,7 @@ extension DataRequest {
         decoder: any DataDecoder = FastJSONDecoder(),
         emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods,
-        completionHandler: @escaping @Sendable (AFDataResponse<Value>) -> Void
+        completionHandler: @escaping @Sendable (DataResponse<Value, CurlewError>) -> Void
     ) -> Self {
         response(
             queue: queue,

@@ -8,7 +8,7 @@ extension DownloadRequest {
     @discardableResult
     public func response(
         queue: DispatchQueue? = nil,
-        completionHandler: @escaping @Sendable (AFDownloadResponse<URL?>) -> Void
+        completionHandler: @escaping @Sendable (DownloadResponse<URL?, CurlewError>) -> Void
     ) -> Self {
         addUnserialized(Delivery(queue: queue, of: self), completionHandler)
         return self
@@ -19,7 +19,7 @@ extension DownloadRequest {
     public func response<Serializer: DownloadResponseSerializerProtocol>(
         queue: DispatchQueue? = nil,
         responseSerializer: Serializer,
-        completionHandler: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
+        completionHandler: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, CurlewError>) -> Void
     ) -> Self {
         addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
         return self
@@ -30,7 +30,7 @@ extension DownloadRequest {
     public func response<Serializer: ResponseSerializer>(
         queue: DispatchQueue? = nil,
         responseSerializer: Serializer,
-        completionHandler: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
+        completionHandler: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, CurlewError>) -> Void
     ) -> Self {
         addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
         return self
@@ -40,7 +40,7 @@ extension DownloadRequest {
     @discardableResult
     public func responseURL(
         queue: DispatchQueue? = nil,
-        completionHandler: @escaping @Sendable (AFDownloadResponse<URL>) -> Void
+        completionHandler: @escaping @Sendable (DownloadResponse<URL, CurlewError>) -> Void
     ) -> Self {
         response(queue: queue, responseSerializer: URLResponseSerializer(), completionHandler: completionHandler)
     }
@@ -52,7 +52,7 @@ extension DownloadRequest {
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
-        completionHandler: @escaping @Sendable (AFDownloadResponse<Data>) -> Void
+        completionHandler: @escaping @Sendable (DownloadResponse<Data, CurlewError>) -> Void
     ) -> Self {
         response(
             queue: queue,
@@ -73,7 +73,7 @@ extension DownloadRequest {
         encoding: String.Encoding? = nil,
         emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods,
-        completionHandler: @escaping @Sendable (AFDownloadResponse<String>) -> Void
+        completionHandler: @escaping @Sendable (DownloadResponse<String, CurlewError>) -> Void
     ) -> Self {
         response(
             queue: queue,
@@ -96,7 +96,7 @@ extension DownloadRequest {
         decoder: any DataDecoder = FastJSONDecoder(),
         emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods,
-        completionHandler: @escaping @Sendable (AFDownloadResponse<Value>) -> Void
+        completionHandler: @escaping @Sendable (DownloadResponse<Value, CurlewError>) -> Void
     ) -> Self {
         response(
             queue: queue,

@@ -36,7 +36,7 @@ extension Request {
 extension DataRequest {
     func addUnserialized(
         _ delivery: Delivery,
-        _ completion: @escaping @Sendable (AFDataResponse<Data?>) -> Void
+        _ completion: @escaping @Sendable (DataResponse<Data?, CurlewError>) -> Void
     ) {
         addHandler(delivery, serializes: false, completion) { (monitor, request: DataRequest, response) in
             monitor.request(request, didParseResponse: response, using: nil)
@@ -48,7 +48,7 @@ extension DataRequest {
     package func addSerialized<Serializer: DataResponseSerializerProtocol>(
         _ delivery: Delivery,
         _ serializer: Serializer,
-        _ completion: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
+        _ completion: @escaping @Sendable (DataResponse<Serializer.SerializedObject, CurlewError>) -> Void
     ) {
         addHandler(delivery, completion) { (monitor, request: DataRequest, response) in
             monitor.request(request, didParseResponse: response, using: serializer)
@@ -63,7 +63,7 @@ extension DataRequest {
 extension DownloadRequest {
     func addUnserialized(
         _ delivery: Delivery,
-        _ completion: @escaping @Sendable (AFDownloadResponse<URL?>) -> Void
+        _ completion: @escaping @Sendable (DownloadResponse<URL?, CurlewError>) -> Void
     ) {
         givesFileAway()
         addHandler(delivery, serializes: false, completion) { (monitor, request: DownloadRequest, response) in
@@ -76,7 +76,7 @@ extension DownloadRequest {
     package func addSerialized<Serializer: DownloadResponseSerializerProtocol>(
         _ delivery: Delivery,
         _ serializer: Serializer,
-        _ completion: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
+        _ completion: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, CurlewError>) -> Void
     ) {
         givesFileAway()
         addHandler(delivery, completion) { (monitor, request: DownloadRequest, response) in

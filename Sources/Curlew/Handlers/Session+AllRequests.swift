@@ -1,18 +1,22 @@
-public import Dispatch
+internal import CurlewLocks
+package import Dispatch
 
-// Alamofire's functions for callers that do not wait.
+// For callers that do not wait, in other modules of this package.
 extension Session {
+    /// The unfinished requests in the order of their creation: those that run, and those that have handlers and wait
+    /// for `resume()`.
+    package var unfinishedRequests: [Request] {
+        Set(activeRequests).union(shelf.all).sorted { $0.serial < $1.serial }
+    }
+
     /// Calls the closure asynchronously with all requests that have started and not ended.
-    public nonisolated func withAllRequests(perform action: @escaping @Sendable (Set<Request>) -> Void) {
+    package nonisolated func passActiveRequests(to action: @escaping @Sendable (Set<Request>) -> Void) {
         Task { action(Set(await activeRequests)) }
     }
 
     /// Cancels the requests that exist at the time of the call, and calls the closure when all of them have ended.
-    ///
-    /// The closure has no default: otherwise a call without arguments in top-level code would use this function, and
-    /// not wait.
-    public nonisolated func cancelAllRequests(
-        completingOnQueue queue: DispatchQueue = .main,
+    package nonisolated func cancelPresentRequests(
+        completingOnQueue queue: DispatchQueue,
         completion: @escaping @Sendable () -> Void
     ) {
         // Requests that are created after this line are not cancelled.

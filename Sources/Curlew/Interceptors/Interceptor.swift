@@ -8,9 +8,9 @@ public import FoundationNetworking
 /// Retriers are asked one after the other until the first answer that is not `doNotRetry`.
 public struct Interceptor: RequestInterceptor {
     /// The adapters, in the order in which they change the request.
-    public let adapters: [any RequestAdapter]
+    package let adapters: [any RequestAdapter]
     /// The retriers, in the order in which they are asked.
-    public let retriers: [any RequestRetrier]
+    package let retriers: [any RequestRetrier]
 
     /// Creates an interceptor of one adapter and one retrier.
     public init(adapter: any RequestAdapter, retrier: any RequestRetrier) {

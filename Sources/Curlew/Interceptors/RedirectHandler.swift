@@ -29,16 +29,11 @@ public struct Redirector: RedirectHandler {
         )
     }
 
-    /// A redirector that follows.
-    public static let follow = Redirector(behavior: .follow)
-    /// A redirector that does not follow: the redirect is the response.
-    public static let doNotFollow = Redirector(behavior: .doNotFollow)
-
     /// The action that this redirector takes.
-    public let behavior: Behavior
+    package let rule: Behavior
 
     /// Creates a redirector.
-    public init(behavior: Behavior) { self.behavior = behavior }
+    public init(behavior: Behavior) { rule = behavior }
 
     /// Applies `behavior` to the redirect.
     public func task(
@@ -46,7 +41,7 @@ public struct Redirector: RedirectHandler {
         willBeRedirectedTo request: URLRequest,
         for response: HTTPURLResponse
     ) async -> URLRequest? {
-        switch behavior {
+        switch rule {
         case .follow: request
         case .doNotFollow: nil
         case .modify(let change): change(task, request, response)

@@ -14,51 +14,18 @@ public enum DuplicateHeaderBehavior: Sendable, Hashable {
 /// The error of a request that should be compressed but already has a `Content-Encoding`.
 public struct DuplicateHeaderError: Error, Hashable {
     /// Creates the error.
-    public init() {}
-}
-
-/// Compresses the bodies of requests with the `deflate` coding (zlib's format).
-///
-/// Only bodies in the `URLRequest` are compressed, not those of uploads. Use it only with servers that are known to
-/// understand the coding: a client cannot find out.
-public struct DeflateRequestCompressor: RequestInterceptor {
-    /// The treatment of a request that already has a `Content-Encoding`.
-    public typealias DuplicateHeaderBehavior = Curlew.DuplicateHeaderBehavior
-    /// The error of `DuplicateHeaderBehavior.error`.
-    public typealias DuplicateHeaderError = Curlew.DuplicateHeaderError
-
-    /// The treatment of a request that already has a `Content-Encoding`.
-    public let duplicateHeaderBehavior: DuplicateHeaderBehavior
-    /// Whether a body is worth compressing.
-    public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
-
-    /// Creates a compressor. By default it compresses every body, and throws if the request already has a
-    /// `Content-Encoding`.
-    public init(
-        duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
-        shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
-    ) {
-        self.duplicateHeaderBehavior = duplicateHeaderBehavior
-        self.shouldCompressBodyData = shouldCompressBodyData
-    }
-
-    /// Compresses the request's body and sets its `Content-Encoding`.
-    public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
-        try compressing(urlRequest)
-    }
-
-    package func compressing(_ urlRequest: URLRequest) throws -> URLRequest {
-        try BodyCompression(format: .zlib, duplicates: duplicateHeaderBehavior, wants: shouldCompressBodyData)
-            .compressing(urlRequest)
-    }
+    package init() {}
 }
 
 /// Compresses the bodies of requests with the `gzip` coding.
+///
+/// Only bodies in the `URLRequest` are compressed, not those of uploads. Use it only with servers that are known to
+/// understand the coding: a client cannot find out.
 public struct GzipRequestCompressor: RequestInterceptor {
     /// The treatment of a request that already has a `Content-Encoding`.
-    public let duplicateHeaderBehavior: DuplicateHeaderBehavior
+    package let duplicateHeaderBehavior: DuplicateHeaderBehavior
     /// Whether a body is worth compressing.
-    public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
+    package let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
     /// Creates a compressor. By default it compresses every body, and throws if the request already has a
     /// `Content-Encoding`.
@@ -81,13 +48,21 @@ public struct GzipRequestCompressor: RequestInterceptor {
     }
 }
 
-/// The implementation of both compressors.
-private struct BodyCompression {
+/// The compression of a request's body, in any coding.
+package struct BodyCompression {
     let format: Deflate.Format
     let duplicates: DuplicateHeaderBehavior
     let wants: @Sendable (Data) -> Bool
 
-    func compressing(_ urlRequest: URLRequest) throws -> URLRequest {
+    package init(
+        format: Deflate.Format, duplicates: DuplicateHeaderBehavior, wants: @escaping @Sendable (Data) -> Bool
+    ) {
+        self.format = format
+        self.duplicates = duplicates
+        self.wants = wants
+    }
+
+    package func compressing(_ urlRequest: URLRequest) throws -> URLRequest {
         guard let body = urlRequest.httpBody, wants(body) else { return urlRequest }
         if urlRequest.value(forHTTPHeaderField: "Content-Encoding") != nil {
             switch duplicates {
@@ -102,37 +77,5 @@ private struct BodyCompression {
         // A `Content-Length` that the user has set is the length of the uncompressed body.
         request.setValue(nil, forHTTPHeaderField: "Content-Length")
         return request
-    }
-}
-
-extension RequestInterceptor where Self == DeflateRequestCompressor {
-    /// Compresses bodies with deflate.
-    public static var deflateCompressor: DeflateRequestCompressor { DeflateRequestCompressor() }
-
-    /// Compresses with deflate the bodies that the closure chooses.
-    public static func deflateCompressor(
-        duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
-        shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
-    ) -> DeflateRequestCompressor {
-        DeflateRequestCompressor(
-            duplicateHeaderBehavior: duplicateHeaderBehavior,
-            shouldCompressBodyData: shouldCompressBodyData
-        )
-    }
-}
-
-extension RequestInterceptor where Self == GzipRequestCompressor {
-    /// Compresses bodies with gzip.
-    public static var gzipCompressor: GzipRequestCompressor { GzipRequestCompressor() }
-
-    /// Compresses with gzip the bodies that the closure chooses.
-    public static func gzipCompressor(
-        duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
-        shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
-    ) -> GzipRequestCompressor {
-        GzipRequestCompressor(
-            duplicateHeaderBehavior: duplicateHeaderBehavior,
-            shouldCompressBodyData: shouldCompressBodyData
-        )
     }
 }

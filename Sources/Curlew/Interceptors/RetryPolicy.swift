@@ -36,26 +36,26 @@ public struct RetryPolicy: RequestInterceptor {
     ]
 
     /// The maximum number of retries.
-    public let retryLimit: UInt
+    package let retryLimit: UInt
     /// The base of the exponential backoff, at least 2. With a smaller one, a request that would be retried fails
     /// instead.
-    public let exponentialBackoffBase: UInt
+    package let exponentialBackoffBase: UInt
     /// The first delay in seconds.
-    public let exponentialBackoffScale: Double
+    package let exponentialBackoffScale: Double
     /// The methods that are retried.
-    public let retryableHTTPMethods: Set<HTTPMethod>
+    package let retryableHTTPMethods: Set<HTTPMethod>
     /// The statuses that are retried.
     public let retryableHTTPStatusCodes: Set<Int>
     /// The codes of failures that are retried.
-    public let retryableErrorCodes: Set<CurlewError.Code>
+    package let retryableErrorCodes: Set<CurlewError.Code>
     /// The randomization of delays.
-    public let jitter: Jitter
+    package let jitter: Jitter
     /// The longest delay in seconds, even if `Retry-After` asks for more.
-    public let maximumDelay: TimeInterval
+    package let maximumDelay: TimeInterval
     /// Whether `Retry-After` extends the delay.
-    public let honorsRetryAfter: Bool
+    package let honorsRetryAfter: Bool
     /// Limits the retries of all requests together.
-    public let budget: RetryBudget?
+    package let budget: RetryBudget?
 
     /// The codes of the `URLError`s of user code that are retried. If `nil`, they are derived from
     /// `retryableErrorCodes`.
@@ -122,4 +122,11 @@ public struct RetryPolicy: RequestInterceptor {
             by: self
         )
     }
+}
+
+// Disfavored, so that a program that imports CurlewAlamofire gets that module's policy of the same name.
+extension RequestInterceptor where Self == RetryPolicy {
+    /// The policy with its defaults.
+    @_disfavoredOverload
+    public static var retryPolicy: RetryPolicy { RetryPolicy() }
 }

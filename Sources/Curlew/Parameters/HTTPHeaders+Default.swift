@@ -5,32 +5,35 @@ extension HTTPHeaders {
     /// The fields that every request has unless it sets its own: `Accept-Encoding`, `User-Agent`, and `Accept-Language`
     /// if the environment names languages. A session derives `Accept-Encoding` from the codings that it can decode.
     public static let `default`: HTTPHeaders = {
-        var headers: HTTPHeaders = [.defaultAcceptEncoding]
+        var headers: HTTPHeaders = [.usualAcceptEncoding]
         // Sent only if the user chose a language: a built-in default says nothing about the user.
         if !PreferredLanguages.list(in: ProcessInfo.processInfo.environment, otherwise: []).isEmpty {
-            headers.add(.defaultAcceptLanguage)
+            headers.add(.usualAcceptLanguage)
         }
-        headers.add(.defaultUserAgent)
+        headers.add(.usualUserAgent)
         return headers
     }()
 }
 
 extension HTTPHeader {
     /// `br;q=1.0, gzip;q=0.9, deflate;q=0.8`
-    public static let defaultAcceptEncoding: HTTPHeader =
-        .acceptEncoding(["br", "gzip", "deflate"].qualityEncoded())
+    package static let usualAcceptEncoding: HTTPHeader =
+        HTTPHeader(name: "Accept-Encoding", value: ["br", "gzip", "deflate"].qualityEncoded())
 
     /// The user's first six languages, from the environment (`LANGUAGE`, `LC_ALL`, `LC_MESSAGES`, `LANG`) or else from
     /// Foundation. The first has the quality 1.0, each further one 0.1 less.
-    public static let defaultAcceptLanguage: HTTPHeader =
-        .acceptLanguage(
-            PreferredLanguages.list(in: ProcessInfo.processInfo.environment, otherwise: Locale.preferredLanguages)
-                .prefix(6).qualityEncoded()
+    package static let usualAcceptLanguage: HTTPHeader =
+        HTTPHeader(
+            name: "Accept-Language",
+            value: PreferredLanguages.list(
+                in: ProcessInfo.processInfo.environment, otherwise: Locale.preferredLanguages
+            )
+            .prefix(6).qualityEncoded()
         )
 
     /// `<executable>/<version> (<bundle>; build:<build>; Linux 6.1.0) Curlew/<version>`. Unknown parts are left out: a
     /// program without an information property list has no version, bundle or build.
-    public static let defaultUserAgent: HTTPHeader = {
+    package static let usualUserAgent: HTTPHeader = {
         let info = Bundle.main.infoDictionary ?? [:]
         let system = ProcessInfo.processInfo.operatingSystemVersion
         return .userAgent(

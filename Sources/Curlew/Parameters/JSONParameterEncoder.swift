@@ -6,30 +6,13 @@ public import FoundationNetworking
 /// `JSONEncoder`.
 ///
 /// Without `.sortedKeys`, keys have the order in which the type encodes them.
-// SAFETY: `encoder` is set once; JSONEncoder may encode on several threads at once, and is not changed here.
+// SAFETY: `jsonEncoder` is set once; JSONEncoder may encode on several threads at once, and is not changed here.
 open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
-    /// JSON in the default form of `JSONEncoder`.
-    public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
-
-    /// JSON with line breaks and indentation.
-    public static var prettyPrinted: JSONParameterEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .prettyPrinted
-        return JSONParameterEncoder(encoder: encoder)
-    }
-
-    /// JSON whose keys are sorted, so that equal values have equal bodies.
-    public static var sortedKeys: JSONParameterEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return JSONParameterEncoder(encoder: encoder)
-    }
-
     /// The encoder that turns values into JSON.
-    public let encoder: JSONEncoder
+    package let jsonEncoder: JSONEncoder
 
     /// Creates a parameter encoder that uses the given JSON encoder.
-    public init(encoder: JSONEncoder = JSONEncoder()) { self.encoder = encoder }
+    public init(encoder: JSONEncoder = JSONEncoder()) { jsonEncoder = encoder }
 
     /// Puts the value into the body as JSON.
     open func encode<Parameters: Encodable & Sendable>(
@@ -39,7 +22,7 @@ open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
         guard let parameters else { return request }
         var request = request
         do {
-            request.httpBody = try encoder.fastEncode(parameters)
+            request.httpBody = try jsonEncoder.fastEncode(parameters)
             request.setContentTypeIfAbsent(ContentType.json)
         } catch {
             throw CurlewError.parametersNotJSON(error)

@@ -1,10 +1,10 @@
 internal import CurlewCore
-public import Foundation
+package import Foundation
 
 extension CharacterSet {
     /// The characters that stay unescaped in a query: the query characters of RFC 3986 without the general and sub
     /// delimiters `:#[]@!$&'()*+,;=`; `?` and `/` stay, as section 3.4 allows.
-    public static let afURLQueryAllowed: CharacterSet = {
+    package static let queryAllowed: CharacterSet = {
         let delimiters = CharacterSet(charactersIn: ":#[]@!$&'()*+,;=")
         return CharacterSet.urlQueryAllowed.subtracting(delimiters)
     }()
@@ -12,9 +12,9 @@ extension CharacterSet {
 
 /// Percent-encodes strings byte by byte, with a table of 128 bits for ASCII.
 package struct QueryEscaping: Sendable {
-    package static let standard = QueryEscaping(allowed: .afURLQueryAllowed)
+    package static let standard = QueryEscaping(allowed: .queryAllowed)
     /// For forms, which write spaces as plus signs and leave `*` as it is (URL standard, 5.2).
-    static let form = QueryEscaping(allowed: .afURLQueryAllowed.union(CharacterSet(charactersIn: "*")))
+    static let form = QueryEscaping(allowed: .queryAllowed.union(CharacterSet(charactersIn: "*")))
 
     private let low: UInt64
     private let high: UInt64

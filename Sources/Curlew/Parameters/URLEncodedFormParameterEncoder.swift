@@ -6,35 +6,20 @@ public import FoundationNetworking
 // SAFETY: both properties are set once, and Sendable.
 open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder {
     /// The destination of the query string.
-    public enum Destination: Sendable {
-        /// Into the URL for GET, HEAD and DELETE, into the body otherwise.
-        case methodDependent
-        /// Always into the query.
-        case queryString
-        /// Always into the body.
-        case httpBody
-
-        func encodesParametersInURL(for method: HTTPMethod) -> Bool {
-            switch self {
-            case .methodDependent: [.get, .head, .delete].contains(method)
-            case .queryString: true
-            case .httpBody: false
-            }
-        }
-    }
+    public typealias Destination = URLEncoding.Destination
 
     /// The default form encoder, with a destination that depends on the method.
     public static var `default`: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
 
     /// The encoder that turns values into a form.
-    public let encoder: URLEncodedFormEncoder
+    package let formEncoder: URLEncodedFormEncoder
     /// The destination of the form.
-    public let destination: Destination
+    package let formDestination: Destination
 
     /// Creates an encoder.
     public init(encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(), destination: Destination = .methodDependent) {
-        self.encoder = encoder
-        self.destination = destination
+        formEncoder = encoder
+        formDestination = destination
     }
 
     /// Puts the value into the query or the body as a form.
@@ -52,11 +37,11 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
         }
         let query: String
         do {
-            query = try encoder.encode(parameters)
+            query = try formEncoder.encode(parameters)
         } catch {
             throw CurlewError.encoderFailed(error)
         }
-        if destination.encodesParametersInURL(for: method) {
+        if formDestination.encodesParametersInURL(for: method) {
             if !query.isEmpty { request.url = url.appendingEncodedQuery(query) }
         } else {
             request.setContentTypeIfAbsent(ContentType.formURLEncoded)

@@ -27,40 +27,9 @@ public struct URLEncoding: ParameterEncoding {
     }
 
     /// The notation for the key of an array's element.
-    public enum ArrayEncoding: Sendable {
-        /// `key[]`
-        case brackets
-        /// `key`
-        case noBrackets
-        /// `key[0]`
-        case indexInBrackets
-        /// Makes the key with a closure.
-        case custom(@Sendable (_ key: String, _ index: Int) -> String)
-
-        func encode(key: String, atIndex index: Int) -> String {
-            switch self {
-            case .brackets: "\(key)[]"
-            case .noBrackets: key
-            case .indexInBrackets: "\(key)[\(index)]"
-            case .custom(let encode): encode(key, index)
-            }
-        }
-    }
-
+    public typealias ArrayEncoding = URLEncodedFormEncoder.ArrayEncoding
     /// The notation for a `Bool`.
-    public enum BoolEncoding: Sendable {
-        /// `1` and `0`
-        case numeric
-        /// `true` and `false`
-        case literal
-
-        func encode(value: Bool) -> String {
-            switch self {
-            case .numeric: value ? "1" : "0"
-            case .literal: value ? "true" : "false"
-            }
-        }
-    }
+    public typealias BoolEncoding = URLEncodedFormEncoder.BoolEncoding
 
     /// Into the query or into the body, depending on the method.
     public static var `default`: URLEncoding { URLEncoding() }
@@ -69,12 +38,14 @@ public struct URLEncoding: ParameterEncoding {
     /// Always into the body.
     public static var httpBody: URLEncoding { URLEncoding(destination: .httpBody) }
 
-    /// The destination of the query string.
-    public let destination: Destination
-    /// The notation for keys of array elements.
-    public let arrayEncoding: ArrayEncoding
-    /// The notation for booleans.
-    public let boolEncoding: BoolEncoding
+    /// The options, in the order of the initializer's parameters.
+    package struct Settings: Sendable {
+        package let destination: Destination
+        package let arrayEncoding: ArrayEncoding
+        package let boolEncoding: BoolEncoding
+    }
+
+    package let settings: Settings
 
     /// Creates an encoding.
     public init(
@@ -82,16 +53,14 @@ public struct URLEncoding: ParameterEncoding {
         arrayEncoding: ArrayEncoding = .brackets,
         boolEncoding: BoolEncoding = .numeric
     ) {
-        self.destination = destination
-        self.arrayEncoding = arrayEncoding
-        self.boolEncoding = boolEncoding
+        settings = Settings(destination: destination, arrayEncoding: arrayEncoding, boolEncoding: boolEncoding)
     }
 
     /// Puts the parameters into the query or the body.
     public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
         var request = try urlRequest.asURLRequest()
         guard let parameters, !parameters.isEmpty else { return request }
-        if destination.encodesParametersInURL(for: request.method ?? .get) {
+        if settings.destination.encodesParametersInURL(for: request.method ?? .get) {
             guard let url = request.url else { throw CurlewError.noURLToEncode }
             request.url = url.appendingEncodedQuery(query(parameters))
         } else {
@@ -102,8 +71,8 @@ public struct URLEncoding: ParameterEncoding {
     }
 
     /// Returns one value as percent-encoded pairs. A container gives one pair for each leaf.
-    public func queryComponents(fromKey key: String, value: Any) -> [(String, String)] {
-        leaves(fromKey: key, value: value).map { (escape($0.0), escape($0.1)) }
+    package func components(fromKey key: String, value: Any) -> [(String, String)] {
+        leaves(fromKey: key, value: value).map { (percentEncoded($0.0), percentEncoded($0.1)) }
     }
 
     /// Returns one value as pairs that are not percent-encoded yet.
@@ -118,7 +87,9 @@ public struct URLEncoding: ParameterEncoding {
             dictionary.sorted { $0.key < $1.key }
                 .flatMap { leafValues(fromKey: "\(key)[\($0.key)]", value: $0.value) }
         case let array as [Any]:
-            array.enumerated().flatMap { leafValues(fromKey: arrayEncoding.encode(key: key, atIndex: $0), value: $1) }
+            array.enumerated().flatMap {
+                leafValues(fromKey: settings.arrayEncoding.encode(key, atIndex: $0), value: $1)
+            }
         default: [(key, value)]
         }
     }
@@ -126,19 +97,19 @@ public struct URLEncoding: ParameterEncoding {
     /// Returns the text of a value that is not a container.
     package func text(of value: Any) -> String {
         switch value {
-        case let bool as Bool where type(of: value) == Bool.self: boolEncoding.encode(value: bool)
-        case let number as NSNumber where number.isBool: boolEncoding.encode(value: number.boolValue)
+        case let bool as Bool where type(of: value) == Bool.self: settings.boolEncoding.encode(bool)
+        case let number as NSNumber where number.isBool: settings.boolEncoding.encode(number.boolValue)
         default: "\(value)"
         }
     }
 
-    /// Percent-encodes everything outside `CharacterSet.afURLQueryAllowed`.
-    public func escape(_ string: String) -> String { QueryEscaping.standard.escape(string) }
+    /// Percent-encodes everything that RFC 3986 does not allow in a query.
+    package func percentEncoded(_ string: String) -> String { QueryEscaping.standard.escape(string) }
 
     private func query(_ parameters: [String: Any]) -> String {
         var components: [(String, String)] = []
         for key in parameters.keys.sorted(by: <) {
-            if let value = parameters[key] { components += queryComponents(fromKey: key, value: value) }
+            if let value = parameters[key] { components += self.components(fromKey: key, value: value) }
         }
         return components.map { "\($0)=\($1)" }.joined(separator: "&")
     }

@@ -76,9 +76,6 @@ public struct OfflineRetrier: RequestInterceptor {
 }
 
 extension RequestInterceptor where Self == OfflineRetrier {
-    /// A retrier that waits up to five seconds for the network.
-    public static var offlineRetrier: OfflineRetrier { OfflineRetrier() }
-
     /// Creates a retrier that waits for the network; the parameters are those of `OfflineRetrier.init`.
     public static func offlineRetrier(
         reachability: NetworkReachabilityManager = NetworkReachabilityManager(),

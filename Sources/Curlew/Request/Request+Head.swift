@@ -1,11 +1,11 @@
 internal import CurlewLocks
-public import Dispatch
+package import Dispatch
 internal import Foundation
 public import FoundationNetworking
 
 // Hooks that run when the head of a response has arrived and its body has not. The last hook set is called.
 extension Request {
-    func tellHead(on queue: DispatchQueue, _ handler: @escaping @Sendable (HTTPURLResponse) -> Void) {
+    package func tellHead(on queue: DispatchQueue, _ handler: @escaping @Sendable (HTTPURLResponse) -> Void) {
         let handoff = Handoff()
         // The body waits for this closure too: otherwise it could be delivered first, on another queue.
         setHeadHook(decidesFate: false) { _, response, answer in
@@ -16,7 +16,7 @@ extension Request {
         }
     }
 
-    func askHead(
+    package func askHead(
         on queue: DispatchQueue,
         _ handler:
             @escaping @Sendable (HTTPURLResponse, @escaping @Sendable (ResponseDisposition) -> Void) -> Void
@@ -50,7 +50,8 @@ extension Request {
         }
     }
 
-    func heads(_ policy: StreamOf<HTTPURLResponse>.BufferingPolicy) -> StreamOf<HTTPURLResponse> {
+    /// The heads of the responses of all attempts.
+    package func heads(_ policy: StreamOf<HTTPURLResponse>.BufferingPolicy) -> StreamOf<HTTPURLResponse> {
         stream(policy, last: { $0.transfer.response }) { (response: LazyResponse) in response.value }
     }
 }
@@ -77,37 +78,5 @@ extension Request {
     ) -> Self {
         askHead(handler)
         return self
-    }
-
-    /// Sets a closure that is called with the head of the response. The body waits until the closure has returned.
-    @discardableResult
-    public func onHTTPResponse(
-        on queue: DispatchQueue = .main,
-        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) -> Void
-    ) -> Self {
-        tellHead(on: queue, handler)
-        return self
-    }
-
-    /// Sets a closure that decides from the head of the response whether to receive the body. The body waits for the
-    /// answer.
-    @discardableResult
-    public func onHTTPResponse(
-        on queue: DispatchQueue = .main,
-        perform handler:
-            @escaping @Sendable (
-                _ response: HTTPURLResponse,
-                _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
-            ) -> Void
-    ) -> Self {
-        askHead(on: queue, handler)
-        return self
-    }
-
-    /// The heads of the responses of all attempts.
-    public func httpResponses(
-        bufferingPolicy: StreamOf<HTTPURLResponse>.BufferingPolicy = .bufferingNewest(100)
-    ) -> StreamOf<HTTPURLResponse> {
-        heads(bufferingPolicy)
     }
 }

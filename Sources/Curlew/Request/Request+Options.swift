@@ -62,21 +62,13 @@ extension Request {
         authenticate(TransferAuthentication(username: username, password: password), persistence)
     }
 
-    /// Sets the credential that answers the server's challenges. Its persistence decides whether later requests use it
-    /// too.
-    @discardableResult
-    public func authenticate(with credential: URLCredential) -> Self {
-        let (username, password) = (credential.user ?? "", credential.password ?? "")
-        return authenticate(TransferAuthentication(username: username, password: password), credential.persistence)
-    }
-
     /// Authenticates this request with a given scheme.
     @discardableResult
     public func authenticate(with authentication: TransferAuthentication) -> Self {
         authenticate(authentication, .none)
     }
 
-    private func authenticate(
+    package func authenticate(
         _ authentication: TransferAuthentication,
         _ persistence: URLCredential.Persistence
     ) -> Self {
@@ -183,9 +175,9 @@ extension Request {
     /// Sets a closure that is called with the final `URLRequest` of every attempt, immediately if there is one already.
     /// The last closure set is used.
     @discardableResult
-    public func onURLRequestCreation(
-        on queue: DispatchQueue = .main,
-        perform handler: @escaping @Sendable (URLRequest) -> Void
+    package func tellCreatedRequests(
+        on queue: DispatchQueue,
+        _ handler: @escaping @Sendable (URLRequest) -> Void
     ) -> Self {
         set(Hook(queue: queue, body: handler), at: \.onRequestCreation) { $0.history.toldRequest }
     }
@@ -193,9 +185,9 @@ extension Request {
     /// Sets a closure that is called with the identifier of every exchange, immediately if there is one already. The
     /// last closure set is used.
     @discardableResult
-    public func onURLSessionTaskCreation(
-        on queue: DispatchQueue = .main,
-        perform handler: @escaping @Sendable (TaskIdentifier) -> Void
+    package func tellCreatedTasks(
+        on queue: DispatchQueue,
+        _ handler: @escaping @Sendable (TaskIdentifier) -> Void
     ) -> Self {
         set(Hook(queue: queue, body: handler), at: \.onTaskCreation) { $0.history.lastTask }
     }

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 public import Foundation
-public import FoundationNetworking
+package import FoundationNetworking
 
 // The request's progress and milestones as streams, which end with the request. The request does not wait for their
 // readers: values that exceed the buffer are dropped.
@@ -27,17 +27,13 @@ extension Request {
     }
 
     /// The final `URLRequest`s of all attempts.
-    public func urlRequests(
-        bufferingPolicy: StreamOf<URLRequest>.BufferingPolicy = .bufferingNewest(100)
-    ) -> StreamOf<URLRequest> {
-        stream(bufferingPolicy, last: { $0.history.toldRequest }) { $0 }
+    package func createdRequests(_ policy: StreamOf<URLRequest>.BufferingPolicy) -> StreamOf<URLRequest> {
+        stream(policy, last: { $0.history.toldRequest }) { $0 }
     }
 
     /// The identifiers of all exchanges.
-    public func urlSessionTasks(
-        bufferingPolicy: StreamOf<TaskIdentifier>.BufferingPolicy = .bufferingNewest(100)
-    ) -> StreamOf<TaskIdentifier> {
-        stream(bufferingPolicy, last: { $0.history.lastTask }) { $0 }
+    package func createdTasks(_ policy: StreamOf<TaskIdentifier>.BufferingPolicy) -> StreamOf<TaskIdentifier> {
+        stream(policy, last: { $0.history.lastTask }) { $0 }
     }
 
     /// The cURL commands of all attempts.

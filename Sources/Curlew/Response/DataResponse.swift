@@ -74,7 +74,8 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
         self.sensitiveHeaders = sensitiveHeaders
     }
 
-    func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DataResponse<S, F> {
+    /// Returns the response with another result.
+    package func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DataResponse<S, F> {
         DataResponse<S, F>(
             request: request,
             lazyResponse: lazyResponse,
@@ -84,40 +85,6 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
             result: result,
             sensitiveHeaders: sensitiveHeaders
         )
-    }
-}
-
-/// A result whose failure is a `CurlewError`.
-public typealias AFResult<Success> = Result<Success, CurlewError>
-
-/// A data response whose failure is a `CurlewError`.
-public typealias AFDataResponse<Success: Sendable> = DataResponse<Success, CurlewError>
-
-extension DataResponse {
-    /// Returns the response with its value transformed.
-    public func map<NewSuccess: Sendable>(_ transform: (Success) -> NewSuccess) -> DataResponse<NewSuccess, Failure> {
-        with(result.map(transform))
-    }
-
-    /// Returns the response with its value transformed by a closure that may throw.
-    public func tryMap<NewSuccess: Sendable>(
-        _ transform: (Success) throws -> NewSuccess
-    ) -> DataResponse<NewSuccess, any Error> {
-        with(result.tryMap(transform))
-    }
-
-    /// Returns the response with its error transformed.
-    public func mapError<NewFailure: Error>(
-        _ transform: (Failure) -> NewFailure
-    ) -> DataResponse<Success, NewFailure> {
-        with(result.mapError(transform))
-    }
-
-    /// Returns the response with its error transformed by a closure that may throw.
-    public func tryMapError<NewFailure: Error>(
-        _ transform: (Failure) throws -> NewFailure
-    ) -> DataResponse<Success, any Error> {
-        with(result.tryMapError(transform))
     }
 }
 

@@ -35,24 +35,6 @@ public final class DataResponseSerializer: ResponseSerializer {
     }
 }
 
-extension DataResponseSerializerProtocol where Self == DataResponseSerializer {
-    /// Returns the body as received.
-    public static var data: DataResponseSerializer { DataResponseSerializer() }
-
-    /// Returns the body as received, with your rules for empty bodies.
-    public static func data(
-        dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
-        emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
-        emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
-    ) -> DataResponseSerializer {
-        DataResponseSerializer(
-            dataPreprocessor: dataPreprocessor,
-            emptyResponseCodes: emptyResponseCodes,
-            emptyRequestMethods: emptyRequestMethods
-        )
-    }
-}
-
 /// Returns the URL of a downloaded file.
 public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
     /// Creates a serializer.
@@ -68,9 +50,4 @@ public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
         guard let fileURL else { throw CurlewError.fileMissing(in: .decoding) }
         return fileURL
     }
-}
-
-extension DownloadResponseSerializerProtocol where Self == URLResponseSerializer {
-    /// Returns the URL of the file.
-    public static var url: URLResponseSerializer { URLResponseSerializer() }
 }

@@ -80,7 +80,8 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
         self.sensitiveHeaders = sensitiveHeaders
     }
 
-    func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DownloadResponse<S, F> {
+    /// Returns the response with another result.
+    package func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DownloadResponse<S, F> {
         DownloadResponse<S, F>(
             request: request,
             lazyResponse: lazyResponse,
@@ -91,39 +92,6 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
             result: result,
             sensitiveHeaders: sensitiveHeaders
         )
-    }
-}
-
-/// A download response whose failure is a `CurlewError`.
-public typealias AFDownloadResponse<Success: Sendable> = DownloadResponse<Success, CurlewError>
-
-extension DownloadResponse {
-    /// Returns the response with its value transformed.
-    public func map<NewSuccess: Sendable>(
-        _ transform: (Success) -> NewSuccess
-    ) -> DownloadResponse<NewSuccess, Failure> {
-        with(result.map(transform))
-    }
-
-    /// Returns the response with its value transformed by a closure that may throw.
-    public func tryMap<NewSuccess: Sendable>(
-        _ transform: (Success) throws -> NewSuccess
-    ) -> DownloadResponse<NewSuccess, any Error> {
-        with(result.tryMap(transform))
-    }
-
-    /// Returns the response with its error transformed.
-    public func mapError<NewFailure: Error>(
-        _ transform: (Failure) -> NewFailure
-    ) -> DownloadResponse<Success, NewFailure> {
-        with(result.mapError(transform))
-    }
-
-    /// Returns the response with its error transformed by a closure that may throw.
-    public func tryMapError<NewFailure: Error>(
-        _ transform: (Failure) throws -> NewFailure
-    ) -> DownloadResponse<Success, any Error> {
-        with(result.tryMapError(transform))
     }
 }
 

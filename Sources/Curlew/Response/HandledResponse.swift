@@ -5,12 +5,12 @@ internal import Foundation
 protocol HandledResponse: Sendable {
     associatedtype Value: Sendable
 
-    init(of run: RunResult, serializationDuration: TimeInterval, result: AFResult<Value>)
+    init(of run: RunResult, serializationDuration: TimeInterval, result: Result<Value, CurlewError>)
     func failing(with error: CurlewError) -> Self
 }
 
 extension DataResponse: HandledResponse where Failure == CurlewError {
-    init(of run: RunResult, serializationDuration: TimeInterval = 0, result: AFResult<Success>) {
+    init(of run: RunResult, serializationDuration: TimeInterval = 0, result: Result<Success, CurlewError>) {
         self.init(
             request: run.request?.urlRequest,
             lazyResponse: run.response,
@@ -26,7 +26,7 @@ extension DataResponse: HandledResponse where Failure == CurlewError {
 }
 
 extension DownloadResponse: HandledResponse where Failure == CurlewError {
-    init(of run: RunResult, serializationDuration: TimeInterval = 0, result: AFResult<Success>) {
+    init(of run: RunResult, serializationDuration: TimeInterval = 0, result: Result<Success, CurlewError>) {
         self.init(
             request: run.request?.urlRequest,
             lazyResponse: run.response,
@@ -44,7 +44,7 @@ extension DownloadResponse: HandledResponse where Failure == CurlewError {
 
 extension RunResult {
     /// The bytes of the body, or the error that concerns every awaiting method.
-    var unserializedData: AFResult<Data?> { sharedError.map { .failure($0) } ?? .success(body.contents) }
+    var unserializedData: Result<Data?, CurlewError> { sharedError.map { .failure($0) } ?? .success(body.contents) }
     /// The URL of the file, or the error that concerns every awaiting method.
-    var unserializedFile: AFResult<URL?> { sharedError.map { .failure($0) } ?? .success(body.fileURL) }
+    var unserializedFile: Result<URL?, CurlewError> { sharedError.map { .failure($0) } ?? .success(body.fileURL) }
 }

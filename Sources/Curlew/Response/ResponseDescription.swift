@@ -10,7 +10,7 @@ struct ResponseDescription {
     init(sensitiveHeaders: [String]) { self.sensitiveHeaders = Set(sensitiveHeaders.map(ASCII.lowercased)) }
 
     func of(_ request: URLRequest) -> String {
-        let headers = request.headers.sorted()
+        let headers = request.headers.sortedByName()
         return """
             [Request]: \(request.httpMethod ?? "GET") \(request.url.map { Redaction.redacted($0).absoluteString } ?? "nil")
             \(indented(fields(headers)))
@@ -28,7 +28,7 @@ struct ResponseDescription {
         return """
             [Response]:
                 [Status Code]: \(head.status)
-            \(indented(fields(head.headers.sorted())))
+            \(indented(fields(head.headers.sortedByName())))
             """
     }
 

@@ -46,7 +46,7 @@ public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProt
 
 extension ResponseSerializer {
     /// The default preprocessor, which leaves the body as it is.
-    public static var defaultDataPreprocessor: any DataPreprocessor { PassthroughPreprocessor() }
+    public static var defaultDataPreprocessor: any DataPreprocessor { UnchangedData() }
     /// The methods whose responses may be empty by default: HEAD.
     public static var defaultEmptyRequestMethods: Set<HTTPMethod> { EmptyBodyRule.standardMethods }
     /// The statuses whose responses may be empty by default: 204 and 205.
@@ -56,16 +56,6 @@ extension ResponseSerializer {
     public var emptyRequestMethods: Set<HTTPMethod> { Self.defaultEmptyRequestMethods }
     public var emptyResponseCodes: Set<Int> { Self.defaultEmptyResponseCodes }
 
-    /// Whether the request's method allows an empty body; `nil` without a method.
-    public func requestAllowsEmptyResponseData(_ request: URLRequest?) -> Bool? {
-        request.flatMap(\.method).map(emptyRequestMethods.contains)
-    }
-
-    /// Whether the response's status allows an empty body; `nil` without a response.
-    public func responseAllowsEmptyResponseData(_ response: HTTPURLResponse?) -> Bool? {
-        (response?.statusCode).map(emptyResponseCodes.contains)
-    }
-
     /// Returns the body after the preprocessor; `nil` if it is empty and may be.
     package func prepared(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data? {
         let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
@@ -74,7 +64,8 @@ extension ResponseSerializer {
 
     /// Whether the method or the status allows an empty body.
     public func emptyResponseAllowed(forRequest request: URLRequest?, response: HTTPURLResponse?) -> Bool {
-        requestAllowsEmptyResponseData(request) == true || responseAllowsEmptyResponseData(response) == true
+        EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
+            .allows(method: request?.method, status: response?.statusCode)
     }
 }
 

@@ -85,23 +85,3 @@ enum ResponseText {
         .bodyNotText(encoding)
     }
 }
-
-extension DataResponseSerializerProtocol where Self == StringResponseSerializer {
-    /// Returns the body as text.
-    public static var string: StringResponseSerializer { StringResponseSerializer() }
-
-    /// Returns the body as text, with your encoding and rules for empty bodies.
-    public static func string(
-        dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
-        encoding: String.Encoding? = nil,
-        emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
-        emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
-    ) -> StringResponseSerializer {
-        StringResponseSerializer(
-            dataPreprocessor: dataPreprocessor,
-            encoding: encoding,
-            emptyResponseCodes: emptyResponseCodes,
-            emptyRequestMethods: emptyRequestMethods
-        )
-    }
-}

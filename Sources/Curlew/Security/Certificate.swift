@@ -48,10 +48,6 @@ public struct Certificate: Sendable, Hashable {
             .compactMap { try? Data(contentsOf: URL(fileURLWithPath: $0)) }
             .flatMap(Certificate.all(in:))
     }
-
-    public static func == (lhs: Certificate, rhs: Certificate) -> Bool { lhs.data == rhs.data }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(data) }
 }
 
 /// The public key of a certificate.

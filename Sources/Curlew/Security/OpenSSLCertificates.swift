@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import Foundation
+package import Foundation
 
 #if canImport(Glibc)
 internal import Glibc
@@ -117,10 +117,10 @@ struct CertificateFields {
 }
 
 /// The functions for trust evaluators.
-enum OpenSSLCertificates {
+package enum OpenSSLCertificates {
     /// The path from the server's certificate to its issuers, each signed by the next, which must be an authority's. A
     /// server may send other certificates too: they prove nothing and are left out.
-    static func path(_ chain: [Data]) -> [Data] {
+    package static func path(_ chain: [Data]) -> [Data] {
         var rest = chain.compactMap { der in OpenSSLCertificate(der: der).map { (der, $0) } }
         guard !rest.isEmpty, chain.first == rest.first?.0 else { return [] }
         var path = [rest.removeFirst()]
@@ -158,7 +158,7 @@ enum OpenSSLCertificates {
         OpenSSLCertificate(der: certificate)?.isMadeOut(to: host) ?? false
     }
 
-    static func explanation(_ verifyResult: Int) -> String {
+    package static func explanation(_ verifyResult: Int) -> String {
         String(cString: X509_verify_cert_error_string(verifyResult))
     }
 
@@ -173,8 +173,8 @@ enum OpenSSLCertificates {
 }
 
 /// Checks a path against revocation lists. See X509_CRL_get0_by_cert(3).
-enum OpenSSLRevocation {
-    enum Answer: Equatable {
+package enum OpenSSLRevocation {
+    package enum Answer: Equatable {
         case revoked
         /// Every certificate with an issuer in the path is covered by a list that is in force.
         case good
@@ -183,7 +183,7 @@ enum OpenSSLRevocation {
     }
 
     /// `path` is a result of `OpenSSLCertificates.path`; `lists` are in DER. A list counts if the issuer has signed it.
-    static func answer(_ path: [Data], lists: [Data]) -> Answer {
+    package static func answer(_ path: [Data], lists: [Data]) -> Answer {
         let certificates = path.compactMap(OpenSSLCertificate.init(der:))
         let parsed = lists.compactMap(List.init(der:))
         var isKnown = certificates.count > 1

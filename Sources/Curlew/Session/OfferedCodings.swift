@@ -4,10 +4,14 @@ extension SessionConfiguration {
     /// Returns the fields of every request. A default `Accept-Encoding` is replaced by the codings in
     /// `acceptedEncodings`, or else by those that the transport supports.
     func fields(transportUndoes codings: [String]) -> HTTPHeaders {
-        guard headers.value(for: "Accept-Encoding") == HTTPHeader.defaultAcceptEncoding.value else { return headers }
+        guard headers.value(for: "Accept-Encoding") == HTTPHeader.usualAcceptEncoding.value else { return headers }
         var fields = headers
         let offer = acceptedEncodings?.joined(separator: ", ") ?? Self.preferred(codings).qualityEncoded()
-        if offer.isEmpty { fields.remove(name: "Accept-Encoding") } else { fields.update(.acceptEncoding(offer)) }
+        if offer.isEmpty {
+            fields.remove(name: "Accept-Encoding")
+        } else {
+            fields.add(name: "Accept-Encoding", value: offer)
+        }
         return fields
     }
 

@@ -9,9 +9,6 @@ internal import Foundation
 /// `session.streamRequest(url).chunks` delivers whole chunks, which costs less. A body has one reader. Releasing the
 /// bytes and their iterators cancels the request.
 public struct StreamBytes: AsyncSequence, Sendable {
-    public typealias Element = UInt8
-    public typealias Failure = CurlewError
-
     private let request: DataStreamRequest
     private let owner: Owner
 
@@ -43,8 +40,6 @@ public struct StreamBytes: AsyncSequence, Sendable {
             self.chunks = chunks
             self.owner = owner
         }
-
-        public mutating func next() async throws(CurlewError) -> UInt8? { try await next(isolation: #isolation) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> UInt8? {
             while true {

@@ -3,9 +3,6 @@ public import Foundation
 
 /// The bytes of a body as they arrive. A slow reader pauses the sender; leaving the loop cancels the transfer.
 public struct StreamChunks: AsyncSequence, Sendable {
-    public typealias Element = Data
-    public typealias Failure = CurlewError
-
     let open: @Sendable () -> StreamReader
 
     public func makeAsyncIterator() -> Iterator { Iterator(reader: open()) }
@@ -13,8 +10,6 @@ public struct StreamChunks: AsyncSequence, Sendable {
     /// Hands out one piece after the other.
     public struct Iterator: AsyncIteratorProtocol {
         var reader: StreamReader
-
-        public mutating func next() async throws(CurlewError) -> Data? { try await reader.next() }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> Data? {
             try await reader.next()

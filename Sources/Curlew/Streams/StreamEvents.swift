@@ -5,9 +5,6 @@ internal import Foundation
 ///
 /// The sequence ends with the response. `reconnecting()` opens it again, as browsers do.
 public struct StreamEvents: AsyncSequence, Sendable {
-    public typealias Element = ServerSentEvent
-    public typealias Failure = CurlewError
-
     /// Opens a reader: without a reconnection of the request's body, otherwise of a new request that names the last
     /// event.
     typealias Open = @Sendable (_ reconnection: Reconnection?) -> Connection
@@ -94,10 +91,6 @@ public struct StreamEvents: AsyncSequence, Sendable {
             self.connection = connection
             self.parser = parser
             self.reconnection = reconnection
-        }
-
-        public mutating func next() async throws(CurlewError) -> ServerSentEvent? {
-            try await next(isolation: #isolation)
         }
 
         // Inlined into the caller's loop: most events have been parsed already and need no asynchronous call.

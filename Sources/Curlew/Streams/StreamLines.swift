@@ -5,9 +5,6 @@ public import CurlewCore
 /// `\n` and `\r\n` end a line. Blank lines are kept; a final line end adds no empty line. A line longer than the
 /// request's `maximumBodySize` is `.limitExceeded`.
 public struct StreamLines: AsyncSequence, Sendable {
-    public typealias Element = String
-    public typealias Failure = CurlewError
-
     let open: @Sendable () -> StreamReader
     let maximumLength: Int
 
@@ -22,8 +19,6 @@ public struct StreamLines: AsyncSequence, Sendable {
     /// Hands out one line after the other.
     public struct Iterator: AsyncIteratorProtocol {
         var lines: LineReader<String>
-
-        public mutating func next() async throws(CurlewError) -> String? { try await lines.next() }
 
         // Inlined into the caller's loop: most lines have been cut already and need no asynchronous call.
         @inlinable

@@ -4,8 +4,6 @@
 public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     /// The treatment of values that have not been read.
     public typealias BufferingPolicy = AsyncStream<Element>.Continuation.BufferingPolicy
-    public typealias Failure = Never
-
     package typealias Continuation = AsyncStream<Element>.Continuation
 
     private let stream: AsyncStream<Element>
@@ -36,13 +34,10 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
 
     /// Hands out one element after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        public typealias Failure = Never
 
         fileprivate var base: AsyncStream<Element>.Iterator
         fileprivate let reader: StreamBacklog.Reader?
         fileprivate let end: End
-
-        public mutating func next() async -> Element? { await next(isolation: #isolation) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             let element = await base.next(isolation: actor)

@@ -5,9 +5,6 @@ internal import Foundation
 ///
 /// Blank lines are skipped. A line that does not decode ends the sequence with `.decodingFailed`.
 public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable {
-    public typealias Element = Value
-    public typealias Failure = CurlewError
-
     let open: @Sendable () -> StreamReader
     let maximumLength: Int
     let decoder: any DataDecoder
@@ -28,10 +25,6 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
         let decoder: any DataDecoder
         /// The parser's memory, reused for the whole stream.
         let memory = JSONTapeMemory()
-
-        public mutating func next() async throws(CurlewError) -> Value? {
-            try await next(isolation: #isolation)
-        }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> Value? {
             guard let line = try await lines.next() else { return nil }

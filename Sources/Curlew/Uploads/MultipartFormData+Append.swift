@@ -86,7 +86,8 @@ extension MultipartFormData {
 
     private static func headers(name: String, fileName: String?, mimeType: String?) -> HTTPHeaders {
         var headers: HTTPHeaders = [
-            .contentDisposition(MultipartLayout.formDisposition(name: name, filename: fileName))
+            HTTPHeader(
+                name: "Content-Disposition", value: MultipartLayout.formDisposition(name: name, filename: fileName))
         ]
         if let mimeType { headers.append(.contentType(mimeType)) }
         return headers

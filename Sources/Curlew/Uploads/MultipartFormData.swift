@@ -18,11 +18,6 @@ open class MultipartFormData: @unchecked Sendable {
     /// CurlewAlamofire are shorter forms sent from memory.
     public static let encodingMemoryThreshold: UInt64 = 10_000_000
 
-    /// A packet size for mobile connections, with pauses of `suggestedThrottleDelay`.
-    public static let suggestedThrottlePacketSize = 16_384
-    /// The pause between packets that Alamofire suggests, in seconds.
-    public static let suggestedThrottleDelay: TimeInterval = 0.2
-
     /// The boundary between the parts.
     public let boundary: String
 
@@ -68,16 +63,13 @@ open class MultipartFormData: @unchecked Sendable {
     }
 
     /// Limits the speed: packets of at most `packetSize` bytes are sent with a pause of `delay` seconds after each.
-    public func throttleBandwidth(
-        packetSize: Int = suggestedThrottlePacketSize,
-        delay: TimeInterval = suggestedThrottleDelay
-    ) {
+    package func throttle(packetSize: Int, delay: TimeInterval) {
         state.withLock { $0.throttle = BodyThrottle(packetSize: max(packetSize, 1), delay: max(delay, 0)) }
     }
 
     /// Returns a copy that can be changed independently. Input streams are shared, so only one of the two forms can
     /// send them.
-    public func copy() -> MultipartFormData {
+    package func copy() -> MultipartFormData {
         let copy = MultipartFormData(fileManager: fileManager, boundary: boundary)
         let current = state.withLock { $0 }
         copy.state.withLock { $0 = current }

@@ -7,9 +7,6 @@ public import CurlewCore
 /// error: `.webSocketClosed` with the code and the reason of the server, `.protocolViolation`, `.limitExceeded`,
 /// `.idleTimedOut`, or the error that broke the connection.
 public struct WebSocketMessages: AsyncSequence, Sendable {
-    public typealias Element = WebSocketMessage
-    public typealias Failure = CurlewError
-
     let open: @Sendable () -> WebSocketReader
 
     public func makeAsyncIterator() -> Iterator { Iterator(open: open) }
@@ -21,10 +18,6 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         private var reader: WebSocketReader?
 
         init(open: @escaping @Sendable () -> WebSocketReader) { self.open = open }
-
-        public mutating func next() async throws(CurlewError) -> WebSocketMessage? {
-            try await next(isolation: #isolation)
-        }
 
         public mutating func next(
             isolation actor: isolated (any Actor)?

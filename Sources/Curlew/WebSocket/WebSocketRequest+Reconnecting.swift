@@ -3,7 +3,7 @@ internal import CurlewLocks
 
 extension WebSocketRequest {
     /// Called with the WebSocket each time it has opened.
-    public typealias OpeningHook = @Sendable (WebSocketRequest) async throws -> Void
+    typealias OpeningHook = @Sendable (WebSocketRequest) async throws -> Void
 
     /// Opens the WebSocket again when it is lost. Call it before the first `send`, `ping`, `opened()` or iteration.
     ///
@@ -20,7 +20,10 @@ extension WebSocketRequest {
     ///   that takes acknowledgements by the server.
     /// - Every attempt adapts the request again, and has the timeouts of a first one.
     @discardableResult
-    public func reconnecting(_ policy: ReconnectionPolicy = .default, onOpen: OpeningHook? = nil) -> Self {
+    public func reconnecting(
+        _ policy: ReconnectionPolicy = ReconnectionPolicy(),
+        onOpen: (@Sendable (WebSocketRequest) async throws -> Void)? = nil
+    ) -> Self {
         link.state.withLock { $0.reconnection = Reconnection(policy) }
         hook.withLock { $0 = onOpen }
         return self

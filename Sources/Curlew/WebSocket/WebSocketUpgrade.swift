@@ -80,8 +80,8 @@ struct WebSocketUpgrade: Sendable {
         guard WebSocketHandshake.areValid(protocols) else { throw .invalidSubprotocol }
         let handshake = WebSocketHandshake(
             key: WebSocketKey(using: &random), protocols: protocols, compression: compresses == .off ? nil : .init())
-        if let authorization = try authorization(headers) { headers.update(authorization) }
-        for field in handshake.headers { headers.update(field) }
+        if let authorization = try authorization(headers) { headers.add(authorization) }
+        for field in handshake.headers { headers.add(field) }
         // Nothing decodes a content coding on this connection, and the handshake has no body.
         for name in ["Accept-Encoding", "Content-Length", "Transfer-Encoding"] { headers.remove(name: name) }
         let bytes = UpgradeRequestHead.bytes(for: request.url, headers: headers)

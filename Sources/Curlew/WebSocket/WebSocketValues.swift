@@ -38,9 +38,6 @@ extension WebSocketMessages {
 /// The messages of a WebSocket, decoded as they arrive. The sequence ends as `WebSocketMessages` does, and with
 /// `.decodingFailed` at a message that does not decode.
 public struct WebSocketValues<Value: Decodable & Sendable>: AsyncSequence, Sendable {
-    public typealias Element = Value
-    public typealias Failure = CurlewError
-
     let messages: WebSocketMessages
     let decoder: any DataDecoder
 
@@ -51,8 +48,6 @@ public struct WebSocketValues<Value: Decodable & Sendable>: AsyncSequence, Senda
         /// `nil` after a message that did not decode: releasing its reader closes the WebSocket.
         var messages: WebSocketMessages.Iterator?
         let decoder: any DataDecoder
-
-        public mutating func next() async throws(CurlewError) -> Value? { try await next(isolation: #isolation) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> Value? {
             guard let message = try await messages?.next(isolation: actor) else { return nil }

@@ -41,7 +41,7 @@ public final class RuntimeHeaders: ChangingHeaders {
         get { state.withLock { $0.fields.value(for: name) } }
         set {
             change { fields in
-                if let newValue { fields.update(name: name, value: newValue) } else { fields.remove(name: name) }
+                if let newValue { fields.add(name: name, value: newValue) } else { fields.remove(name: name) }
             }
         }
     }
@@ -66,12 +66,12 @@ public final class RuntimeHeaders: ChangingHeaders {
 
     /// Sets `Authorization` for Basic authentication.
     public func setAuthorization(username: String, password: String) {
-        change { $0.update(.authorization(username: username, password: password)) }
+        change { $0.add(.authorization(username: username, password: password)) }
     }
 
     /// Sets `Authorization` to a bearer token.
     public func setAuthorization(bearerToken: String) {
-        change { $0.update(.authorization(bearerToken: bearerToken)) }
+        change { $0.add(.authorization(bearerToken: bearerToken)) }
     }
 
     /// Removes `Authorization`.
@@ -84,7 +84,7 @@ public final class RuntimeHeaders: ChangingHeaders {
             if state.fields.isEmpty { return base }
             if let known = state.laidOver, known.base === base { return known.result }
             var fields = base.headers
-            for field in state.fields { fields.update(field) }
+            for field in state.fields { fields.add(field) }
             let result = DefaultHeaders(fields)
             state.laidOver = (base, result)
             return result

@@ -35,6 +35,9 @@ extension CachedResponseHandler {
 }
 
 extension ResponseCacher: CachedResponseHandler {
+    /// The action that it takes.
+    public var behavior: Behavior { rule }
+
     /// Applies `behavior` to the response.
     public func dataTask(
         _ task: TaskIdentifier,

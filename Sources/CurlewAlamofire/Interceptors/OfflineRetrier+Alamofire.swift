@@ -44,6 +44,11 @@ extension OfflineRetrier: RequestInterceptor {
     }
 }
 
+extension Curlew.RequestInterceptor where Self == OfflineRetrier {
+    /// A retrier that waits up to five seconds for the network.
+    public static var offlineRetrier: OfflineRetrier { OfflineRetrier() }
+}
+
 extension DispatchTimeInterval {
     /// The interval as a `Duration`. `.never` becomes a hundred years.
     fileprivate var duration: Duration {

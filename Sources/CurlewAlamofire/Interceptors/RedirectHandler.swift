@@ -39,6 +39,9 @@ extension RedirectHandler {
 }
 
 extension Redirector: RedirectHandler {
+    /// The action that it takes.
+    public var behavior: Behavior { rule }
+
     /// Applies `behavior` to the redirect.
     public func task(
         _ task: TaskIdentifier,

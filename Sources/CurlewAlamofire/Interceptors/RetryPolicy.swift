@@ -167,7 +167,7 @@ extension CurlewError.Code {
 // SAFETY: it adds no stored property.
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
     /// The codes of failures that break a connection while data is sent or received.
-    public static let connectionLostErrorCodes = Curlew.ConnectionLostRetryPolicy.connectionLostErrorCodes
+    public static let connectionLostErrorCodes: Set<CurlewError.Code> = [.sendFailed, .receiveFailed, .truncated]
 
     /// Creates a policy that retries lost connections only.
     public convenience init(
@@ -187,8 +187,7 @@ open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
     }
 }
 
-// Extensions of Curlew's protocol, which sessions and requests accept. Curlew's own members of these names are
-// disfavored.
+// Extensions of Curlew's protocol, which sessions and requests accept. Curlew's own `retryPolicy` is disfavored.
 extension Curlew.RequestInterceptor where Self == RetryPolicy {
     /// The policy with its defaults.
     public static var retryPolicy: RetryPolicy { RetryPolicy() }

@@ -100,7 +100,7 @@ private enum AlamofireCURL {
             parts.append("-b \"\(cookies.map { "\($0.name)=\($0.value)" }.joined(separator: ";"))\"")
         }
         var headers = request.defaultHeaders(for: url)
-        for header in sent.headers { headers.update(header) }
+        for header in sent.headers { headers.add(header) }
         for header in headers.sorted() where header.name.lowercased() != "cookie" {
             parts.append("-H \"\(header.name): \(escaped(header.value))\"")
         }

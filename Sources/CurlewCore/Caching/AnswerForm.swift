@@ -58,7 +58,7 @@ package enum AnswerForm: Sendable, Hashable {
     /// Returns the stored head in this form, with the response's current age.
     package func head(of response: StoredResponse, age: TimeInterval, bodySize: Int64) -> ResponseHead {
         var head = response.head
-        head.headers.update(name: "Age", value: String(Int64(min(max(0, age), Double(DeltaSeconds.maximum)))))
+        head.headers.add(name: "Age", value: String(Int64(min(max(0, age), Double(DeltaSeconds.maximum)))))
         switch self {
         case .whole, .head: break
         case .notModified:

@@ -11,14 +11,14 @@ public struct CacheEntry: Sendable, Equatable {
     /// fields. A store has one entry per key and variant: the one that was committed last.
     public let variant: String
     /// The names of the fields that `Vary` lists, in lower case and sorted.
-    public let varyingFields: [String]
+    package let varyingFields: [String]
     /// The head of the response and its times.
-    public var response: StoredResponse
+    package var response: StoredResponse
     /// The time for which the entry is fresh, and for which it may be served stale.
     public var lifetime: CacheLifetime
 
     /// Creates an entry.
-    public init(
+    package init(
         id: String,
         key: CacheKey,
         variant: String = "",

@@ -1,18 +1,18 @@
-public import Foundation
+package import Foundation
 
 /// The head of a stored response, with the times of its exchange.
-public struct StoredResponse: Sendable, Equatable {
+package struct StoredResponse: Sendable, Equatable {
     /// Status line and fields, without those that must not be stored (`Connection`, `Set-Cookie`, …).
-    public var head: ResponseHead
+    package var head: ResponseHead
     /// The time when the request was sent.
-    public var requestTime: Date
+    package var requestTime: Date
     /// The time when the head of the response had been received.
-    public var responseTime: Date
+    package var responseTime: Date
     /// Whether the stored body has its `Content-Encoding` removed.
-    public var isContentDecoded: Bool
+    package var isContentDecoded: Bool
 
     /// Creates a stored response.
-    public init(head: ResponseHead, requestTime: Date, responseTime: Date, isContentDecoded: Bool = true) {
+    package init(head: ResponseHead, requestTime: Date, responseTime: Date, isContentDecoded: Bool = true) {
         self.head = head
         self.requestTime = requestTime
         self.responseTime = responseTime

@@ -1,13 +1,13 @@
-public import Foundation
+package import Foundation
 
 /// Parses server-sent events (HTML standard, 9.2.6) from a stream of bytes, regardless of its division into chunks.
 public struct EventStreamParser: Sendable {
     /// The most bytes of one event. A larger event throws `.limitExceeded`.
-    public let maximumEventSize: Int
+    package let maximumEventSize: Int
     /// The value of `Last-Event-ID` for the next connection; `nil` to omit the field.
-    public private(set) var lastEventID: String?
+    package private(set) var lastEventID: String?
     /// The reconnection time that the server requested last; `nil` for the client's default.
-    public private(set) var reconnectionTime: Duration?
+    package private(set) var reconnectionTime: Duration?
 
     /// The bytes of a line whose end has not arrived yet.
     private var partial: [UInt8] = []
@@ -29,7 +29,7 @@ public struct EventStreamParser: Sendable {
     }
 
     /// Returns the events that end in `chunk`.
-    public mutating func events(in chunk: Data) throws(CurlewError) -> [ServerSentEvent] {
+    package mutating func events(in chunk: Data) throws(CurlewError) -> [ServerSentEvent] {
         var events: [ServerSentEvent] = []
         let result = chunk.withUnsafeBytes { bytes in
             Result { () throws(CurlewError) in try parse(bytes) { events.append($0) } }

@@ -8,7 +8,7 @@ public struct AuthenticationChallenge: Hashable, Sendable {
     public let token68: String?
 
     /// Creates a challenge.
-    public init(scheme: String, parameters: [String: String] = [:], token68: String? = nil) {
+    package init(scheme: String, parameters: [String: String] = [:], token68: String? = nil) {
         self.scheme = scheme
         self.parameters = parameters
         self.token68 = token68
@@ -19,7 +19,7 @@ public struct AuthenticationChallenge: Hashable, Sendable {
 
     /// Returns the challenges of all fields in order. If a field contains a syntax error, the challenge with the error
     /// and the rest of that field are left out.
-    public static func parse(_ lines: [String]) -> [AuthenticationChallenge] {
+    package static func parse(_ lines: [String]) -> [AuthenticationChallenge] {
         lines.flatMap { line in
             var parser = ChallengeParser(line)
             return parser.challenges()

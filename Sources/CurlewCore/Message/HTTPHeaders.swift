@@ -21,21 +21,15 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     }
 
     /// Creates a list of received fields, including duplicates.
-    public init(received headers: [HTTPHeader]) { fields = headers }
+    package init(received headers: [HTTPHeader]) { fields = headers }
 
     // MARK: Changing
 
-    /// Replaces the field of this name, or adds it: an alias of `update(name:value:)`.
-    public mutating func add(name: String, value: String) { update(HTTPHeader(name: name, value: value)) }
-
-    /// Replaces the field of this name, or adds it: an alias of `update(_:)`.
-    public mutating func add(_ header: HTTPHeader) { update(header) }
+    /// Replaces the first field of this name and removes the others; appends the field if there is none.
+    public mutating func add(name: String, value: String) { add(HTTPHeader(name: name, value: value)) }
 
     /// Replaces the first field of this name and removes the others; appends the field if there is none.
-    public mutating func update(name: String, value: String) { update(HTTPHeader(name: name, value: value)) }
-
-    /// Replaces the first field of this name and removes the others; appends the field if there is none.
-    public mutating func update(_ header: HTTPHeader) {
+    public mutating func add(_ header: HTTPHeader) {
         guard let first = index(of: header.name) else { return fields.append(header) }
         fields[first] = header
         guard let second = index(of: header.name, from: first + 1) else { return }
@@ -49,7 +43,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
 
     private mutating func merge(_ headers: some Collection<HTTPHeader>) {
         guard headers.count > Self.few else {
-            for header in headers { update(header) }
+            for header in headers { add(header) }
             return
         }
         var places: [FieldName: Int] = [:]
@@ -76,14 +70,9 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         fields.removeAll { ASCII.equalsIgnoringCase($0.name, name) }
     }
 
-    /// Sorts the fields by name.
-    public mutating func sort() { fields.sort { $0.name.lowercased() < $1.name.lowercased() } }
-
     /// Returns the fields sorted by name.
-    public func sorted() -> HTTPHeaders {
-        var copy = self
-        copy.sort()
-        return copy
+    package func sortedByName() -> HTTPHeaders {
+        HTTPHeaders(received: fields.sorted { $0.name.lowercased() < $1.name.lowercased() })
     }
 
     // MARK: Reading
@@ -111,7 +100,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     public subscript(_ name: String) -> String? {
         get { value(for: name) }
         set {
-            if let newValue { update(name: name, value: newValue) } else { remove(name: name) }
+            if let newValue { add(name: name, value: newValue) } else { remove(name: name) }
         }
     }
 
@@ -162,12 +151,10 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral
     public init(arrayLiteral elements: HTTPHeader...) { self.init(elements) }
 }
 
-extension HTTPHeaders: Collection {
+extension HTTPHeaders: RandomAccessCollection {
     public var startIndex: Int { fields.startIndex }
     public var endIndex: Int { fields.endIndex }
     public subscript(position: Int) -> HTTPHeader { fields[position] }
-    public func index(after index: Int) -> Int { fields.index(after: index) }
-    public func makeIterator() -> IndexingIterator<[HTTPHeader]> { fields.makeIterator() }
 }
 
 extension HTTPHeaders: CustomStringConvertible {

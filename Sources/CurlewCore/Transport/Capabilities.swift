@@ -5,7 +5,7 @@ public struct Capabilities: Sendable, Hashable {
     /// The version of libcurl, for instance `7.88.1`.
     public var version: String
     /// Major, minor and patch in one comparable number: `0x075801`.
-    public var versionNumber: Int
+    package var versionNumber: Int
     /// The features, with libcurl's names: `HTTP2`, `HTTP3`, `brotli`, `zstd`, `UnixSockets`, `HTTPS-proxy`, …
     public var features: Set<String>
     /// The URL schemes that libcurl supports, in lower case.
@@ -20,9 +20,9 @@ public struct Capabilities: Sendable, Hashable {
     public var contentCodings: [String]
     /// The library with which libcurl encodes international host names; `nil` if there is none. The host of a `URL` is
     /// encoded already.
-    public var internationalNameLibrary: String?
+    package var internationalNameLibrary: String?
     /// The library that knows the public suffixes, which cookies need: `libpsl 0.21.2`; `nil` if there is none.
-    public var publicSuffixLibrary: String?
+    package var publicSuffixLibrary: String?
 
     /// Creates capabilities for tests. Those of the running libcurl are `Capabilities.current`.
     package init(
@@ -50,15 +50,15 @@ public struct Capabilities: Sendable, Hashable {
     }
 
     /// Whether libcurl has this version or a later one.
-    public func isAtLeast(_ major: Int, _ minor: Int, _ patch: Int) -> Bool {
+    package func isAtLeast(_ major: Int, _ minor: Int, _ patch: Int) -> Bool {
         versionNumber >= major << 16 | minor << 8 | patch
     }
 
     /// Whether names can be resolved over HTTPS (`DNSConfiguration.dohURL`).
-    public var hasDNSOverHTTPS: Bool { protocols.contains("https") && isAtLeast(7, 62, 0) }
+    package var hasDNSOverHTTPS: Bool { protocols.contains("https") && isAtLeast(7, 62, 0) }
 
     /// Whether the TLS library is OpenSSL, so that libssl can be asked about libcurl's connections.
-    public var usesOpenSSL: Bool { usesTLS("OpenSSL") }
+    package var usesOpenSSL: Bool { usesTLS("OpenSSL") }
 
     /// Whether OpenSSL implements QUIC. libcurl then reports only nghttp3, its HTTP/3 library on top of it.
     package var usesQUICOfOpenSSL: Bool { http3Library?.hasPrefix("nghttp3/") == true }

@@ -108,18 +108,18 @@ public struct ServerTrust: Sendable, Hashable {
 }
 
 /// The `underlying` error of a TLS error that libcurl's verification of the server's certificates caused.
-public struct UntrustedServer: Error, Sendable, Hashable {
+package struct UntrustedServer: Error, Sendable, Hashable {
     /// The certificates and OpenSSL's verdict: 9 not yet valid, 10 expired, 18 self-signed, 19 and 20 an unknown
     /// issuer, 23 revoked; 0 if the chain is trusted but the certificate is for another host.
-    public let trust: ServerTrust
+    package let trust: ServerTrust
 
     /// Creates an error for a server that presented these certificates.
-    public init(trust: ServerTrust) { self.trust = trust }
+    package init(trust: ServerTrust) { self.trust = trust }
 }
 
 extension UntrustedServer: CustomStringConvertible {
     /// The host, the number of certificates and the verdict. The certificates themselves would fill a page.
-    public var description: String {
+    package var description: String {
         "\(trust.host) showed \(trust.certificateChain.count) certificates, verify result \(trust.verifyResult)"
     }
 }

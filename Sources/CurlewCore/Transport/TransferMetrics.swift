@@ -181,7 +181,7 @@ extension TransferMetrics: Equatable {
     }
 }
 
-extension TransferMetrics: CustomStringConvertible, CustomDebugStringConvertible {
+extension TransferMetrics: CustomStringConvertible {
     /// The duration of each phase, the connection and the byte counts in one line:
     /// `12.3 ms: lookup 0.4 ms, connect 1.1 ms, TLS 5.0 ms, send 0.1 ms, wait 4.9 ms, receive 0.8 ms; HTTP/2, …`.
     public var description: String {
@@ -193,8 +193,6 @@ extension TransferMetrics: CustomStringConvertible, CustomDebugStringConvertible
         if let cacheStatus { parts.append("cache \(cacheStatus)") }
         return parts.filter { !$0.isEmpty }.joined(separator: "; ")
     }
-
-    public var debugDescription: String { description }
 
     private var times: String {
         let parts = phases.map { "\($0.name) \(Self.milliseconds($0.duration))" }
@@ -234,7 +232,7 @@ public struct RedirectHop: Sendable, Equatable {
     public var location: URL
 
     /// Creates a hop.
-    public init(url: URL, status: Int, location: URL) {
+    package init(url: URL, status: Int, location: URL) {
         self.url = url
         self.status = status
         self.location = location

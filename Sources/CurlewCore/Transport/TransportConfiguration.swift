@@ -7,9 +7,9 @@ public struct TransportConfiguration: Sendable {
     /// The content codings to offer and decode, by name (`gzip`, `br`); `nil` is all that the transport supports.
     public var acceptedEncodings: [String]?
     /// Whether `Accept: */*` is added to requests without an `Accept` field.
-    public var addsAccept = true
+    package var addsAccept = true
     /// Whether the segments `.` and `..` are kept in the path of a URL.
-    public var keepsDotSegments = false
+    package var keepsDotSegments = false
     /// The maximum number of connections to one host. Requests whose connection is authenticated for one user count
     /// separately, with the same maximum.
     public var maximumConnectionsPerHost = 6

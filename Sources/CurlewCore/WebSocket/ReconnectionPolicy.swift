@@ -37,7 +37,7 @@ public struct ReconnectionPolicy: Sendable, Hashable {
     /// The statuses of a refused handshake that indicate a temporary failure.
     public static let defaultStatusCodes: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
     /// A policy with the default value of every property.
-    public static let `default` = ReconnectionPolicy()
+    package static let `default` = ReconnectionPolicy()
 
     /// The most consecutive attempts. A connection that stays open for `stableAfter` resets the count.
     public var limit: Int

@@ -73,7 +73,7 @@ extension ImageDownloader {
     }
 
     /// Decodes a response and serves the receivers. Runs on the decoding queue.
-    private func loaded(_ key: LoadKey, _ generation: Int, _ response: AFDataResponse<Data?>) {
+    private func loaded(_ key: LoadKey, _ generation: Int, _ response: DataResponse<Data?, CurlewError>) {
         let result: Result<Image, CurlewError>
         do {
             let serializer = ImageResponseSerializer(decoder: decoder)

@@ -30,7 +30,7 @@ extension StandardRoutes {
                 let field = HTTPHeader(name: pair.name, value: pair.value)
                 guard field.isValid else { return .text("not a header field\n", status: 400) }
                 if ASCII.equalsIgnoringCase(field.name, "Content-Type") {
-                    response.headers.update(field)
+                    response.headers.add(field)
                 } else {
                     response.headers.append(field)
                 }

@@ -20,3 +20,12 @@ extension Preparation {
         ((try? Deflate.compressed(Data(bytes), as: .zlib)).map { $0.count < bytes.count }) ?? false
     }
 }
+
+extension RequestInterceptor where Self == Adapter {
+    /// Sends bodies in memory with the coding `deflate`, as HTTPie does.
+    static var deflatingBodies: Adapter {
+        Adapter { request, _ in
+            try BodyCompression(format: .zlib, duplicates: .error, wants: { _ in true }).compressing(request)
+        }
+    }
+}

@@ -119,7 +119,7 @@ struct Download: Sendable {
     private var interceptor: (any RequestInterceptor)? {
         var parts: [any RequestInterceptor] = []
         if let retries { parts.append(retries) }
-        if preparation.compressesBody { parts.append(DeflateRequestCompressor()) }
+        if preparation.compressesBody { parts.append(.deflatingBodies) }
         return parts.isEmpty ? nil : Interceptor(interceptors: parts)
     }
 

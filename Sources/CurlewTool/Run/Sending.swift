@@ -90,7 +90,7 @@ struct Sending: Sendable {
     private var interceptor: (any RequestInterceptor)? {
         var parts: [any RequestInterceptor] = []
         if let policy = retry.interceptor(announce) { parts.append(policy) }
-        if preparation.compressesBody { parts.append(DeflateRequestCompressor()) }
+        if preparation.compressesBody { parts.append(.deflatingBodies) }
         return parts.isEmpty ? nil : Interceptor(interceptors: parts)
     }
 }

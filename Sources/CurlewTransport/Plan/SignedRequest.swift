@@ -43,7 +43,7 @@ struct SignedRequest {
             return
         }
         let host = Self.host(wire, signed.effectiveHeaders)
-        signed.headers.update(name: "Host", value: host)
+        signed.headers.add(name: "Host", value: host)
         let timestamp = try Self.timestamp(&signed, scope, date)
         let hash = try Self.payloadHash(&signed, scope)
         let canonical = CanonicalRequest(
@@ -62,7 +62,7 @@ struct SignedRequest {
             secretKey: authentication.password,
             hash: Self.sha256
         )
-        signed.headers.update(name: "Authorization", value: signature.authorization)
+        signed.headers.add(name: "Authorization", value: signature.authorization)
         request = signed
     }
 
@@ -82,7 +82,7 @@ struct SignedRequest {
     {
         guard let own = request.effectiveHeaders.value(for: scope.dateField) else {
             let now = SignatureV4.timestamp(of: date)
-            request.headers.update(name: scope.dateField, value: now)
+            request.headers.add(name: scope.dateField, value: now)
             return now
         }
         guard SignatureV4.isTimestamp(own) else {
@@ -115,7 +115,7 @@ struct SignedRequest {
             }
             hash = "UNSIGNED-PAYLOAD"
         }
-        if isS3 { request.headers.update(name: scope.contentHashField, value: hash) }
+        if isS3 { request.headers.add(name: scope.contentHashField, value: hash) }
         return hash
     }
 

@@ -77,7 +77,7 @@ struct ReplayRun {
             }
             let value = ReplayOrigin.text(of: field, number: field.rest.first, in: step, at: now)
             if let other = headers[field.name] {
-                headers.update(name: field.name, value: other + ", " + value)
+                headers.add(name: field.name, value: other + ", " + value)
             } else {
                 headers.append(name: field.name, value: value)
             }

@@ -33,8 +33,9 @@ struct MultipartConformance {
                 parts: zip(item.parts, contents).map { part, content in
                     var headers = HTTPHeaders()
                     headers.append(
-                        .contentDisposition(
-                            MultipartLayout.formDisposition(name: part.name, filename: part.filename)))
+                        HTTPHeader(
+                            name: "Content-Disposition",
+                            value: MultipartLayout.formDisposition(name: part.name, filename: part.filename)))
                     if let type = part.content_type { headers.append(.contentType(type)) }
                     return .init(headers: headers, length: Int64(content.count))
                 })

@@ -33,7 +33,7 @@ struct ContentEncodingConformance {
     private func judge(_ item: Case, _ server: TestServer) async -> Verdict {
         var answer = TestServer.Response.data(Data(base64Encoded: item.body_base64) ?? Data())
         for field in item.headers {
-            answer.headers.update(name: field[0], value: field[1])
+            answer.headers.add(name: field[0], value: field[1])
             guard field[0].lowercased() == "content-encoding" else { continue }
             // A session does not announce codings that the running libcurl cannot decode, so servers do not send them.
             let feature = ["br": "brotli", "gzip": "libz", "zstd": "zstd"][field[1]] ?? field[1]

@@ -161,7 +161,7 @@ struct CurlLine: Sendable {
         return word.isEmpty ? words : words + [word]
     }
 
-    func send(to port: Int) async -> AFDataResponse<Data?> {
+    func send(to port: Int) async -> DataResponse<Data?, CurlewError> {
         let (follows, limit, usesProxy) = (follows, redirectLimit, usesProxy)
         let session = Session(
             configuration: SessionConfiguration {

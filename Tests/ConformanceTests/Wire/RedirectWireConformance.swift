@@ -62,7 +62,7 @@ struct RedirectWireConformance {
 
     private func verdict(
         _ item: RedirectConformance.Case,
-        _ response: AFDataResponse<Data?>,
+        _ response: DataResponse<Data?, CurlewError>,
         _ server: TestServer
     ) -> Verdict {
         let outcome = item.expected.outcome ?? "followed"

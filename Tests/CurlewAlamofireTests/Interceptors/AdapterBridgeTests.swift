@@ -81,7 +81,7 @@ private final class Slow: RequestAdapter, Sendable {
 extension URLRequest {
     fileprivate func marked(_ mark: String) -> URLRequest {
         var copy = self
-        copy.headers.update(name: "Adapted", value: (headers["Adapted"].map { $0 + ", " } ?? "") + mark)
+        copy.headers.add(name: "Adapted", value: (headers["Adapted"].map { $0 + ", " } ?? "") + mark)
         return copy
     }
 }

@@ -6,7 +6,7 @@ import Testing
 extension URLRequest {
     fileprivate func marked(_ mark: String) -> URLRequest {
         var copy = self
-        copy.headers.update(name: "Marks", value: [headers["Marks"], mark].compactMap(\.self).joined(separator: " "))
+        copy.headers.add(name: "Marks", value: [headers["Marks"], mark].compactMap(\.self).joined(separator: " "))
         return copy
     }
 }
@@ -84,7 +84,7 @@ private struct Token: AuthenticationCredential, Sendable {
 
 private final class RefreshlessAuthenticator: Authenticator {
     func apply(_ credential: Token, to urlRequest: inout URLRequest) {
-        urlRequest.headers.update(.authorization(bearerToken: credential.text))
+        urlRequest.headers.add(.authorization(bearerToken: credential.text))
     }
 
     func didRequest(
@@ -98,7 +98,7 @@ private final class RefreshlessAuthenticator: Authenticator {
 
 private final class CompletingAuthenticator: Authenticator {
     func apply(_ credential: Token, to urlRequest: inout URLRequest) {
-        urlRequest.headers.update(.authorization(bearerToken: credential.text))
+        urlRequest.headers.add(.authorization(bearerToken: credential.text))
     }
 
     func refresh(

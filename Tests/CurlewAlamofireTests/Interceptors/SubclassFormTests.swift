@@ -23,7 +23,7 @@ private struct AsyncPart: RequestInterceptor {
 extension URLRequest {
     fileprivate func marked(_ mark: String) -> URLRequest {
         var copy = self
-        copy.headers.update(name: "Marks", value: [headers["Marks"], mark].compactMap(\.self).joined(separator: " "))
+        copy.headers.add(name: "Marks", value: [headers["Marks"], mark].compactMap(\.self).joined(separator: " "))
         return copy
     }
 }

@@ -38,10 +38,9 @@ struct HTTPHeadersTests {
         headers.add(name: "A", value: "2")
         headers.add(.userAgent("u"))
         headers.append(name: "a", value: "3")
-        headers.update(name: "B", value: "4")
+        headers.add(name: "B", value: "4")
         #expect(headers.map(\.name) == ["B", "A", "User-Agent", "a"])
-        #expect(headers.sorted().map(\.name) == ["A", "a", "B", "User-Agent"])
-        headers.sort()
+        #expect(headers.sortedByName().map(\.name) == ["A", "a", "B", "User-Agent"])
         headers["a"] = nil
         #expect(headers.map(\.name) == ["B", "User-Agent"])
         headers["B"] = "5"
@@ -61,20 +60,14 @@ struct HTTPHeadersTests {
 
     static let headerTable: [(HTTPHeader, String)] = [
         (.accept("a/b"), "Accept: a/b"),
-        (.acceptCharset("utf-8"), "Accept-Charset: utf-8"),
-        (.acceptLanguage("de"), "Accept-Language: de"),
-        (.acceptEncoding("br"), "Accept-Encoding: br"),
         (
             .authorization(username: "Aladdin", password: "open sesame"),
             "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
         ),
         (.authorization(bearerToken: "t"), "Authorization: Bearer t"),
         (.authorization("X y"), "Authorization: X y"),
-        (.contentDisposition("inline"), "Content-Disposition: inline"),
-        (.contentEncoding("gzip"), "Content-Encoding: gzip"),
         (.contentType("a/b"), "Content-Type: a/b"),
         (.userAgent("u/1"), "User-Agent: u/1"),
-        (.websocketProtocol("chat"), "Sec-WebSocket-Protocol: chat"),
     ]
 
     @Test("well-known fields", arguments: headerTable)
@@ -124,7 +117,7 @@ struct HTTPHeadersTests {
         request.headers = ["x": "own"]
         #expect(request.effectiveHeaders.count == 1)
         request.defaultHeaders = session
-        #expect(request.effectiveHeaders.sorted().map(\.description) == ["Accept: a", "x: own"])
+        #expect(request.effectiveHeaders.sortedByName().map(\.description) == ["Accept: a", "x: own"])
         #expect(TaskIdentifier(rawValue: 1) < TaskIdentifier(rawValue: 2) && "\(TaskIdentifier(rawValue: 7))" == "7")
     }
 }

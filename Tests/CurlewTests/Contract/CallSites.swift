@@ -2,6 +2,8 @@ import Curlew
 import Dispatch
 import Foundation
 
+import struct CurlewAlamofire.DataStreamTask
+
 // Every call site of the public contract as a user types it. The file is compiled and not run: a changed name or label
 // breaks the build of the tests.
 

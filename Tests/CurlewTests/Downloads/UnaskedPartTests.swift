@@ -22,7 +22,7 @@ struct UnaskedPartTests {
         let server = try TestServer()
         server.route("/file") { _ in
             var response = TestServer.Response(status: 206, body: .data(Data("0123456789".utf8)))
-            for header in headers { response.headers.update(header) }
+            for header in headers { response.headers.add(header) }
             return response
         }
         return server
@@ -56,7 +56,7 @@ struct UnaskedPartTests {
         _ = try await session.download(server.url("/file"), headers: own, to: destination(scratch.file("a"))).file()
         #expect(scratch.file("a").text == "0123456789")
         let configured = Session(
-            configuration: SessionConfiguration { $0.headers.update(name: "Range", value: "bytes=5-") })
+            configuration: SessionConfiguration { $0.headers.add(name: "Range", value: "bytes=5-") })
         #expect(try await configured.request(server.url("/file")).data().count == 10)
     }
 

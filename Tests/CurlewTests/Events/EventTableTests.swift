@@ -6,6 +6,8 @@ import Foundation
 import FoundationNetworking
 import Testing
 
+import struct CurlewAlamofire.DataStreamTask
+
 /// The guide's table of events, which scripts/event-table generates from `EventMonitor`, has the order in which events
 /// occur.
 @Suite("The table of events", .timeLimit(.minutes(4)))

@@ -26,7 +26,7 @@ private final class TokenAuthenticator: Authenticator {
     }
 
     func apply(_ credential: Token, to urlRequest: inout URLRequest) {
-        urlRequest.headers.update(.authorization(bearerToken: credential.text))
+        urlRequest.headers.add(.authorization(bearerToken: credential.text))
     }
 
     func refresh(_ credential: Token, for session: Session) async throws -> Token {
@@ -307,7 +307,7 @@ struct AuthenticationInterceptorTests {
             let interceptor = Watched<AuthenticationInterceptor<Nested>?>(nil)
 
             func apply(_ credential: Token, to urlRequest: inout URLRequest) {
-                urlRequest.headers.update(.authorization(bearerToken: credential.text))
+                urlRequest.headers.add(.authorization(bearerToken: credential.text))
             }
 
             func refresh(_ credential: Token, for session: Session) async throws -> Token {

@@ -16,7 +16,7 @@ private struct Marker: RequestAdapter {
     func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         if fails { throw Refusal(name: name) }
         var changed = urlRequest
-        changed.headers.update(
+        changed.headers.add(
             name: "Marks", value: [urlRequest.headers["Marks"], name].compactMap(\.self).joined(separator: " "))
         return changed
     }

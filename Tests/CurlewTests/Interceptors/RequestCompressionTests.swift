@@ -2,6 +2,8 @@ import CurlewTesting
 import Foundation
 import Testing
 
+import struct CurlewAlamofire.DeflateRequestCompressor
+
 @testable import Curlew
 
 @Suite(.timeLimit(.minutes(4)))

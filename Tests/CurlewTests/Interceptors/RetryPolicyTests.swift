@@ -40,7 +40,7 @@ struct RetryPolicyTests {
         #expect(policy.retryableHTTPMethods == [.delete, .get, .head, .options, .put, .trace])
         #expect(policy.retryableHTTPStatusCodes == [408, 429, 500, 502, 503, 504])
         #expect(policy.jitter == .full)
-        #expect((.retryPolicy() as RetryPolicy).jitter == .full)
+        #expect((.retryPolicy as RetryPolicy).jitter == .full)
         #expect(policy.budget == nil)
     }
 
@@ -122,27 +122,6 @@ struct RetryPolicyTests {
 
     @Test func doesNotRetryWithoutAMethod() {
         #expect(!isRetryable(nil, status: 503))
-    }
-
-    @Test func connectionLossAloneIsRetriedByItsPolicy() {
-        let policy = ConnectionLostRetryPolicy().policy
-        func retries(_ code: CurlewError.Code, status: Int? = nil) -> Bool {
-            let error = CurlewError(code, phase: .receive)
-            return RetryDecision.isRetryable(methods: [.get], status: status, error: error, by: policy)
-        }
-        #expect(retries(.receiveFailed))
-        #expect(retries(.truncated))
-        #expect(!retries(.connectFailed))
-        #expect(!retries(.unacceptableStatus, status: 503))
-    }
-
-    @Test func staticsMakePolicies() {
-        let interceptors: [any RequestInterceptor] = [
-            .retryPolicy, .retryPolicy(retryLimit: 5), .connectionLostRetryPolicy,
-            .connectionLostRetryPolicy(retryLimit: 1),
-        ]
-        let policies = interceptors.map { ($0 as? RetryPolicy) ?? ($0 as? ConnectionLostRetryPolicy)?.policy }
-        #expect(policies.map(\.?.retryLimit) == [2, 5, 2, 1])
     }
 
     /// The places in which a policy can be one of a request's retriers.

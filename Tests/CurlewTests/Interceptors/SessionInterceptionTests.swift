@@ -20,7 +20,7 @@ private final class CountingAuthenticator: Authenticator {
     init(fails: Bool = false) { self.fails = fails }
 
     func apply(_ credential: Token, to urlRequest: inout URLRequest) {
-        urlRequest.headers.update(.authorization(bearerToken: credential.text))
+        urlRequest.headers.add(.authorization(bearerToken: credential.text))
     }
 
     func refresh(_ credential: Token, for session: Session) async throws -> Token {

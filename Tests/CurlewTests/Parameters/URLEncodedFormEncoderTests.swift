@@ -1,4 +1,5 @@
 import Curlew
+import CurlewAlamofire
 import Foundation
 import Testing
 

@@ -157,7 +157,7 @@ struct ForeignReleaseTests {
         // The nested change ends first, and the outer one overwrites it.
         client.headers.change { fields in
             client.headers["X-Inner"] = "1"
-            fields.update(name: "X-Number", value: "1")
+            fields.add(name: "X-Number", value: "1")
         }
         #expect(client.headers["X-Number"] == "1")
     }
@@ -171,7 +171,7 @@ struct ForeignReleaseTests {
                         client.changeDefaults { $0.timeoutInterval = ($0.timeoutInterval ?? 0) + 1 }
                         client.headers.change { fields in
                             let number = fields.value(for: "X-Number").flatMap(Int.init) ?? 0
-                            fields.update(name: "X-Number", value: "\(number + 1)")
+                            fields.add(name: "X-Number", value: "\(number + 1)")
                         }
                     }
                 }

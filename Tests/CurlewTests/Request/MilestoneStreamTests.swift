@@ -3,6 +3,8 @@ import CurlewTesting
 import Foundation
 import Testing
 
+import struct CurlewAlamofire.DataStreamTask
+
 /// Streams of a request's events, opened at any moment. Each value arrives exactly once.
 @Suite("Milestones as streams", .timeLimit(.minutes(4)))
 struct MilestoneStreamTests {

@@ -1,3 +1,4 @@
+import CurlewAlamofire
 import CurlewCore
 import Foundation
 import FoundationNetworking

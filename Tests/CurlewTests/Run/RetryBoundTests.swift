@@ -100,7 +100,7 @@ struct RetryBoundTests {
             request.adapt(
                 using: Curlew.Adapter { request, _ in
                     var request = request
-                    request.headers.update(.authorization(bearerToken: "t"))
+                    request.headers.add(.authorization(bearerToken: "t"))
                     return request
                 }
             )

@@ -3,6 +3,8 @@ import CurlewTesting
 import Foundation
 import Testing
 
+import struct CurlewAlamofire.DataStreamTask
+
 /// Tests over sockets, for the bytes that the pipeline sends and receives.
 @Suite(.timeLimit(.minutes(4)))
 struct WireTests {

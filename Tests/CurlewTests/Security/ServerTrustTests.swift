@@ -1,4 +1,5 @@
 import CurlewAFNetworking
+import CurlewAlamofire
 import CurlewCore
 import CurlewTesting
 import Foundation

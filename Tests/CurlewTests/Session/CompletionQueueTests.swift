@@ -1,4 +1,6 @@
 import Curlew
+import CurlewAFNetworking
+import CurlewAlamofire
 import CurlewLocks
 import CurlewTesting
 import Dispatch

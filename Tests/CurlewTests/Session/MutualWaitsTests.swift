@@ -4,6 +4,8 @@ import Foundation
 import FoundationNetworking
 import Testing
 
+import struct CurlewAlamofire.DataStreamTask
+
 @testable import Curlew
 @testable import CurlewTesting
 

@@ -1,4 +1,5 @@
 import Curlew
+import CurlewAFNetworking
 import CurlewTesting
 import Foundation
 import Testing

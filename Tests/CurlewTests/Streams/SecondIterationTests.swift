@@ -3,6 +3,8 @@ import CurlewTesting
 import Foundation
 import Testing
 
+import struct CurlewAlamofire.DataStreamTask
+
 @testable import Curlew
 
 /// A body can be read once. A second iteration throws instead of ending without elements.

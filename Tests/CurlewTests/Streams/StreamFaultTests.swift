@@ -4,6 +4,8 @@ import CurlewTesting
 import Foundation
 import Testing
 
+import struct CurlewAlamofire.DataStreamTask
+
 @testable import Curlew
 
 @Suite("Streams against a real server", .timeLimit(.minutes(2)))

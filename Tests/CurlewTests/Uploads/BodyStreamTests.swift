@@ -1,3 +1,4 @@
+import CurlewAFNetworking
 import CurlewAlamofire
 import CurlewCore
 import Foundation

@@ -53,7 +53,7 @@ final class ScriptedPeer {
             await answer("HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n")
             return
         }
-        for (name, value) in changes { headers.update(name: name, value: value) }
+        for (name, value) in changes { headers.add(name: name, value: value) }
         if let agreed = agreement.compression {
             sender = WebSocketSender(role: .server, compressor: MessageCompressor(agreed, role: .server))
             receiver = WebSocketReceiver(

@@ -11,7 +11,7 @@ extension RequestInterceptor where Self == Interceptor {
         Interceptor(
             adapter: Adapter { request, _ in
                 var request = request
-                request.headers.update(.authorization(bearerToken: token.value))
+                request.headers.add(.authorization(bearerToken: token.value))
                 return request
             },
             retrier: Retrier { _, _, error in

@@ -95,9 +95,9 @@ struct FormValueOptions: Sendable {
     let null: URLEncodedFormEncoder.NilEncoding
 
     init(_ encoder: URLEncodedFormEncoder) {
-        bool = encoder.boolEncoding
-        data = encoder.dataEncoding
-        date = encoder.dateEncoding
-        null = encoder.nilEncoding
+        bool = encoder.settings.boolEncoding
+        data = encoder.settings.dataEncoding
+        date = encoder.settings.dateEncoding
+        null = encoder.settings.nilEncoding
     }
 }

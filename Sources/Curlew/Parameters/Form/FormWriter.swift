@@ -16,11 +16,11 @@ struct FormWriter {
     }
 
     init(_ encoder: URLEncodedFormEncoder, escaping: QueryEscaping) {
-        alphabetizes = encoder.alphabetizeKeyValuePairs
-        array = encoder.arrayEncoding
-        key = encoder.keyEncoding
-        keyPath = encoder.keyPathEncoding
-        space = encoder.spaceEncoding
+        alphabetizes = encoder.settings.alphabetizeKeyValuePairs
+        array = encoder.settings.arrayEncoding
+        key = encoder.settings.keyEncoding
+        keyPath = encoder.settings.keyPathEncoding
+        space = encoder.settings.spaceEncoding
         self.escaping = escaping
     }
 

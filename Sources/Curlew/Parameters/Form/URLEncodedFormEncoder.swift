@@ -15,37 +15,44 @@ public final class URLEncodedFormEncoder: Sendable {
         case invalidRootObject(String)
     }
 
-    /// Whether pairs are sorted by key, so that equal values give equal text. Otherwise pairs keep the order of
-    /// encoding.
-    public let alphabetizeKeyValuePairs: Bool
-    /// The notation for keys of array elements.
-    public let arrayEncoding: ArrayEncoding
-    /// The notation for booleans.
-    public let boolEncoding: BoolEncoding
-    /// The notation for `Data`.
-    public let dataEncoding: DataEncoding
-    /// The notation for dates.
-    public let dateEncoding: DateEncoding
-    /// The conversion of member names to keys.
-    public let keyEncoding: KeyEncoding
-    /// The notation for keys of nested members.
-    public let keyPathEncoding: KeyPathEncoding
-    /// The notation for nil.
-    public let nilEncoding: NilEncoding
-    /// The notation for a space.
-    public let spaceEncoding: SpaceEncoding
+    /// The options, in the order of the initializer's parameters.
+    package struct Settings: Sendable {
+        /// Whether pairs are sorted by key, so that equal values give equal text. Otherwise pairs keep the order of
+        /// encoding.
+        package let alphabetizeKeyValuePairs: Bool
+        /// The notation for keys of array elements.
+        package let arrayEncoding: ArrayEncoding
+        /// The notation for booleans.
+        package let boolEncoding: BoolEncoding
+        /// The notation for `Data`.
+        package let dataEncoding: DataEncoding
+        /// The notation for dates.
+        package let dateEncoding: DateEncoding
+        /// The conversion of member names to keys.
+        package let keyEncoding: KeyEncoding
+        /// The notation for keys of nested members.
+        package let keyPathEncoding: KeyPathEncoding
+        /// The notation for nil.
+        package let nilEncoding: NilEncoding
+        /// The notation for a space.
+        package let spaceEncoding: SpaceEncoding
+    }
+
+    package let settings: Settings
 
     /// The characters that are not percent-encoded. With the default set, `spaceEncoding: .plusReplaced` also leaves
     /// `*` as it is. In a URL that `URLEncodedFormParameterEncoder` makes, characters that a query cannot contain (`#`,
     /// brackets, spaces, letters beyond ASCII) are always percent-encoded.
-    public var allowedCharacters: CharacterSet {
+    package var unescapedCharacters: CharacterSet {
         get { allowed.withLock { $0.characters } }
-        set { allowed.withLock { $0 = Allowed(newValue, spaceEncoding) } }
+        set { allowed.withLock { $0 = Allowed(newValue, settings.spaceEncoding) } }
     }
 
     private let allowed: Lock<Allowed>
 
     /// Creates an encoder; the defaults are Alamofire's.
+    ///
+    /// `allowedCharacters` are not percent-encoded; `nil` means those that RFC 3986 allows in a query.
     public init(
         alphabetizeKeyValuePairs: Bool = true,
         arrayEncoding: ArrayEncoding = .brackets,
@@ -56,18 +63,20 @@ public final class URLEncodedFormEncoder: Sendable {
         keyPathEncoding: KeyPathEncoding = .brackets,
         nilEncoding: NilEncoding = .dropKey,
         spaceEncoding: SpaceEncoding = .percentEscaped,
-        allowedCharacters: CharacterSet = .afURLQueryAllowed
+        allowedCharacters: CharacterSet? = nil
     ) {
-        self.alphabetizeKeyValuePairs = alphabetizeKeyValuePairs
-        self.arrayEncoding = arrayEncoding
-        self.boolEncoding = boolEncoding
-        self.dataEncoding = dataEncoding
-        self.dateEncoding = dateEncoding
-        self.keyEncoding = keyEncoding
-        self.keyPathEncoding = keyPathEncoding
-        self.nilEncoding = nilEncoding
-        self.spaceEncoding = spaceEncoding
-        allowed = Lock(Allowed(allowedCharacters, spaceEncoding))
+        settings = Settings(
+            alphabetizeKeyValuePairs: alphabetizeKeyValuePairs,
+            arrayEncoding: arrayEncoding,
+            boolEncoding: boolEncoding,
+            dataEncoding: dataEncoding,
+            dateEncoding: dateEncoding,
+            keyEncoding: keyEncoding,
+            keyPathEncoding: keyPathEncoding,
+            nilEncoding: nilEncoding,
+            spaceEncoding: spaceEncoding
+        )
+        allowed = Lock(Allowed(allowedCharacters ?? .queryAllowed, spaceEncoding))
     }
 
     /// Encodes a value as a string.
@@ -90,7 +99,7 @@ public final class URLEncodedFormEncoder: Sendable {
 
         init(_ characters: CharacterSet, _ space: SpaceEncoding) {
             self.characters = characters
-            guard characters == .afURLQueryAllowed else {
+            guard characters == .queryAllowed else {
                 escaping = QueryEscaping(allowed: characters)
                 return
             }

@@ -1,4 +1,4 @@
-public import CurlewJSON
+public import Curlew
 public import Foundation
 
 /// Makes a value from each chunk of a stream.

@@ -1,4 +1,4 @@
-public import CurlewCore
+public import Curlew
 public import Foundation
 
 /// Refuses certificates that their issuers have revoked, according to lists that you provide.

@@ -1,4 +1,4 @@
-public import CurlewCore
+public import Curlew
 internal import Foundation
 public import FoundationNetworking
 
@@ -65,4 +65,15 @@ extension DataStreamRequest {
         /// Cancels the request.
         public func cancel() { request?.cancel() }
     }
+}
+
+extension DataStreamRequest.Completion: CustomStringConvertible, CustomReflectable {
+    /// The URL and the outcome without secrets, which Foundation's description of a request would show.
+    public var description: String {
+        let url = request?.url.map { Redaction.redacted($0).absoluteString } ?? "no request"
+        let end = error.map { "\($0)" } ?? response.map { "\($0.statusCode)" } ?? "no response"
+        return "\(url): \(end)"
+    }
+
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

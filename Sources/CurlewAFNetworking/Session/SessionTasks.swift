@@ -1,4 +1,4 @@
-internal import CurlewLocks
+public import Curlew
 
 /// The unfinished requests of a session, by kind, in the order of their creation.
 ///
@@ -7,7 +7,7 @@ public struct SessionTasks: Sendable {
     /// All requests: those that run, and those that have handlers and wait for `resume()`.
     public let all: [Request]
 
-    init(_ requests: Set<Request>) { all = requests.sorted { $0.serial < $1.serial } }
+    init(_ requests: [Request]) { all = requests }
 
     /// Data requests that are not uploads.
     public var data: [DataRequest] { all.compactMap { $0 is UploadRequest ? nil : $0 as? DataRequest } }
@@ -21,13 +21,5 @@ public struct SessionTasks: Sendable {
 
 extension Session {
     /// A snapshot of the session's unfinished requests, by kind.
-    public var tasks: SessionTasks { SessionTasks(Set(activeRequests).union(shelf.all)) }
-}
-
-extension Request {
-    /// A text of yours that belongs to the request: for logs, and for finding a download again in another process.
-    public var taskDescription: String? {
-        get { record.withLock { $0.extras?.hooks.taskDescription } }
-        set { record.withLock { $0.ownExtras.hooks.taskDescription = newValue } }
-    }
+    public var tasks: SessionTasks { SessionTasks(unfinishedRequests) }
 }
