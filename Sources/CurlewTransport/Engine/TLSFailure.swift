@@ -46,7 +46,9 @@ enum TLSFailure {
 
     /// The code for an alert of the peer, or for an expired certificate, that the text names; `nil` if it names none.
     static func alert(_ text: String) -> CurlewError.Code? {
-        if certificateAlerts.contains(where: { text.contains("alert " + $0.name) }) { return .clientCertificateRequired }
+        if certificateAlerts.contains(where: { text.contains("alert " + $0.name) }) {
+            return .clientCertificateRequired
+        }
         if text.contains("certificate has expired") { return .certificateExpired }
         return GnuTLSFailure.alert(text) ?? (text.contains(" alert ") ? .tlsFailed : nil)
     }

@@ -40,7 +40,8 @@ struct TransferStateTests {
         let request = Session(transport: MockTransport()).request("https://example.org/")
         let url = URL(filePath: "/")
         let file = BodyFile(for: request, LazyResponse(url: url, head: ResponseHead(status: 200)))
-        for (decision, expected) in [(HeadAnswer.Decision.allow, "take"), (.file(file), "intoFile"), (.cancel, "wait")] {
+        for (decision, expected) in [(HeadAnswer.Decision.allow, "take"), (.file(file), "intoFile"), (.cancel, "wait")]
+        {
             var state = TransferState()
             let answer = HeadAnswer()
             state.headAnswer = answer

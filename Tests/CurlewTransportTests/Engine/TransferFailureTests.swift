@@ -48,12 +48,13 @@ struct TransferFailureTests {
         }
     }
 
-    @Test(arguments: [
-        (42, "sslv3 alert bad certificate"), (43, "sslv3 alert unsupported certificate"),
-        (44, "sslv3 alert certificate revoked"), (45, "sslv3 alert certificate expired"),
-        (46, "sslv3 alert certificate unknown"), (48, "tlsv1 alert unknown ca"),
-        (116, "tlsv13 alert certificate required"),
-    ] as [(Int32, String)])
+    @Test(
+        arguments: [
+            (42, "sslv3 alert bad certificate"), (43, "sslv3 alert unsupported certificate"),
+            (44, "sslv3 alert certificate revoked"), (45, "sslv3 alert certificate expired"),
+            (46, "sslv3 alert certificate unknown"), (48, "tlsv1 alert unknown ca"),
+            (116, "tlsv13 alert certificate required"),
+        ] as [(Int32, String)])
     func anAlertAboutTheClientsCertificateIsKnownByNumberAndByText(_ number: Int32, _ text: String) {
         #expect(TLSFailure.isAboutCertificate(alert: number))
         #expect(TLSFailure.alert(text) == .clientCertificateRequired)
