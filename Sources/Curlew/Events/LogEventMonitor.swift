@@ -47,7 +47,6 @@ public final class LogEventMonitor: EventMonitor {
 
     /// The queue on which lines are written.
     public let queue: DispatchQueue
-    /// Always false: bodies are never logged.
     private let minimumLevel: Level
     private let write: @Sendable (_ level: Level, _ message: String, _ fields: [String: String]) -> Void
     private let running = Lock<[RequestKey: RunningRequest]>([:])

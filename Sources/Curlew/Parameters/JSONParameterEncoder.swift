@@ -11,6 +11,9 @@ open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
     /// The encoder that turns values into JSON.
     package let jsonEncoder: JSONEncoder
 
+    /// JSON in the default form of `JSONEncoder`.
+    public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
+
     /// Creates a parameter encoder that uses the given JSON encoder.
     public init(encoder: JSONEncoder = JSONEncoder()) { jsonEncoder = encoder }
 

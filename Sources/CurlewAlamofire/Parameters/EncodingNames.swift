@@ -22,9 +22,6 @@ extension JSONParameterEncoder {
     /// The encoder that turns values into JSON.
     public var encoder: JSONEncoder { jsonEncoder }
 
-    /// JSON in the default form of `JSONEncoder`.
-    public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
-
     /// JSON with line breaks and indentation.
     public static var prettyPrinted: JSONParameterEncoder {
         let encoder = JSONEncoder()
