@@ -49,7 +49,11 @@ public struct CurlewError: Error, Sendable {
     /// The error that your code or the system threw; `nil` if there is none.
     public var underlying: (any Error)? {
         get { shared.values.underlying }
-        set { shared.values.underlying = newValue }
+        set {
+            shared.values.underlying = newValue
+            // The facts of the former error are not those of this one.
+            shared.values.detail = nil
+        }
     }
     /// The number and name of the error in libcurl or the system; `nil` if neither reported one.
     public var native: NativeCode? {
