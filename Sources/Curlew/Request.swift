@@ -207,6 +207,16 @@ public class Request: @unchecked Sendable {
     /// Ends the request with `error`; its state is `.cancelled`.
     func cancel(with error: CurlewError) {
         guard let cancellation = record.withLock({ $0.cancel(with: error) }) else { return }
+        carryOut(cancellation, error)
+    }
+
+    /// Ends the request with `error`, unless it was resumed or its result asked for.
+    func cancelUnlessAskedFor(with error: CurlewError) {
+        let cancellation = record.withLock { $0.isAskedFor ? nil : $0.cancel(with: error) }
+        if let cancellation { carryOut(cancellation, error) }
+    }
+
+    private func carryOut(_ cancellation: RequestRecord.Cancellation, _ error: CurlewError) {
         eventSink?.emit { [self] in $0.requestDidCancel(self) }
         switch cancellation {
         case .hasEnded: break

@@ -143,9 +143,7 @@ public actor Session {
             registry.withLock { $0.lifecycle.drainBegan() }
             for case let stream as DataStreamRequest in running { stream.endUnread() }
             for request in shelf.empty() { request.end(with: .sessionInvalidated()) }
-            for request in running where request.isInitialized {
-                request.cancel(with: .sessionInvalidated())
-            }
+            for request in running { request.cancelUnlessAskedFor(with: .sessionInvalidated()) }
             guard await untilEnded(running, isCleaningUp: isCleaningUp) else { return }
             await (transport as? CachingTransport)?.drain()
         }

@@ -18,6 +18,7 @@ extension Request {
             if let former {
                 var changed = former
                 changed.control = control
+                changed.isSuspended = false  // The new control has not been told yet.
                 change(&changed)
                 record.run.active?.exchange = changed
             }

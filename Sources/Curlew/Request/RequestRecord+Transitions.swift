@@ -18,6 +18,7 @@ extension RequestRecord {
     mutating func resume() -> Resumption? {
         guard state.canTransition(to: .resumed) else { return nil }
         state = .resumed
+        isAskedFor = true
         switch run {
         case .idle:
             run.begins()
@@ -42,6 +43,7 @@ extension RequestRecord {
 
     /// Decides whether a caller that awaits the result drives the run or waits for it.
     mutating func awaited() -> DriveAction {
+        isAskedFor = true
         switch run {
         case .idle:
             run.begins()

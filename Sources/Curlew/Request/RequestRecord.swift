@@ -8,6 +8,8 @@ struct RequestRecord {
     var identity = LazyIdentity()
     /// The state that users see. It follows their calls, and becomes finished when the handlers have run.
     var state = RequestState.initialized
+    /// Whether the request was resumed, or its result asked for.
+    var isAskedFor = false
     /// The error of the cancelled request.
     var cancellation: CurlewError?
     var run: RunState

@@ -11,6 +11,8 @@ struct AttemptState: Sendable {
     var events: EventSink?
     /// The options of the request that concern the transport. `nil` if there are none.
     var options: Lowering.Wishes?
+    /// Whether the request was resumed, or its result asked for, before these values were read.
+    var isAskedFor = true
     /// Whether the request was cancelled before the attempt.
     var isCancelled = false
     /// The redirects that were followed in this attempt.
@@ -52,6 +54,7 @@ extension Run {
             hasRetriers: wishes.hasRetriers,
             events: wishes.events,
             options: wishes.options,
+            isAskedFor: wishes.isAskedFor,
             isCancelled: wishes.isCancelled
         )
         // The total timeout starts with the first attempt, but not before the result is asked for.
@@ -79,7 +82,7 @@ struct AttemptWishes: Sendable {
     let events: EventSink?
     let totalTimeout: Duration?
     let options: Lowering.Wishes?
-    /// Whether the request was resumed or suspended, or a result was asked for.
+    /// Whether the request was resumed, or its result asked for.
     let isAskedFor: Bool
     let isCancelled: Bool
 }
@@ -92,7 +95,7 @@ extension RequestRecord {
             events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
             totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
             options: loweringWishes,
-            isAskedFor: state != .initialized,
+            isAskedFor: isAskedFor,
             isCancelled: isCancelled
         )
     }

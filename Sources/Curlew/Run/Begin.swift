@@ -5,7 +5,8 @@ extension Run {
     // Never inlined; see `Run`.
     @inline(never)
     func begin(_ hop: Hop) throws(CurlewError) -> Bool {
-        guard let isHeld = request.begins(hop, as: task, events) else { throw request.cancellation }
+        let isHeld = request.begins(hop, as: task, readsOptions: !attempt.isAskedFor, events)
+        guard let isHeld else { throw request.cancellation }
         return isHeld
     }
 }

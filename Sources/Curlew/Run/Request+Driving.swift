@@ -53,6 +53,8 @@ extension Request {
     @inline(never)
     func untilLetGo(within budget: TimeoutBudget) async throws(CurlewError) {
         try await budget.limitWait(.queue) { await self.untilLetGo() }
+        // The task was cancelled, and the request will be: nothing may be sent in between.
+        if Task.isCancelled, record.withLock({ $0.holdsDriver }) { throw cancellation }
     }
 
     /// Returns when the driver may continue, or its task is cancelled.

@@ -51,8 +51,11 @@ extension Request {
 
     /// Begins the hop's exchange, unless it has begun. Returns whether it has to wait until the request is resumed.
     /// Returns `nil`, and begins none, if the request was cancelled. One step under the lock.
-    func begins(_ hop: Hop, as task: TaskIdentifier, _ events: EventSink?) -> Bool? {
-        let (isHeld, creation, beginning) = record.withLock { $0.begins(hop, as: task) }
+    ///
+    /// With `readsOptions`, it waits in any case, if only for a moment: the options and the total timeout were read
+    /// before the result was asked for, and are read again after the wait.
+    func begins(_ hop: Hop, as task: TaskIdentifier, readsOptions: Bool, _ events: EventSink?) -> Bool? {
+        let (isHeld, creation, beginning) = record.withLock { $0.begins(hop, as: task, readsOptions: readsOptions) }
         if let creation { tell(creation, of: hop.visible, events) }
         if let beginning { tell(beginning, of: task, events) }
         return isHeld
@@ -89,8 +92,8 @@ extension RequestRecord {
         return Creation(hooks: extras?.hooks.takeForCreation())
     }
 
-    private mutating func begins(_ task: TaskIdentifier) -> Beginning? {
-        let next = ActiveExchange(task, holdsDriver ? .waiting : .running)
+    private mutating func begins(_ task: TaskIdentifier, isHeld: Bool) -> Beginning? {
+        let next = ActiveExchange(task, isHeld ? .waiting : .running)
         guard let former = run.begins(next) else { return nil }
         history.attempt.identifiers.append(task)
         let formerBody = transfer.exchangeBegins()
@@ -103,13 +106,18 @@ extension RequestRecord {
         )
     }
 
-    fileprivate mutating func begins(_ hop: Hop, as task: TaskIdentifier) -> (Bool?, Creation?, Beginning?) {
+    fileprivate mutating func begins(
+        _ hop: Hop,
+        as task: TaskIdentifier,
+        readsOptions: Bool
+    ) -> (Bool?, Creation?, Beginning?) {
         if case .started = hop.announcement { return (holdsDriver, nil, nil) }
         guard !isCancelled else { return (nil, nil, nil) }
         var creation: Creation?
         if case .described(let isNoted) = hop.announcement { creation = created(hop.visible, isNoted: isNoted) }
-        guard let beginning = begins(task) else { return (nil, creation, nil) }
-        return (holdsDriver, creation, beginning)
+        let isHeld = holdsDriver || readsOptions
+        guard let beginning = begins(task, isHeld: isHeld) else { return (nil, creation, nil) }
+        return (isHeld, creation, beginning)
     }
 }
 

@@ -62,7 +62,6 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
         )
-        .wasCreated()
     }
 
     // MARK: Bodies
@@ -105,6 +104,5 @@ extension Session {
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
             uploadable: body.makeUploadable
         )
-        .wasCreated()
     }
 }

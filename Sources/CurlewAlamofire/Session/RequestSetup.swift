@@ -7,7 +7,7 @@ extension Session {
         case lazy
         /// When the request is created: its `URLRequest`, its task, its curl command and its errors are known before it
         /// starts. The session runs such a request up to the point where it would be sent, and there it waits for
-        /// `resume()`, a response handler or an awaiting method.
+        /// `resume()`, a response handler or an awaiting method. Streams and WebSockets are set up when they start.
         ///
         /// The request holds its session until it has ended, so cancel what you do not start. As after `resume()`,
         /// awaiting methods join the run: `data()` accepts every status unless the request has `validate()`, and

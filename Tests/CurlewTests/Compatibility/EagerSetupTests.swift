@@ -159,13 +159,48 @@ struct EagerSetupTests {
         try await isTrue { reference.object == nil }
     }
 
-    @Test func aStreamThatWasSetUpIsRead() async throws {
-        let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
+    /// A stream's own run refuses a status and ends with its reader, so nothing else may run it.
+    @Test func aStreamIsSetUpWhenItStarts() async throws {
+        let session = Session(transport: MockTransport { _ in .text("no", status: 404) }, requestSetup: .eager)
         let request = session.streamRequest("https://example.org/")
+        let error = await #expect(throws: CurlewError.self) {
+            for try await line in request.lines { Issue.record("a line of an error page: \(line)") }
+        }
+        #expect(error?.code == .unacceptableStatus)
+    }
+
+    @Test func whatIsAskedForDuringTheSetUpHasItsOptionsAndItsTimeout() async throws {
+        let (began, gate) = (Gate(), Gate())
+        let transport = MockTransport { _ in .text("x") }
+        let session = Session(
+            configuration: SessionConfiguration { $0.timeouts.total = .seconds(60) },
+            transport: transport,
+            requestSetup: .eager,
+            interceptor: Adapter { request, _ in
+                began.open()
+                try await gate.wait()
+                return request
+            }
+        )
+        let request = session.request("https://example.org/")
+        try await began.wait()
+        let monitor = RecordingMonitor()
+        request.authenticate(username: "ada", password: "secret").eventMonitor(monitor).resume()
+        gate.open()
+        #expect(try await request.string() == "x")
+        let sent = try #require(transport.requests.first?.transfer.options)
+        #expect(sent.authentication?.username == "ada")
+        #expect(sent.timeouts.total.map { $0 > .zero && $0 <= .seconds(60) } == true)
+        await monitor.queue.settled()
+        #expect(monitor.events.all.contains("didResumeTask"))
+    }
+
+    @Test func drainingEndsWhatWasSuspendedBeforeItWasAskedFor() async throws {
+        let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
+        let request = session.request("https://example.org/").suspend()
         try await isTrue { request.task != nil }
-        var text = ""
-        for try await line in request.lines { text += line }
-        #expect(text == "x")
+        await session.drain()
+        #expect(request.error?.code == .sessionClosed)
     }
 }
 
