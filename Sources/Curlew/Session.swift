@@ -16,22 +16,13 @@ public actor Session {
     public nonisolated let configuration: SessionConfiguration
     /// The transport that carries out the exchanges.
     package nonisolated let transport: any Transport
-    /// Whether adding the first response handler starts a request.
-    public nonisolated let startRequestsImmediately: Bool
-    /// Adapts and retries every request of the session, before the request's own interceptor.
-    public nonisolated var interceptor: (any RequestInterceptor)? { context.interceptor }
-    /// Handles redirects of requests that have no redirect handler of their own.
-    public nonisolated var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
-    /// Decides what is stored in the cache, for requests that have no handler of their own.
-    public nonisolated var cachedResponseHandler: (any CachedResponseHandler)? { context.cachedResponseHandler }
-
-    nonisolated let context: SessionContext
+    package nonisolated let context: SessionContext
     /// Holds requests that have handlers and wait for `resume()`: nothing else may refer to them.
     nonisolated let shelf = RequestShelf()
     nonisolated var registry: Lock<RequestRegistry> { context.registry }
 
     /// Evaluates the trust of servers instead of libcurl.
-    public nonisolated let serverTrustManager: ServerTrustManager?
+    package nonisolated let trustManager: ServerTrustManager?
 
     /// The error of every request, if the transport does not enforce a guard of the configuration.
     private nonisolated let refusal: CurlewError?
@@ -55,13 +46,12 @@ public actor Session {
         eventMonitors: [any EventMonitor] = []
     ) {
         self.configuration = configuration
-        self.serverTrustManager = serverTrustManager
+        trustManager = serverTrustManager
         self.transport = configuration.caching(
             transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager),
             judgedBy: serverTrustManager
         )
         refusal = transport.flatMap { configuration.refusal(of: $0, serverTrustManager) }
-        self.startRequestsImmediately = startRequestsImmediately
         context = SessionContext(
             configuration: configuration,
             interceptor: interceptor,

@@ -17,9 +17,6 @@ public struct CacheStatistics: Sendable, Hashable {
     /// Bytes of bodies that were served from the store.
     public var bytes: Int64 = 0
 
-    /// Creates statistics in which every count is zero.
-    public init() {}
-
     mutating func count(_ status: CacheStatus, bytes served: Int64) {
         switch status {
         case .hit: hits += 1

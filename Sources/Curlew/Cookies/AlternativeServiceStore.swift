@@ -33,7 +33,7 @@ public final class AlternativeServiceStore: Sendable, NetworkDependent {
     }
 
     /// Whether the next request to the URL's origin would use or try HTTP/3.
-    public func hasAlternative(for url: URL) -> Bool {
+    package func hasAlternative(for url: URL) -> Bool {
         guard url.scheme?.lowercased() == "https", let host = url.host(percentEncoded: false) else { return false }
         let origin = SecureOrigin(host: host, port: url.port ?? 443)
         return list.withLock { $0.hasAlternative(for: origin, at: Date()) }

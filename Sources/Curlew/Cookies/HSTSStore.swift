@@ -30,7 +30,7 @@ public final class HSTSStore: Sendable {
     }
 
     /// Whether requests to `host` are sent over https only.
-    public func contains(_ host: String) -> Bool { list.withLock { $0.contains(host, at: Date()) } }
+    package func contains(_ host: String) -> Bool { list.withLock { $0.contains(host, at: Date()) } }
 
     /// Removes all hosts.
     public func removeAll() {

@@ -5,19 +5,19 @@ public import FoundationNetworking
 /// Writes an `Encodable` value as a query string, into the URL or into the body.
 // SAFETY: both properties are set once, and Sendable.
 open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder {
-    /// The destination of the query string.
-    public typealias Destination = URLEncoding.Destination
-
     /// The default form encoder, with a destination that depends on the method.
     public static var `default`: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
 
     /// The encoder that turns values into a form.
     package let formEncoder: URLEncodedFormEncoder
     /// The destination of the form.
-    package let formDestination: Destination
+    package let formDestination: URLEncoding.Destination
 
     /// Creates an encoder.
-    public init(encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(), destination: Destination = .methodDependent) {
+    public init(
+        encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(),
+        destination: URLEncoding.Destination = .methodDependent
+    ) {
         formEncoder = encoder
         formDestination = destination
     }
@@ -58,7 +58,7 @@ extension ParameterEncoder where Self == URLEncodedFormParameterEncoder {
     /// A query string, with the given encoder and destination.
     public static func urlEncodedForm(
         encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(),
-        destination: URLEncodedFormParameterEncoder.Destination = .methodDependent
+        destination: URLEncoding.Destination = .methodDependent
     ) -> URLEncodedFormParameterEncoder {
         URLEncodedFormParameterEncoder(encoder: encoder, destination: destination)
     }

@@ -26,11 +26,6 @@ public struct URLEncoding: ParameterEncoding {
         }
     }
 
-    /// The notation for the key of an array's element.
-    public typealias ArrayEncoding = URLEncodedFormEncoder.ArrayEncoding
-    /// The notation for a `Bool`.
-    public typealias BoolEncoding = URLEncodedFormEncoder.BoolEncoding
-
     /// Into the query or into the body, depending on the method.
     public static var `default`: URLEncoding { URLEncoding() }
     /// Always into the query.
@@ -41,8 +36,8 @@ public struct URLEncoding: ParameterEncoding {
     /// The options, in the order of the initializer's parameters.
     package struct Settings: Sendable {
         package let destination: Destination
-        package let arrayEncoding: ArrayEncoding
-        package let boolEncoding: BoolEncoding
+        package let arrayEncoding: URLEncodedFormEncoder.ArrayEncoding
+        package let boolEncoding: URLEncodedFormEncoder.BoolEncoding
     }
 
     package let settings: Settings
@@ -50,8 +45,8 @@ public struct URLEncoding: ParameterEncoding {
     /// Creates an encoding.
     public init(
         destination: Destination = .methodDependent,
-        arrayEncoding: ArrayEncoding = .brackets,
-        boolEncoding: BoolEncoding = .numeric
+        arrayEncoding: URLEncodedFormEncoder.ArrayEncoding = .brackets,
+        boolEncoding: URLEncodedFormEncoder.BoolEncoding = .numeric
     ) {
         settings = Settings(destination: destination, arrayEncoding: arrayEncoding, boolEncoding: boolEncoding)
     }

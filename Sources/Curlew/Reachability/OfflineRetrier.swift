@@ -36,7 +36,8 @@ public struct OfflineRetrier: RequestInterceptor {
     }
 
     /// Whether an error may mean that this machine is offline: a name was not resolved, or a connection failed.
-    public static let mayBeOffline: @Sendable (CurlewError) -> Bool = { error in
+    @usableFromInline
+    package static let mayBeOffline: @Sendable (CurlewError) -> Bool = { error in
         switch error.code {
         case .resolveFailed, .connectFailed, .connectTimedOut: true
         default: false

@@ -5,18 +5,22 @@ internal import Foundation
 internal import Synchronization
 
 /// The parts of a session that its requests need. It does not keep the session's connections alive.
-final class SessionContext: Sendable {
+package final class SessionContext: Sendable {
     let configuration: SessionConfiguration
-    let interceptor: (any RequestInterceptor)?
+    /// Adapts and retries every request of the session, before the request's own interceptor.
+    package let interceptor: (any RequestInterceptor)?
     /// Whether there is an interceptor.
     let hasInterceptor: Bool
-    let redirectHandler: (any RedirectHandler)?
-    let cachedResponseHandler: (any CachedResponseHandler)?
+    /// Handles redirects of requests that have no redirect handler of their own.
+    package let redirectHandler: (any RedirectHandler)?
+    /// Decides what is stored in the cache, for requests that have no handler of their own.
+    package let cachedResponseHandler: (any CachedResponseHandler)?
     let monitorQueues: [MonitorQueue]
     /// The session, for monitors that ask for it. Set only if there are monitors, because a weak reference makes every
     /// strong one slower.
     let monitoredSession = Lock<WeakSession?>(nil)
-    let startsImmediately: Bool
+    /// Whether adding the first response handler starts a request.
+    package let startsImmediately: Bool
     /// Protected by a lock, so that requests on all threads join and leave without waiting for the session's actor.
     let registry = Lock(RequestRegistry())
     /// Credentials that servers have accepted, for later requests to the same protection spaces.

@@ -74,7 +74,7 @@ extension MultipartFormData {
     ///
     /// Data is sent unchanged, null as an empty part, and all other values as text. Containers give one part for each
     /// leaf, with the keys of `URLEncoding`.
-    public func append(_ parameters: Parameters, arrayEncoding: URLEncoding.ArrayEncoding = .brackets) {
+    public func append(_ parameters: Parameters, arrayEncoding: URLEncodedFormEncoder.ArrayEncoding = .brackets) {
         let encoding = URLEncoding(arrayEncoding: arrayEncoding, boolEncoding: .literal)
         for (name, value) in parameters.sorted(by: { $0.key < $1.key }) {
             for (key, leaf) in encoding.leafValues(fromKey: name, value: value) {

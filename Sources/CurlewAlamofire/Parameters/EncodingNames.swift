@@ -38,6 +38,9 @@ extension JSONParameterEncoder {
 }
 
 extension URLEncodedFormParameterEncoder {
+    /// The destination of the query string.
+    public typealias Destination = URLEncoding.Destination
+
     /// The encoder that turns values into a form.
     public var encoder: URLEncodedFormEncoder { formEncoder }
     /// The destination of the form.
@@ -45,6 +48,11 @@ extension URLEncodedFormParameterEncoder {
 }
 
 extension URLEncoding {
+    /// The notation for the key of an array's element.
+    public typealias ArrayEncoding = URLEncodedFormEncoder.ArrayEncoding
+    /// The notation for a `Bool`.
+    public typealias BoolEncoding = URLEncodedFormEncoder.BoolEncoding
+
     /// The destination of the query string.
     public var destination: Destination { settings.destination }
     /// The notation for keys of array elements.

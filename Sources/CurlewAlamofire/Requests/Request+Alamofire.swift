@@ -32,6 +32,17 @@ extension Session {
     /// A queue for code that uses Alamofire's. Curlew runs nothing on it.
     public nonisolated var rootQueue: DispatchQueue { Self.underlyingQueue }
 
+    /// Whether adding the first response handler starts a request.
+    public nonisolated var startRequestsImmediately: Bool { context.startsImmediately }
+    /// Adapts and retries every request of the session, before the request's own interceptor.
+    public nonisolated var interceptor: (any Curlew.RequestInterceptor)? { context.interceptor }
+    /// Handles redirects of requests that have no redirect handler of their own.
+    public nonisolated var redirectHandler: (any Curlew.RedirectHandler)? { context.redirectHandler }
+    /// Decides what is stored in the cache, for requests that have no handler of their own.
+    public nonisolated var cachedResponseHandler: (any Curlew.CachedResponseHandler)? { context.cachedResponseHandler }
+    /// Evaluates the trust of servers instead of libcurl.
+    public nonisolated var serverTrustManager: ServerTrustManager? { trustManager }
+
     /// The request whose current attempt has this exchange, or `nil`.
     public subscript(task: RequestTask) -> Request? { self[task.identifier] }
 

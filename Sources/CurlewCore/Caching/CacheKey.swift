@@ -3,13 +3,14 @@
 /// Responses with one key that differ in the fields that `Vary` names are variants of each other
 /// (`CacheEntry.variant`).
 public struct CacheKey: Sendable, Hashable {
+    // The first property, because `==` compares the properties in order.
+    private let hash: Int
     /// The absolute URL without its fragment, normalised only in ways that every server must treat alike.
     public let url: String
     /// Separates responses for one URL that must not be shared. The partition is a digest of the session settings that
     /// determine which servers may answer, of the proxy and the `Host` field and, in a private cache, of the
     /// credentials. Empty if the settings are the defaults and the request has none of these.
     public let partition: String
-    private let hash: Int
 
     /// Creates a key from its parts. The cache creates the keys of requests; a store only recreates keys of entries
     /// that it holds.
@@ -20,10 +21,6 @@ public struct CacheKey: Sendable, Hashable {
         hasher.combine(url)
         if !partition.isEmpty { hasher.combine(partition) }
         hash = hasher.finalize()
-    }
-
-    public static func == (lhs: CacheKey, rhs: CacheKey) -> Bool {
-        lhs.hash == rhs.hash && lhs.url == rhs.url && lhs.partition == rhs.partition
     }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }

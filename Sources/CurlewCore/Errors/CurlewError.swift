@@ -205,7 +205,7 @@ public struct CurlewError: Error, Sendable {
         public let name: String
 
         /// Creates a native code.
-        public init(number: Int, name: String) {
+        package init(number: Int, name: String) {
             self.number = number
             self.name = name
         }

@@ -57,7 +57,7 @@ extension CurlewError {
     }
 
     /// Returns the error for a feature that the running libcurl lacks.
-    public static func unsupported(feature: String, needs: String) -> CurlewError {
+    package static func unsupported(feature: String, needs: String) -> CurlewError {
         CurlewError(.unsupported, phase: .creation, reason: "\(feature) needs \(needs)")
     }
 

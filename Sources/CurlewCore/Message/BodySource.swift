@@ -14,7 +14,7 @@ public enum BodySource: Sendable {
     case stream(any BodyStream, length: Int64? = nil)
 
     /// Whether a retry, a redirect or an authentication round can send the body again.
-    public var isReplayable: Bool {
+    package var isReplayable: Bool {
         switch self {
         case .none, .data, .file: true
         case .stream(let stream, _): stream.isReplayable

@@ -88,7 +88,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
 
     /// Returns all values of this name joined by `, `, as RFC 9110, 5.3 allows for list fields but not for
     /// `Set-Cookie`; `nil` if there are none.
-    public func combinedValue(for name: String) -> String? {
+    package func combinedValue(for name: String) -> String? {
         let all = values(for: name)
         return all.isEmpty ? nil : all.joined(separator: ", ")
     }

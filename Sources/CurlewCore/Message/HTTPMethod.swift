@@ -26,7 +26,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// Whether sending the request twice has the same effect as sending it once (RFC 9110, 9.2.2).
-    public var isIdempotent: Bool {
+    package var isIdempotent: Bool {
         switch self {
         case .get, .head, .put, .delete, .options, .trace, .query: true
         default: false
@@ -34,7 +34,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     }
 
     /// Whether the method is read-only (RFC 9110, 9.2.1).
-    public var isSafe: Bool {
+    package var isSafe: Bool {
         switch self {
         case .get, .head, .options, .trace, .query: true
         default: false

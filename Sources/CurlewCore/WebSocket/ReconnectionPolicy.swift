@@ -25,17 +25,20 @@ public struct ReconnectionPolicy: Sendable, Hashable {
     /// The codes of servers that stop, restart or are overloaded, and 1006, which represents a broken connection.
     /// Neither the ordinary codes 1000 and 1005 are included, nor codes that would recur: a protocol violation, a
     /// message that is not accepted, the codes of an application.
-    public static let defaultCloseCodes: Set<WebSocketCloseCode> = [
+    @usableFromInline
+    package static let defaultCloseCodes: Set<WebSocketCloseCode> = [
         .goingAway, .abnormalClosure, .internalServerError, .serviceRestart, .tryAgainLater, .badGateway,
     ]
     /// Failures to connect that may be temporary: those of the network, the name service, or a slow or restarting
     /// server.
-    public static let defaultErrorCodes: Set<CurlewError.Code> = [
+    @usableFromInline
+    package static let defaultErrorCodes: Set<CurlewError.Code> = [
         .resolveFailed, .connectFailed, .proxyFailed, .tlsFailed, .sendFailed, .receiveFailed, .truncated,
         .queueTimedOut, .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut,
     ]
     /// The statuses of a refused handshake that indicate a temporary failure.
-    public static let defaultStatusCodes: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
+    @usableFromInline
+    package static let defaultStatusCodes: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
     /// A policy with the default value of every property.
     package static let `default` = ReconnectionPolicy()
 

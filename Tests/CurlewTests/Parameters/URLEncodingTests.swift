@@ -80,8 +80,8 @@ struct URLEncodingTests {
             (.noBrackets, "foo=a&foo=1&foo=1"),
             (.indexInBrackets, "foo%5B0%5D=a&foo%5B1%5D=1&foo%5B2%5D=1"),
             (.custom { "\($0).\($1 + 1)" }, "foo.1=a&foo.2=1&foo.3=1"),
-        ] as [(URLEncoding.ArrayEncoding, String)])
-    func writesKeysOfArraysAsAsked(arrays: URLEncoding.ArrayEncoding, expected: String) throws {
+        ] as [(URLEncodedFormEncoder.ArrayEncoding, String)])
+    func writesKeysOfArraysAsAsked(arrays: URLEncodedFormEncoder.ArrayEncoding, expected: String) throws {
         let parameters: Parameters = ["foo": ["a", 1, true] as [any Sendable]]
         #expect(try query(parameters, by: URLEncoding(arrayEncoding: arrays)) == expected)
     }
