@@ -15,14 +15,18 @@ extension CurlewError: CustomStringConvertible, CustomDebugStringConvertible {
         return text + ")"
     }
 
-    /// The description, followed by every other known detail on lines below it: the underlying error, the beginning of
-    /// the body, the close frame of a WebSocket, the metrics and the suggestion. It contains no credentials or query
-    /// values either.
+    /// The description, followed by every other known detail on lines below it: the underlying error, the names in the
+    /// certificate, the error before a failed retry, the beginning of the body, the close frame of a WebSocket, the
+    /// metrics and the suggestion. It contains no credentials or query values either.
     public var debugDescription: String {
         var lines = [description]
-        if let underlying {
-            let text = (underlying as? CurlewError)?.description ?? Redaction.excerpt(of: "\(underlying)", limit: 2_000)
-            lines.append("underlying: \(type(of: underlying)): \(text)")
+        if let underlying { lines.append("underlying: \(Self.typeAndText(of: underlying))") }
+        switch detail {
+        case .names(_, let names)?:
+            let list = names.isEmpty ? "none" : names.joined(separator: " ")
+            lines.append("names in the certificate: \(Redaction.excerpt(of: list, limit: 2_000))")
+        case .retry(let original)?: lines.append("original error: \(Self.typeAndText(of: original))")
+        default: break
         }
         if let responseBody { lines.append("body: \(Redaction.excerpt(of: responseBody, limit: 2_000))") }
         if let closeCode { lines.append("close code: \(closeCode.rawValue)") }
@@ -32,6 +36,11 @@ extension CurlewError: CustomStringConvertible, CustomDebugStringConvertible {
         if let metrics { lines.append("metrics: \(metrics)") }
         if let recoverySuggestion { lines.append("suggestion: \(recoverySuggestion)") }
         return lines.joined(separator: "\n    ")
+    }
+
+    private static func typeAndText(of error: any Error) -> String {
+        let text = (error as? CurlewError)?.description ?? Redaction.excerpt(of: "\(error)", limit: 2_000)
+        return "\(type(of: error)): \(text)"
     }
 }
 

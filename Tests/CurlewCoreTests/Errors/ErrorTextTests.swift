@@ -142,6 +142,23 @@ struct ErrorTextTests {
             error.debugDescription.contains("underlying: Foreign: refused: token=_, user=me at https://x.test/?t=_"))
     }
 
+    @Test("the debug description has the names in a certificate, and the error before a failed retry")
+    func describesDetails() {
+        struct Foreign: Error, CustomStringConvertible {
+            let description = "refused: token=S3CRET"
+        }
+        let mismatch = CurlewError.hostMismatch("a.test", names: ["b.test", "*.c.test"])
+        #expect(mismatch.debugDescription.contains("names in the certificate: b.test *.c.test\n"))
+        #expect(
+            CurlewError.hostMismatch("a.test", names: []).debugDescription.contains("names in the certificate: none\n"))
+        let original = CurlewError(.truncated, phase: .receive, attempt: 1, responseCode: 200)
+        let text = CurlewError.retryFailed(Foreign(), original: original).debugDescription
+        #expect(text.contains("original error: CurlewError: \(original.description)\n"))
+        let redacted = CurlewError.retryFailed(original, original: Foreign()).debugDescription
+        #expect(redacted.contains("original error: Foreign: refused: token=_\n"))
+        #expect(!redacted.contains("S3CRET"))
+    }
+
     @Test("an excerpt is bounded, and ends with whole characters")
     func boundsExcerpts() {
         #expect(
