@@ -96,6 +96,33 @@ struct ErrorRoundTripTests {
         #expect(own.underlyingError is Refusal)
     }
 
+    /// User code may give an error another code. Alamofire's reason is about what happened, and stays.
+    @Test func aChangedCodeKeepsTheReason() {
+        var error = AFError.responseSerializationFailed(reason: .inputFileNil)
+        error.code = .internal
+        guard case .responseSerializationFailed(.inputFileNil)? = error.afError else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(error.underlying is AFError.ResponseSerializationFailureReason)
+    }
+
+    @Test func aStatusThatIsRefusedWhileTheBodyArrivesIsAReason() {
+        let error = CurlewError(.unacceptableStatus, phase: .receive, responseCode: 404)
+        guard case .unacceptableStatusCode(404)? = error.underlying as? AFError.ResponseValidationFailureReason else {
+            Issue.record("\(error)")
+            return
+        }
+    }
+
+    @Test func aReasonInsideAFailedTaskIsItsPayload() {
+        let error = AFError.sessionTaskFailed(error: AFError.ServerTrustFailureReason.noCertificatesFound)
+        guard case .sessionTaskFailed(AFError.ServerTrustFailureReason.noCertificatesFound)? = error.afError else {
+            Issue.record("\(error)")
+            return
+        }
+    }
+
     @Test func anErrorInsideACaseStaysItself() {
         let unsupported = CurlewError(.unsupported, phase: .creation)
         #expect(unsupported.afError?.afError.code == .unsupported)

@@ -66,7 +66,12 @@ extension Error {
 extension AFErrorCase {
     /// Creates Alamofire's case for an error.
     public init(_ error: CurlewError) {
-        self = Self(reasonOf: error) ?? Self(codeOf: error)
+        if case .exchange? = error.detail {
+            // Whatever user code put inside, even one of the reasons, is the payload.
+            self = .sessionTaskFailed(error: error.thrownError ?? error)
+        } else {
+            self = Self(reasonOf: error) ?? Self(codeOf: error)
+        }
     }
 
     /// The case whose payload the error contains. `nil` if it contains none.

@@ -16,25 +16,25 @@ extension CurlewError {
         }
     }
 
+    // Some details occur in several phases. The code does not decide, because user code may change it.
     private var reasonOfAlamofire: (any Error)? {
-        switch code {
-        case .invalidBody: return URLRequestValidationFailureReason(of: self)
-        case .parameterEncodingFailed:
-            return ParameterEncodingFailureReason(of: self) ?? ParameterEncoderFailureReason(of: self) as (any Error)?
-        case .multipartEncodingFailed: return MultipartEncodingFailureReason(of: self)
-        case .retryFailed: return RequestRetryFailure(of: self)
-        case .unacceptableStatus, .unacceptableContentType, .validationFailed:
-            return ResponseValidationFailureReason(of: self)
-        case .decodingFailed: return ResponseSerializationFailureReason(of: self)
-        case .sessionClosed: return SessionClosedReason(of: self)
-        default: break
+        switch phase {
+        case .creation:
+            let reasons: [(any Error)?] = [
+                URLRequestValidationFailureReason(of: self), ParameterEncodingFailureReason(of: self),
+                ParameterEncoderFailureReason(of: self), MultipartEncodingFailureReason(of: self),
+            ]
+            return reasons.lazy.compactMap { $0 }.first
+        case .tls: return ServerTrustFailureReason(of: self)
+        case .validation: return ResponseValidationFailureReason(of: self)
+        case .decoding: return ResponseSerializationFailureReason(of: self)
+        case .file: return DownloadedFileMoveFailure(of: self)
+        case .retry: return RequestRetryFailure(of: self)
+        case .lifecycle: return SessionClosedReason(of: self)
+        case .adaptation, .queue, .resolve, .connect, .proxy, .send, .waiting, .receive, .redirect:
+            // A status can also be refused while the body arrives. Such an error has no detail.
+            return detail == nil ? ResponseValidationFailureReason(of: self) : nil
         }
-        if let failure = DownloadedFileMoveFailure(of: self) { return failure }
-        if code == .fileUnreadable {
-            return phase == .validation
-                ? ResponseValidationFailureReason(of: self) : ResponseSerializationFailureReason(of: self)
-        }
-        return isTLS ? ServerTrustFailureReason(of: self) : nil
     }
 
     /// The error inside this one, from an encoder, an adapter, a decoder or the system. If the exchange failed and none
