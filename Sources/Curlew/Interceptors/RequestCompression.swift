@@ -22,10 +22,7 @@ public struct DuplicateHeaderError: Error, Hashable {
 /// Only bodies in the `URLRequest` are compressed, not those of uploads. Use it only with servers that are known to
 /// understand the coding: a client cannot find out.
 public struct GzipRequestCompressor: RequestInterceptor {
-    /// The treatment of a request that already has a `Content-Encoding`.
-    package let duplicateHeaderBehavior: DuplicateHeaderBehavior
-    /// Whether a body is worth compressing.
-    package let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
+    package let compression: BodyCompression
 
     /// Creates a compressor. By default it compresses every body, and throws if the request already has a
     /// `Content-Encoding`.
@@ -33,26 +30,23 @@ public struct GzipRequestCompressor: RequestInterceptor {
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
     ) {
-        self.duplicateHeaderBehavior = duplicateHeaderBehavior
-        self.shouldCompressBodyData = shouldCompressBodyData
+        compression = BodyCompression(
+            format: .gzip, duplicates: duplicateHeaderBehavior, wants: shouldCompressBodyData)
     }
 
     /// Compresses the request's body and sets its `Content-Encoding`.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
-        try compressing(urlRequest)
-    }
-
-    package func compressing(_ urlRequest: URLRequest) throws -> URLRequest {
-        try BodyCompression(format: .gzip, duplicates: duplicateHeaderBehavior, wants: shouldCompressBodyData)
-            .compressing(urlRequest)
+        try compression.compressing(urlRequest)
     }
 }
 
 /// The compression of a request's body, in any coding.
 package struct BodyCompression {
     let format: Deflate.Format
-    let duplicates: DuplicateHeaderBehavior
-    let wants: @Sendable (Data) -> Bool
+    /// The treatment of a request that already has a `Content-Encoding`.
+    package let duplicates: DuplicateHeaderBehavior
+    /// Whether a body is worth compressing.
+    package let wants: @Sendable (Data) -> Bool
 
     package init(
         format: Deflate.Format, duplicates: DuplicateHeaderBehavior, wants: @escaping @Sendable (Data) -> Bool

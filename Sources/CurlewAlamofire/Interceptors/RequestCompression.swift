@@ -13,9 +13,11 @@ public struct DeflateRequestCompressor: RequestInterceptor {
     public typealias DuplicateHeaderError = Curlew.DuplicateHeaderError
 
     /// The treatment of a request that already has a `Content-Encoding`.
-    public let duplicateHeaderBehavior: DuplicateHeaderBehavior
+    public var duplicateHeaderBehavior: DuplicateHeaderBehavior { compression.duplicates }
     /// Whether a body is worth compressing.
-    public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
+    public var shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool { compression.wants }
+
+    private let compression: BodyCompression
 
     /// Creates a compressor. By default it compresses every body, and throws if the request already has a
     /// `Content-Encoding`.
@@ -23,18 +25,13 @@ public struct DeflateRequestCompressor: RequestInterceptor {
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
     ) {
-        self.duplicateHeaderBehavior = duplicateHeaderBehavior
-        self.shouldCompressBodyData = shouldCompressBodyData
+        compression = BodyCompression(
+            format: .zlib, duplicates: duplicateHeaderBehavior, wants: shouldCompressBodyData)
     }
 
     /// Compresses the request's body and sets its `Content-Encoding`.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
-        try compressing(urlRequest)
-    }
-
-    func compressing(_ urlRequest: URLRequest) throws -> URLRequest {
-        try BodyCompression(format: .zlib, duplicates: duplicateHeaderBehavior, wants: shouldCompressBodyData)
-            .compressing(urlRequest)
+        try compression.compressing(urlRequest)
     }
 
     /// Compresses the request's body and sets its `Content-Encoding`.
@@ -43,7 +40,7 @@ public struct DeflateRequestCompressor: RequestInterceptor {
         for session: Session,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
     ) {
-        completion(Result { try compressing(urlRequest) })
+        completion(Result { try compression.compressing(urlRequest) })
     }
 }
 
@@ -54,7 +51,7 @@ extension GzipRequestCompressor: RequestInterceptor {
         for session: Session,
         completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
     ) {
-        completion(Result { try compressing(urlRequest) })
+        completion(Result { try compression.compressing(urlRequest) })
     }
 }
 
