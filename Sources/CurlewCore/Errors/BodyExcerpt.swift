@@ -141,7 +141,7 @@ private struct ExcerptScanner {
         endWord()
         let isQuote = scalar == "\"" || scalar == "`"
         if isQuote { isInQuotation.toggle() }
-        // The value itself looked like another name.
+        // The hidden word looked like another name, but punctuation follows: it was the value.
         if case .word = hiding, !isBlank, shown.unicodeScalars.last == "_" { hiding = .glued }
         switch hiding {
         case .line:
