@@ -33,7 +33,7 @@ extension Redaction {
             let bracket = ["<", "&lt;", "\\u003c", "\\u003C"].first { rest.starts(with: $0.utf8) }
             rest = rest.dropFirst(bracket?.utf8.count ?? 1)
             guard bracket != nil, let next = rest.first else { continue }
-            if (next | 0x20) &- 0x61 < 26 || next >= 0x80 || "/!?_:".utf8.contains(next) {
+            if ASCII.isAlpha(next) || next >= 0x80 || "/!?_:".utf8.contains(next) {
                 return String(text[..<open])
             }
         }
