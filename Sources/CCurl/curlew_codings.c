@@ -32,7 +32,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int has_brotli, has_zstd;
 
 static void find(void) {
-    // RTLD_NOLOAD: what libcurl brought, and nothing else.
+    // RTLD_NOLOAD: only a library that libcurl has loaded.
     void *library = dlopen("libbrotlidec.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (!library) library = RTLD_DEFAULT;
     brotli.create = (void *(*)(void *, void *, void *))dlsym(library, "BrotliDecoderCreateInstance");

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-// libgnutls is looked up rather than linked: where libcurl uses it, it is there.
+// libgnutls is looked up rather than linked: if libcurl uses it, it is loaded.
 static struct {
     int (*version)(void *session);
     const char *(*suite)(void *session);

@@ -160,7 +160,7 @@ static int certificate_wanted(SSL *ssl, X509 **certificate, EVP_PKEY **key) {
     return 0;
 }
 
-// Called for every certificate on the way from the root to the server's own (depth 0), and where one does not pass.
+// Called for every certificate from the root to the server's own (depth 0), and for each failure.
 static int verified(int passed, X509_STORE_CTX *context) {
     if (passed && X509_STORE_CTX_get_error_depth(context) > 0) return passed;
     SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());

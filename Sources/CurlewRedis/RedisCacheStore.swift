@@ -30,7 +30,6 @@ public final class RedisCacheStore: CacheStore {
     ///
     ///   - url: `redis://user:password@host:port/database`; only the host is required. With a URL that cannot be used
     ///     the store finds nothing, and `ping()` reports why.
-    ///     store finds nothing, and `ping()` reports why.
     ///   - prefix: The prefix of the names of all keys of the store.
     ///   - maximumEntrySize: Larger responses are not stored.
     ///   - connectTimeout: The time limit for a new connection.
@@ -94,7 +93,6 @@ public final class RedisCacheStore: CacheStore {
     /// Checks that the server responds.
     /// - Throws: `invalidURL` or `unsupported` for the URL, `connectFailed`, `connectTimedOut`, `authenticationFailed`
     ///   or `protocolViolation`.
-    ///   `protocolViolation`.
     public func ping() async throws(CurlewError) {
         switch await ask([RedisCommand("PING")]) {
         case .success(let replies):

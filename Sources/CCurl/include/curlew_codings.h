@@ -1,5 +1,5 @@
-// brotli and zstd, as far as the process has them: they come with libcurl, which links them where it was built with
-// them, so nothing is linked and no header of theirs is needed. Found by name in what is loaded.
+// brotli and zstd, if libcurl was built with them. libcurl has then loaded their libraries, and their functions are
+// looked up by name: nothing is linked, and no header of theirs is needed.
 #ifndef CURLEW_CODINGS_H
 #define CURLEW_CODINGS_H
 #include <stddef.h>
@@ -15,7 +15,7 @@ enum {
 };
 
 int curlew_decoder_available(enum curlew_coding coding);
-// NULL where there is no memory, or the library is not there.
+// NULL if there is no memory, or the library is not loaded.
 void *curlew_decoder_create(enum curlew_coding coding);
 // Takes from `*input` and writes to `output`; both pointers and both counts move.
 int curlew_decoder_run(enum curlew_coding coding, void *decoder, const uint8_t **input, size_t *left, uint8_t **output,

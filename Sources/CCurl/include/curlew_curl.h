@@ -1,5 +1,5 @@
-// What Swift cannot call by itself: libcurl's variadic functions, epoll, eventfd, and the few
-// calls into libssl that libcurl has no own name for. Everything here is a thin typed wrapper.
+// Thin typed wrappers of what Swift cannot call itself: libcurl's variadic functions, epoll, eventfd, and the few
+// functions of libssl that libcurl does not cover.
 #ifndef CURLEW_CURL_H
 #define CURLEW_CURL_H
 #include <curl/curl.h>

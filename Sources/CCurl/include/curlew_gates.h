@@ -1,4 +1,4 @@
-// What differs between libcurl's headers, from 7.76 on. Options that the header compiled against may lack are named by
+// The differences between libcurl's headers since 7.76. Options that the header compiled against may lack are named by
 // their numbers: the library that runs may be newer, and curl_version_info() decides at run time whether they are used.
 #ifndef CURLEW_GATES_H
 #define CURLEW_GATES_H

@@ -33,7 +33,7 @@ static inline CURL *curlew_multi_next_done(CURLM *multi, CURLcode *result) {
     }
     return NULL;
 }
-// A share for one thread: libcurl needs no locks where no other thread comes.
+// A share for one thread: libcurl needs no locks, because no other thread uses it.
 static inline CURLSH *curlew_share_tls_sessions(void) {
     CURLSH *share = curl_share_init();
     if (share) curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);

@@ -35,8 +35,8 @@ void curlew_name_thread(const char *name);
 // A sealed file in memory that holds `bytes`; its path is /proc/self/fd/<result>. -1 on failure.
 int curlew_memory_file(const void *bytes, uint64_t length);
 
-// For the thread sanitizer alone, which does not see that a continuation orders what happens before it is resumed
-// before what comes after: told about an object on either side. Other builds do nothing here.
+// For the thread sanitizer alone, which does not see that a continuation's `resume` orders the code on both of its
+// sides: call each with the same object. Other builds do nothing here.
 void curlew_before(void *object);
 void curlew_after(void *object);
 #endif

@@ -7,13 +7,13 @@
 // Takes the numbers under which OpenSSL's objects carry what belongs to them; once, before the others.
 void curlew_openssl_take_indexes(void);
 
-// The connection's SSL*, or NULL where there is none or the backend is not OpenSSL.
+// The connection's SSL*, or NULL if there is none or the backend is not OpenSSL.
 void *curlew_tls_connection(CURL *easy);
 // Static strings.
 const char *curlew_tls_version(const void *ssl);
 const char *curlew_tls_cipher(const void *ssl);
 long curlew_tls_verify_result(const void *ssl);
-// The same of a connection that GnuTLS secures; NULL where it cannot be known.
+// The version and the cipher of a connection that GnuTLS secures; NULL if they are unknown.
 const char *curlew_gnutls_version(CURL *easy);
 const char *curlew_gnutls_cipher(CURL *easy);
 // Whether the peers agreed on HTTP/2.
@@ -32,15 +32,15 @@ void curlew_tls_set_verdict(void *ssl, long verdict);
 
 // One parsed trust store for all connections. NULL paths mean the system's own.
 void *curlew_tls_store_create(const char *file, const char *directory);
-// Certificates in PEM; NULL where there is none among the bytes.
+// A store of the certificates in PEM; NULL if the bytes contain none.
 void *curlew_tls_store_create_from_pem(const void *bytes, size_t length);
-// Every certificate of a chain then needs a list of its issuer. 0 where the file has none.
+// Every certificate of a chain then needs a list of its issuer. Returns 0 if the file has none.
 int curlew_tls_store_add_revocations(void *store, const char *file);
 void curlew_tls_store_free(void *store);
 void curlew_tls_context_use_store(void *ssl_ctx, void *store);
 // Appends NSS key log lines to the descriptor.
 void curlew_tls_context_log_keys(void *ssl_ctx, int fd);
-// What a handshake tells about the peer. `owner` and `transfer` are passed through.
+// Functions that a handshake calls with facts about the peer. `owner` and `transfer` are passed through.
 struct curlew_tls_witness {
     // The server wants a certificate, and none is set.
     void (*asked)(void *owner, unsigned long long transfer);

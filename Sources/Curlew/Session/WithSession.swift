@@ -11,7 +11,6 @@ public func withSession<R>(
     redirectHandler: (any RedirectHandler)? = nil,
     cachedResponseHandler: (any CachedResponseHandler)? = nil,
     eventMonitors: [any EventMonitor] = [],
-    isolation: isolated (any Actor)? = #isolation,
     _ body: (Session) async throws -> R
 ) async rethrows -> R {
     let session = Session(

@@ -33,7 +33,7 @@ extension Redaction {
             let bracket = ["<", "&lt;", "\\u003c", "\\u003C"].first { rest.starts(with: $0.utf8) }
             rest = rest.dropFirst(bracket?.utf8.count ?? 1)
             guard bracket != nil, let next = rest.first else { continue }
-            if (next | 0x20) &- 0x61 < 26 || next >= 0x80 || "/!?_:".utf8.contains(next) {
+            if ASCII.isAlpha(next) || next >= 0x80 || "/!?_:".utf8.contains(next) {
                 return String(text[..<open])
             }
         }
@@ -108,7 +108,7 @@ private struct ExcerptScanner {
         /// A query within a quotation has been shown without its values, and text that follows it up to a blank or to
         /// the closing quote is part of it.
         case gluedInQuotation
-        /// A quote has come that ends the quotation, unless a word follows it at once: `"/a?b=c"d`.
+        /// A quote ends the quotation, unless a word follows it at once: `"/a?b=c"d`.
         case closingQuote
         /// Hides the rest of the line.
         case line
@@ -123,7 +123,7 @@ private struct ExcerptScanner {
     private var shown = ""
     private var word = ""
     private var isInQuery = false
-    /// Whether an odd number of quotes has come, so that the next one closes a quotation.
+    /// Whether an odd number of quotes was read, so that the next one closes a quotation.
     private var isInQuotation = false
     private var hiding = Hiding.nothing
     /// Punctuation after a hidden value, shown only if whitespace follows.
@@ -141,7 +141,7 @@ private struct ExcerptScanner {
         endWord()
         let isQuote = scalar == "\"" || scalar == "`"
         if isQuote { isInQuotation.toggle() }
-        // What seemed to be a name is the value.
+        // The hidden word looked like another name, but punctuation follows: it was the value.
         if case .word = hiding, !isBlank, shown.unicodeScalars.last == "_" { hiding = .glued }
         switch hiding {
         case .line:
@@ -218,7 +218,7 @@ private struct ExcerptScanner {
             let name = ASCII.lowercased(word.trimmingCharacters(in: [":", "="]))
             if Self.schemes[name] != nil {
                 hiding = .word(mayBeOrdinary: false)
-            } else if Self.isOrdinary(name), Self.isSecret(name[...]) {
+            } else if Self.isOrdinary(name), SecretNames.containsFieldOrMember(name) {
                 hiding = .word(mayBeOrdinary: name.utf8.count == word.utf8.count)
             } else {
                 hiding = Self.beginsQuotation(word[...]) ? .everything : .glued
@@ -274,7 +274,7 @@ private struct ExcerptScanner {
                 }
         } else {
             shown += word
-            isAfterName = scalars.first != "/" && Self.isSecret(word[...])
+            isAfterName = scalars.first != "/" && SecretNames.containsFieldOrMember(word)
         }
     }
 
@@ -300,14 +300,10 @@ private struct ExcerptScanner {
         let scalars = word.unicodeScalars
         var start = scalars.startIndex
         for end in scalars.indices where scalars[end] == "=" || scalars[end] == ":" {
-            if isSecret(word[start..<end]) { return end }
+            if SecretNames.containsFieldOrMember(String(word[start..<end])) { return end }
             start = scalars.index(after: end)
         }
         return nil
-    }
-
-    private static func isSecret(_ name: Substring) -> Bool {
-        SecretNames.containsField(String(name)) || SecretNames.containsMember(String(name))
     }
 
     /// Whether a character ends the current word. Within a query, only characters that a URL cannot contain do:

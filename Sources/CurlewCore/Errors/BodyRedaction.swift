@@ -18,11 +18,19 @@ extension Redaction {
     private static func form(_ text: String) -> String {
         text.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false).map { pair in
             guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-            let name = String(pair[..<equals]).replacing("+", with: " ")
-            guard SecretNames.containsMember(name.removingPercentEncoding ?? name) else { return String(pair) }
+            guard SecretNames.containsMember(decoded(Substring(pair[..<equals]))) else { return String(pair) }
             return String(pair[...equals]) + mark
         }.joined(separator: "&")
     }
+
+    /// Returns a name or value of a form without its encoding; invalid escapes are kept.
+    package static func decoded(_ text: Substring) -> String {
+        let text = String(text).replacing("+", with: " ")
+        return text.removingPercentEncoding ?? text
+    }
+
+    /// Members that hold the value that failed a validation, in lower case.
+    package static let rejectedMembers: Set<String> = ["value", "rejectedvalue", "attemptedvalue", "input"]
 
     /// Scans the text instead of decoding it, so that truncated or invalid JSON is redacted as well.
     private static func json(_ text: String, _ showsRejected: Bool) -> String {
@@ -37,9 +45,6 @@ private struct JSONRedaction {
     let showsRejected: Bool
     private var position = 0
     private var shown: [UInt8] = []
-
-    /// Members that hold the value that failed a validation.
-    private static let rejected: Set<String> = ["value", "rejectedvalue", "attemptedvalue", "input"]
 
     init(bytes: [UInt8], showsRejected: Bool) {
         self.bytes = bytes
@@ -57,7 +62,8 @@ private struct JSONRedaction {
             let string = takeString()
             shown += string
             guard let name = name(string),
-                SecretNames.containsMember(name) || !showsRejected && Self.rejected.contains(ASCII.lowercased(name))
+                SecretNames.containsMember(name)
+                    || !showsRejected && Redaction.rejectedMembers.contains(ASCII.lowercased(name))
             else { continue }
             let colon = afterBlanks(position)
             guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }

@@ -23,18 +23,25 @@ package enum Redaction {
     /// Redacts a text that is, or was meant to be, an absolute or relative URL.
     package static func reference(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 == 0x3F || $0 == 0x23 || $0 == 0x40 }) else { return text }
+        return reference(text, base: withoutUser, items: values)
+    }
+
+    /// Redacts a reference: what precedes its query and fragment with `base`, and the items of those with `items`.
+    package static func reference(
+        _ text: String, base: (Substring) -> String, items: (Substring) -> String
+    ) -> String {
         var rest = text[...]
         var end = ""
         // Here and below, search for scalars: a separator with a combining mark after it is a different `Character`.
         if let hash = rest.unicodeScalars.firstIndex(of: "#") {
-            end = "#" + values(rest[rest.unicodeScalars.index(after: hash)...])
+            end = "#" + items(rest[rest.unicodeScalars.index(after: hash)...])
             rest = rest[..<hash]
         }
         if let question = rest.unicodeScalars.firstIndex(of: "?") {
-            end = "?" + values(rest[rest.unicodeScalars.index(after: question)...]) + end
+            end = "?" + items(rest[rest.unicodeScalars.index(after: question)...]) + end
             rest = rest[..<question]
         }
-        return withoutUser(rest) + end
+        return base(rest) + end
     }
 
     /// Replaces each value of `a=1&b=2`, and each item that has no name, with `_`.

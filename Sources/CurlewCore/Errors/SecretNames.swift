@@ -45,6 +45,9 @@ package enum SecretNames {
         return contains(lowercased: name) && !name.hasSuffix("_tokens")
     }
 
+    /// Whether a name is secret as that of a header field or of a member, for texts that may be either.
+    package static func containsFieldOrMember(_ name: String) -> Bool { containsField(name) || containsMember(name) }
+
     private static func contains(lowercased name: String) -> Bool {
         names.contains(name) || parts.contains { isPart($0, of: name) }
             || name.split(whereSeparator: isSeparator).contains { words.contains($0) }

@@ -50,11 +50,9 @@ extension CassetteRedaction {
             return clean
         }
         if let array = value as? [Any] {
-            // An array of two, `["password", "…"]`, is another notation for a pair.
-            // Only the built-in names count: `["code", "plan"]` is a list.
-            if array.count == 2, let name = Self.name(array[0]),
-                SecretNames.containsField(name) || SecretNames.containsMember(name)
-            {
+            // An array of two, `["password", "…"]`, is another notation for a pair. Only the built-in names count:
+            // `["code", "plan"]` is a list.
+            if array.count == 2, let name = Self.name(array[0]), SecretNames.containsFieldOrMember(name) {
                 return [name, Self.masked(array[1], &hasChanged)]
             }
             return array.map { json($0, &hasChanged) }
@@ -87,9 +85,7 @@ extension CassetteRedaction {
     static let naming: Set<String> = [
         "name", "key", "field", "property", "param", "parameter", "header", "k", "propertyname", "path", "loc",
     ]
-    static let valued: Set<String> = [
-        "value", "values", "content", "val", "v", "data", "text", "rejectedvalue", "attemptedvalue", "input",
-    ]
+    static let valued = Redaction.rejectedMembers.union(["values", "content", "val", "v", "data", "text"])
 
     /// Whether an object is a pair such as `{"name": "password", "value": "…"}`.
     private func isNamedSecret(_ object: [String: Any]) -> Bool {

@@ -159,17 +159,11 @@ public struct CassetteRedaction: Sendable {
     /// Removes user information and the values of secret items in path, query and fragment. With `keepsNameless`, items
     /// without a name are kept: a URL in a body is data that tested code reads, and only names mark its secrets.
     func url(_ text: String, keepsNameless: Bool = false) -> String {
-        var rest = text[...]
-        var end = ""
-        if let hash = rest.unicodeScalars.firstIndex(of: "#") {
-            end = "#" + form(rest[rest.unicodeScalars.index(after: hash)...], keepsNameless: keepsNameless)
-            rest = rest[..<hash]
+        Redaction.reference(text) {
+            withoutParameters(Self.withoutUser($0))
+        } items: {
+            form($0, keepsNameless: keepsNameless)
         }
-        if let question = rest.unicodeScalars.firstIndex(of: "?") {
-            end = "?" + form(rest[rest.unicodeScalars.index(after: question)...], keepsNameless: keepsNameless) + end
-            rest = rest[..<question]
-        }
-        return withoutParameters(Self.withoutUser(rest)) + end
     }
 
     /// Removes the values of secret path parameters: `/app;jsessionid=s3cret/page`.
@@ -178,7 +172,9 @@ public struct CassetteRedaction: Sendable {
             guard index > 0, let equals = part.unicodeScalars.firstIndex(of: "=") else { return String(part) }
             let name = part[..<equals].trimmingCharacters(in: .whitespacesAndNewlines)
             // The path may be a sentence, and so its names.
-            guard isSecret(Self.decoded(name[...])), !name.contains(where: \.isWhitespace) else { return String(part) }
+            guard !name.contains(where: \.isWhitespace), isSecret(Redaction.decoded(name[...])) else {
+                return String(part)
+            }
             let end = part.unicodeScalars[equals...].firstIndex(of: "/") ?? part.endIndex
             return String(part.unicodeScalars[...equals]) + Self.replacement + String(part[end...])
         }.joined(separator: ";")
@@ -220,23 +216,18 @@ public struct CassetteRedaction: Sendable {
     func form(_ text: Substring, keepsNameless: Bool = false) -> String {
         Self.parts(of: text, at: "&").map { pair in
             guard let equals = pair.unicodeScalars.firstIndex(of: "=") else {
-                let stays = pair.isEmpty || keepsNameless || flags.contains(Self.decoded(pair))
+                let stays = pair.isEmpty || keepsNameless || flags.contains(Redaction.decoded(pair))
                 return stays ? String(pair) : Self.replacement
             }
-            let name = Self.decoded(pair[..<equals])
+            let name = Redaction.decoded(pair[..<equals])
             let value = pair.unicodeScalars[pair.unicodeScalars.index(after: equals)...]
             // Other separators: `a=1;token=…`, in markup `&amp;token=…`, in the fragment of a router `/page?token=…`.
             let last = name.split { $0 == ";" || $0 == "?" }.last
             let isHidden =
                 isSecret(name) || last.map { isSecret(String($0)) } ?? false || name.isEmpty && !keepsNameless
-                || hasSecrets(Self.decoded(Substring(value)), in: name)
+                || hasSecrets(Redaction.decoded(Substring(value)), in: name)
             return isHidden ? String(pair.unicodeScalars[...equals]) + Self.replacement : String(pair)
         }.joined(separator: "&")
-    }
-
-    private static func decoded(_ text: Substring) -> String {
-        let text = String(text).replacing("+", with: " ")
-        return text.removingPercentEncoding ?? text
     }
 
     /// Whether a value is a URL, JSON or a GraphQL document that contains a secret, or is nested too deeply to be

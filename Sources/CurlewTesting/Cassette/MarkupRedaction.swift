@@ -289,10 +289,10 @@ struct MarkupRedaction {
     private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
 
     private static func beginsName(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- 0x61 < 26 || byte >= 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ":")
+        ASCII.isAlpha(byte) || byte >= 0x80 || "_:".utf8.contains(byte)
     }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
-        byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || byte >= 0x80 || "-_.:".utf8.contains(byte)
+        beginsName(byte) || ASCII.isDigit(byte) || "-.".utf8.contains(byte)
     }
 }

@@ -266,6 +266,6 @@ struct PairRedaction {
     }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
-        byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "_-.".utf8.contains(byte)
+        ASCII.isDigit(byte) || ASCII.isAlpha(byte) || "_-.".utf8.contains(byte)
     }
 }

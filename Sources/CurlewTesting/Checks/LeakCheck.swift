@@ -95,7 +95,6 @@ public struct LeakCheck: Sendable {
 public func expectNoLeaks<R>(
     of counters: [LeakCheck.Counter] = [.fileDescriptors, .threads],
     timeout: Duration = .seconds(5),
-    isolation: isolated (any Actor)? = #isolation,
     _ body: () async throws -> R
 ) async throws -> R {
     let check = LeakCheck(counters)

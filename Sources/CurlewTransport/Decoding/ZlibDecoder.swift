@@ -76,7 +76,7 @@ final class ZlibDecoder: ContentDecoder {
         switch state {
         case .inside: break
         case .fresh:
-            // In the first byte of zlib's header, the lower half stands for deflate and the upper half for the window.
+            // In the first byte of zlib's header, the lower half is the method, deflate, and the upper half the window.
             // Raw deflate data does not begin with such a byte: it would be a stored block with padding bits that are
             // not zero.
             if format == .deflate, first & 0x0F != 8 || first >> 4 > 7 {

@@ -31,7 +31,7 @@ enum TLSFailure {
     /// connection.
     static func isAboutCertificate(alert: Int32) -> Bool { certificateAlerts.contains { $0.number == alert } }
 
-    /// The alerts by which a server refuses the client's certificate, or requires one, with OpenSSL's names of them.
+    /// The alerts by which a server refuses the client's certificate, or requires one, and OpenSSL's names for them.
     private static let certificateAlerts: [(number: Int32, name: String)] = [
         (42, "bad certificate"), (43, "unsupported certificate"), (44, "certificate revoked"),
         (45, "certificate expired"), (46, "certificate unknown"), (48, "unknown ca"), (116, "certificate required"),
