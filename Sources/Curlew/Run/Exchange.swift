@@ -66,6 +66,7 @@ extension Run {
         if isHeld {
             do throws(CurlewError) { hop = try await resumed(hop) } catch { failure = error }
         }
+        if failure == nil { emitStart(of: hop) }
         let url = hop.lowered.url
         let credentials = request.context.storedCredentials(for: hop, onlyBasic: request.offersOnlyBasic)
         let outgoing = outgoing(hop, credentials)
@@ -84,7 +85,6 @@ extension Run {
         let outcome: Result<TransferOutcome, CurlewError>
         do throws(CurlewError) {
             if let failure { throw failure }
-            try starts(hop.announcement, isHeld: isHeld, outgoing)
             let bound = TaskBound.body(of: outgoing)
             defer { bound?.unbind() }
             outcome = .success(try await request.transport(in: session).perform(outgoing, sink: delegate))
@@ -114,32 +114,26 @@ extension Run {
         return outgoing
     }
 
-    /// Waits until the request is resumed. Options that were set meanwhile still count, unless a response led to this
-    /// exchange.
+    /// Waits until the request is resumed, and starts the exchange. Options that were set meanwhile still count, unless
+    /// a response led to this exchange.
     private func resumed(_ hop: Hop) async throws(CurlewError) -> Hop {
-        try await request.untilLetGo(within: budget)
-        guard case .described = hop.announcement else { return hop }
         var next = hop
-        readOptions()
-        next.lowered = try lower(hop.visible, body: hop.lowered.body)
+        // The request may be suspended again between the end of the wait and the start: then it waits once more.
+        repeat {
+            try await request.untilResumed(within: budget)
+            guard case .described = hop.announcement else { continue }
+            readOptions()
+            next.lowered = try lower(hop.visible, body: hop.lowered.body)
+        } while try !request.startsAnnouncedExchange()
         return next
     }
 
-    private func starts(
-        _ announcement: Hop.Announcement,
-        isHeld: Bool,
-        _ outgoing: TransferRequest
-    ) throws(CurlewError) {
-        if case .started = announcement { return try request.startsAnnouncedExchange() }
-        if isHeld { try request.startsAnnouncedExchange() }
-        emitStart(outgoing)
-    }
-
-    private func emitStart(_ outgoing: TransferRequest) {
+    private func emitStart(of hop: Hop) {
         guard let events else { return }
+        if case .started = hop.announcement { return }
         let (request, task) = (request, task)
         events.emit { $0.request(request, didChangeTask: task, to: .resumed) }
-        guard case .stream = outgoing.body else { return }
+        guard case .stream = hop.lowered.body else { return }
         events.emitExchange { $0.request(request, taskNeedsNewBodyStream: task) }
     }
 

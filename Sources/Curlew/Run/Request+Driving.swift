@@ -48,20 +48,14 @@ extension Request {
         return isReady
     }
 
-    /// Waits while the request is suspended, or until the total timeout expires.
+    /// Waits once while the request is suspended, or until the total timeout expires. The request may be suspended
+    /// again when this returns.
     // Never inlined; see `Run`.
     @inline(never)
-    func untilLetGo(within budget: TimeoutBudget) async throws(CurlewError) {
-        try await budget.limitWait(.queue) { await self.untilLetGo() }
+    func untilResumed(within budget: TimeoutBudget) async throws(CurlewError) {
+        try await budget.limitWait(.queue) { _ = await self.record.withLock { $0.hold() }?.wait() }
         // The task was cancelled, and the request will be: nothing may be sent in between.
         if Task.isCancelled, record.withLock({ $0.holdsDriver }) { throw cancellation }
-    }
-
-    /// Returns when the driver may continue, or its task is cancelled.
-    private func untilLetGo() async {
-        while let hold = record.withLock({ $0.hold() }) {
-            guard await hold.wait() != nil else { return }
-        }
     }
 
     // MARK: Driving in a user's task
