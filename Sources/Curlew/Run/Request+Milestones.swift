@@ -42,6 +42,7 @@ extension Request {
             return (false, record.transfer.exchangeBegins())
         }
         if isCancelled { throw cancellation }
+        former?.0?.expire()
         return former != nil
     }
 
@@ -64,6 +65,7 @@ extension Request {
     }
 
     private func tell(_ beginning: RequestRecord.Beginning, of task: TaskIdentifier, _ events: EventSink?) {
+        beginning.formerBody.0?.expire()
         events?.emit { [self] in $0.request(self, didCreateTask: task) }
         if beginning.isSuspended { emitChange(of: task, to: .suspended, events) }
         beginning.hook?.call(task)
