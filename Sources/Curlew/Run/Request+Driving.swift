@@ -134,13 +134,15 @@ extension Request {
         }
     }
 
-    /// Waits for a run that another driver carries out. Cancelling the wait does not cancel the request.
-    func joined() async -> RunResult {
+    /// Waits for a run that another driver carries out. Cancelling the wait does not cancel the request. With
+    /// `isCleaningUp`, the wait continues although the task is cancelled.
+    func joined(isCleaningUp: Bool = false) async -> RunResult {
         let (result, awaited) = record.withLock { record -> (RunResult?, OneShot<RunResult>?) in
             if let result = record.run.result { return (result, nil) }
             return (nil, record.resultToWaitFor())
         }
         if let result { return result }
-        return await awaited?.wait() ?? RunResult(error: .cancelled)
+        let joined = isCleaningUp ? await awaited?.waitThroughCancellation() : await awaited?.wait()
+        return joined ?? RunResult(error: .cancelled)
     }
 }
