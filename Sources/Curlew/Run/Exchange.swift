@@ -118,9 +118,9 @@ extension Run {
     /// a response led to this exchange.
     private func resumed(_ hop: Hop) async throws(CurlewError) -> Hop {
         var next = hop
-        // The request may be suspended again between the end of the wait and the start: then it waits once more.
+        // The request may be suspended still, or again: then it waits once more, within a total timeout that has begun.
         repeat {
-            try await request.untilResumed(within: budget)
+            try await request.untilResumed(within: budget, wasAskedFor: attempt.isAskedFor)
             guard case .described = hop.announcement else { continue }
             readOptions()
             next.lowered = try lower(hop.visible, body: hop.lowered.body)

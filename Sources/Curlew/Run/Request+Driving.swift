@@ -48,12 +48,14 @@ extension Request {
         return isReady
     }
 
-    /// Waits once while the request is suspended, or until the total timeout expires. The request may be suspended
-    /// again when this returns.
+    /// Waits while the request is suspended: until it is resumed, its result is asked for, or the total timeout
+    /// expires. The request may be suspended when this returns.
     // Never inlined; see `Run`.
     @inline(never)
-    func untilResumed(within budget: TimeoutBudget) async throws(CurlewError) {
-        try await budget.limitWait(.queue) { _ = await self.record.withLock { $0.hold() }?.wait() }
+    func untilResumed(within budget: TimeoutBudget, wasAskedFor: Bool) async throws(CurlewError) {
+        try await budget.limitWait(.queue) {
+            _ = await self.record.withLock { $0.hold(wasAskedFor: wasAskedFor) }?.wait()
+        }
         // The task was cancelled, and the request will be: nothing may be sent in between.
         if Task.isCancelled, record.withLock({ $0.holdsDriver }) { throw cancellation }
     }
@@ -107,9 +109,10 @@ extension Request {
             } onCancel: {
                 self.cancel()
             }
-        case .join:
+        case .join(let hold):
             // The run was begun by `runUntilSent()`, and waits until its result is asked for.
             if isInitialized { resume() }
+            hold?.resolve(())
             return await joined()
         case .ended(let result): return result
         }
