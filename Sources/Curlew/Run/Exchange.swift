@@ -57,8 +57,8 @@ final class Exchange {
 }
 
 extension Run {
-    /// Sends the hop over the transport, and returns when its response has ended. With `isHeld`, waits first until the
-    /// request is resumed.
+    /// Sends the hop over the transport, and returns when its response has ended. With `isHeld`, first waits while the
+    /// request is suspended, and starts the exchange.
     func send(_ hop: Hop, isHeld: Bool) async -> Exchange {
         var hop = hop
         // Monitors know of the exchange, so a failure while it waits ends it as any other.

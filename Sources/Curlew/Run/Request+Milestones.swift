@@ -52,8 +52,8 @@ extension Request {
         hook?.call { cURLDescription(as: $0) }
     }
 
-    /// Begins the hop's exchange, unless it has begun. Returns whether it has yet to be started, once the request is not
-    /// suspended. Returns `nil`, and begins none, if the request was cancelled. One step under the lock.
+    /// Begins the hop's exchange, unless it has begun. Returns whether it has yet to be started, when the request is no
+    /// longer suspended. Returns `nil`, and begins none, if the request was cancelled. One step under the lock.
     ///
     /// With `readsOptions`, it waits in any case, if only for a moment: the options and the total timeout were read
     /// before the result was asked for, and are read again after the wait.
