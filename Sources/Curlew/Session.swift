@@ -117,7 +117,11 @@ public actor Session {
             let waiting = shelf.all.filter { $0.serial <= serial }
             let running = running.filter { $0.serial <= serial }
             for request in waiting + running { request.cancel() }
-            await untilEnded(waiting + running)
+            let isCleaningUp = Task.isCancelled
+            // Another thread may be starting a request of the shelf, which has a run but is not in the registry yet. A
+            // request leaves the shelf before its own code runs, so this task is not part of it.
+            for request in waiting { _ = await request.joined(isCleaningUp: isCleaningUp) }
+            await untilEnded(waiting + running, isCleaningUp: isCleaningUp)
         }
     }
 

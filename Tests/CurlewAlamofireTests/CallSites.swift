@@ -57,6 +57,13 @@ private func handles(_ session: Session, url: URL) async throws {
     _ = value
 }
 
+private func handlers(_ session: Session, url: URL) {
+    session.request(url).onURLRequestCreation { _ in }.onHTTPResponse { _ in }.resume()
+    session.streamRequest(url).responseStream { _ in }
+    session.streamRequest(url).responseStreamDecodable(of: User.self) { _ in }
+    session.streamRequest(url).responseStreamString { _ in }
+}
+
 private func monitors(_ url: URL) {
     _ = Session(eventMonitors: [
         ClosureEventMonitor(), CompositeEventMonitor(monitors: [ClosureEventMonitor()]), AlamofireNotifications(),

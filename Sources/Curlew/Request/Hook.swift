@@ -48,6 +48,9 @@ final class HeadAnswer: Sendable {
         carriedOut.resolve(())
     }
 
+    /// Makes a later decision void, because the exchange has ended: it would cancel the next attempt.
+    func expire() { settle(.allow) {} }
+
     /// Returns when a decision was carried out, or the waiting task is cancelled.
     func wait() async { await carriedOut.wait() }
 }

@@ -150,7 +150,7 @@ extension Request {
     /// its head is awaited, unless `isDecided`. `metrics` is `nil` if the metrics were recorded before.
     func exchangeEnded(_ metrics: TransferMetrics?, isDecided: Bool) -> EndedExchange? {
         // Released without the lock: the control may be a user's, and the file of the answer holds the request.
-        let (ended, _, _) = record.withLock { record -> (EndedExchange?, ActiveExchange?, HeadAnswer?) in
+        let (ended, _, answer) = record.withLock { record -> (EndedExchange?, ActiveExchange?, HeadAnswer?) in
             if !isDecided, record.transfer.heldBack != nil || record.transfer.headAnswer?.allowsBody == false {
                 return (nil, nil, nil)
             }
@@ -159,6 +159,7 @@ extension Request {
             let answer = exchange(&record.transfer.headAnswer, with: nil)
             return (record.endedExchange(), record.run.endsExchange(), answer)
         }
+        answer?.expire()
         return ended
     }
 }

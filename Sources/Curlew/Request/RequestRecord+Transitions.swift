@@ -36,14 +36,15 @@ extension RequestRecord {
         /// The caller is the driver. `becameResumed`: the state has just changed to resumed. `startsHandlers`: a task
         /// for the handlers that were attached before has to be started.
         case drive(becameResumed: Bool, startsHandlers: Bool)
-        /// Another caller drives the request.
-        case join
+        /// Another caller drives the request. `hold`: the driver waits for it without a total timeout, which begins now
+        /// that the result is asked for.
+        case join(hold: OneShot<Void>?)
         case ended(RunResult)
     }
 
     /// Decides whether a caller that awaits the result drives the run or waits for it.
     mutating func awaited() -> DriveAction {
-        isAskedFor = true
+        let wasAskedFor = exchange(&isAskedFor, with: true)
         switch run {
         case .idle:
             run.begins()
@@ -52,7 +53,7 @@ extension RequestRecord {
             if becomesResumed { state = .resumed }
             let startsHandlers = !handlers.isEmpty && handlers.begin()
             return .drive(becameResumed: becomesResumed, startsHandlers: startsHandlers)
-        case .running: return .join
+        case .running(let active): return .join(hold: wasAskedFor ? nil : exchange(&active.hold, with: nil))
         case .ended(let result): return .ended(result)
         }
     }
@@ -91,9 +92,10 @@ extension RequestRecord {
         return true
     }
 
-    /// Returns the event that the driver has to wait for, or `nil` if it may continue.
-    func hold() -> OneShot<Void>? {
-        guard holdsDriver, let active = run.active else { return nil }
+    /// Returns the event that the driver has to wait for, or `nil` if it may continue, or if the result was asked for
+    /// since the driver has read its options.
+    func hold(wasAskedFor: Bool) -> OneShot<Void>? {
+        guard holdsDriver, wasAskedFor == isAskedFor, let active = run.active else { return nil }
         let hold = active.hold ?? OneShot()
         active.hold = hold
         return hold

@@ -27,7 +27,8 @@ struct TransferState: Sendable {
     private var sent: Int64 = 0
 
     /// Removes the data of the former exchange: an exchange without a response must not be validated with an earlier
-    /// one. Returns the former answer and file, which hold a user's closure, to be released without the lock.
+    /// one. Returns the former answer, which has to expire, and the former file. Both hold a user's closure, and are
+    /// released without the lock.
     mutating func exchangeBegins() -> (HeadAnswer?, BodyFile?) {
         response = nil
         acceptedHead = nil

@@ -1,7 +1,7 @@
 internal import CurlewCore
 
 extension Run {
-    /// Begins the next exchange, which monitors then know of. Returns whether it waits until the request is resumed.
+    /// Begins the next exchange, which monitors then know of. Returns whether `send` has to wait, and to start it.
     // Never inlined; see `Run`.
     @inline(never)
     func begin(_ hop: Hop) throws(CurlewError) -> Bool {

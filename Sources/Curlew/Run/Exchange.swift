@@ -57,8 +57,8 @@ final class Exchange {
 }
 
 extension Run {
-    /// Sends the hop over the transport, and returns when its response has ended. With `isHeld`, waits first until the
-    /// request is resumed.
+    /// Sends the hop over the transport, and returns when its response has ended. With `isHeld`, first waits while the
+    /// request is suspended, and starts the exchange.
     func send(_ hop: Hop, isHeld: Bool) async -> Exchange {
         var hop = hop
         // Monitors know of the exchange, so a failure while it waits ends it as any other.
@@ -66,6 +66,7 @@ extension Run {
         if isHeld {
             do throws(CurlewError) { hop = try await resumed(hop) } catch { failure = error }
         }
+        if failure == nil { emitStart(of: hop) }
         let url = hop.lowered.url
         let credentials = request.context.storedCredentials(for: hop, onlyBasic: request.offersOnlyBasic)
         let outgoing = outgoing(hop, credentials)
@@ -84,7 +85,6 @@ extension Run {
         let outcome: Result<TransferOutcome, CurlewError>
         do throws(CurlewError) {
             if let failure { throw failure }
-            try starts(hop.announcement, isHeld: isHeld, outgoing)
             let bound = TaskBound.body(of: outgoing)
             defer { bound?.unbind() }
             outcome = .success(try await request.transport(in: session).perform(outgoing, sink: delegate))
@@ -114,32 +114,26 @@ extension Run {
         return outgoing
     }
 
-    /// Waits until the request is resumed. Options that were set meanwhile still count, unless a response led to this
-    /// exchange.
+    /// Waits until the request is resumed, and starts the exchange. Options that were set meanwhile still count, unless
+    /// a response led to this exchange.
     private func resumed(_ hop: Hop) async throws(CurlewError) -> Hop {
-        try await request.untilLetGo(within: budget)
-        guard case .described = hop.announcement else { return hop }
         var next = hop
-        readOptions()
-        next.lowered = try lower(hop.visible, body: hop.lowered.body)
+        // The request may be suspended still, or again: then it waits once more, within a total timeout that has begun.
+        repeat {
+            try await request.untilResumed(within: budget, wasAskedFor: attempt.isAskedFor)
+            guard case .described = hop.announcement else { continue }
+            readOptions()
+            next.lowered = try lower(hop.visible, body: hop.lowered.body)
+        } while try !request.startsAnnouncedExchange()
         return next
     }
 
-    private func starts(
-        _ announcement: Hop.Announcement,
-        isHeld: Bool,
-        _ outgoing: TransferRequest
-    ) throws(CurlewError) {
-        if case .started = announcement { return try request.startsAnnouncedExchange() }
-        if isHeld { try request.startsAnnouncedExchange() }
-        emitStart(outgoing)
-    }
-
-    private func emitStart(_ outgoing: TransferRequest) {
+    private func emitStart(of hop: Hop) {
         guard let events else { return }
+        if case .started = hop.announcement { return }
         let (request, task) = (request, task)
         events.emit { $0.request(request, didChangeTask: task, to: .resumed) }
-        guard case .stream = outgoing.body else { return }
+        guard case .stream = hop.lowered.body else { return }
         events.emitExchange { $0.request(request, taskNeedsNewBodyStream: task) }
     }
 

@@ -48,20 +48,16 @@ extension Request {
         return isReady
     }
 
-    /// Waits while the request is suspended, or until the total timeout expires.
+    /// Waits while the request is suspended: until it is resumed, its result is asked for, or the total timeout
+    /// expires. The request may be suspended when this returns.
     // Never inlined; see `Run`.
     @inline(never)
-    func untilLetGo(within budget: TimeoutBudget) async throws(CurlewError) {
-        try await budget.limitWait(.queue) { await self.untilLetGo() }
+    func untilResumed(within budget: TimeoutBudget, wasAskedFor: Bool) async throws(CurlewError) {
+        try await budget.limitWait(.queue) {
+            _ = await self.record.withLock { $0.hold(wasAskedFor: wasAskedFor) }?.wait()
+        }
         // The task was cancelled, and the request will be: nothing may be sent in between.
         if Task.isCancelled, record.withLock({ $0.holdsDriver }) { throw cancellation }
-    }
-
-    /// Returns when the driver may continue, or its task is cancelled.
-    private func untilLetGo() async {
-        while let hold = record.withLock({ $0.hold() }) {
-            guard await hold.wait() != nil else { return }
-        }
     }
 
     // MARK: Driving in a user's task
@@ -113,9 +109,10 @@ extension Request {
             } onCancel: {
                 self.cancel()
             }
-        case .join:
+        case .join(let hold):
             // The run was begun by `runUntilSent()`, and waits until its result is asked for.
             if isInitialized { resume() }
+            hold?.resolve(())
             return await joined()
         case .ended(let result): return result
         }
@@ -140,13 +137,15 @@ extension Request {
         }
     }
 
-    /// Waits for a run that another driver carries out. Cancelling the wait does not cancel the request.
-    func joined() async -> RunResult {
+    /// Waits for a run that another driver carries out. Cancelling the wait does not cancel the request. With
+    /// `isCleaningUp`, the wait continues although the task is cancelled.
+    func joined(isCleaningUp: Bool = false) async -> RunResult {
         let (result, awaited) = record.withLock { record -> (RunResult?, OneShot<RunResult>?) in
             if let result = record.run.result { return (result, nil) }
             return (nil, record.resultToWaitFor())
         }
         if let result { return result }
-        return await awaited?.wait() ?? RunResult(error: .cancelled)
+        let joined = isCleaningUp ? await awaited?.waitThroughCancellation() : await awaited?.wait()
+        return joined ?? RunResult(error: .cancelled)
     }
 }

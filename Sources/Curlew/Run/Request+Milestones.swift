@@ -32,15 +32,18 @@ extension Request {
         }
     }
 
-    /// Starts an exchange that monitors know of already, and whose end they have to hear of.
-    func startsAnnouncedExchange() throws(CurlewError) {
+    /// Starts an exchange that monitors know of already, and whose end they have to hear of. Returns `false` if the
+    /// request is suspended.
+    func startsAnnouncedExchange() throws(CurlewError) -> Bool {
         // The file of the former exchange is released without the lock.
-        let (isCancelled, _) = record.withLock { record in
-            guard !record.isCancelled else { return (true, (nil as HeadAnswer?, nil as BodyFile?)) }
+        let (isCancelled, former) = record.withLock { record -> (Bool, (HeadAnswer?, BodyFile?)?) in
+            guard !record.isCancelled, !record.holdsDriver else { return (record.isCancelled, nil) }
             record.run.active?.exchange?.stage = .running
             return (false, record.transfer.exchangeBegins())
         }
         if isCancelled { throw cancellation }
+        former?.0?.expire()
+        return former != nil
     }
 
     /// Tells the cURL closure that there is no `URLRequest` to describe.
@@ -49,8 +52,8 @@ extension Request {
         hook?.call { cURLDescription(as: $0) }
     }
 
-    /// Begins the hop's exchange, unless it has begun. Returns whether it has to wait until the request is resumed.
-    /// Returns `nil`, and begins none, if the request was cancelled. One step under the lock.
+    /// Begins the hop's exchange, unless it has begun. Returns whether it has yet to be started, when the request is no
+    /// longer suspended. Returns `nil`, and begins none, if the request was cancelled. One step under the lock.
     ///
     /// With `readsOptions`, it waits in any case, if only for a moment: the options and the total timeout were read
     /// before the result was asked for, and are read again after the wait.
@@ -62,6 +65,7 @@ extension Request {
     }
 
     private func tell(_ beginning: RequestRecord.Beginning, of task: TaskIdentifier, _ events: EventSink?) {
+        beginning.formerBody.0?.expire()
         events?.emit { [self] in $0.request(self, didCreateTask: task) }
         if beginning.isSuspended { emitChange(of: task, to: .suspended, events) }
         beginning.hook?.call(task)
@@ -111,7 +115,7 @@ extension RequestRecord {
         as task: TaskIdentifier,
         readsOptions: Bool
     ) -> (Bool?, Creation?, Beginning?) {
-        if case .started = hop.announcement { return (holdsDriver, nil, nil) }
+        if case .started = hop.announcement { return (true, nil, nil) }
         guard !isCancelled else { return (nil, nil, nil) }
         var creation: Creation?
         if case .described(let isNoted) = hop.announcement { creation = created(hop.visible, isNoted: isNoted) }

@@ -1,7 +1,10 @@
 import CurlewAlamofire
+import CurlewLocks
 import CurlewTesting
 import Foundation
 import Testing
+
+@testable import Curlew
 
 /// Calls that concern all requests of a session, for callers that do not wait.
 @Suite(.timeLimit(.minutes(4)))
@@ -48,6 +51,24 @@ struct AllRequestsTests {
             let response = await session.request("https://example.org/").serializingString().response
             #expect(response.value == "x")
         }
+    }
+
+    /// Another thread has begun the run of a request that is on the session's shelf, and not registered it yet.
+    @Test func cancellingAllWaitsForARequestThatIsJustBeingStarted() async throws {
+        let session = Session(transport: MockTransport { _ in .text("x") }, startRequestsImmediately: false)
+        let request = session.request("https://example.org/").response(queue: .global()) { _ in }
+        let start = try #require(request.record.withLock { $0.resume() })
+        let hasReturned = Gate()
+        let cancelling = Task {
+            await session.cancelAllRequests()
+            hasReturned.open()
+        }
+        while !hasReturned.isOpen, request.record.withLock({ $0.awaitedResult == nil }) { await Task.yield() }
+        #expect(!hasReturned.isOpen)
+        request.carryOut(start)
+        await cancelling.value
+        #expect(request.error?.isExplicitlyCancelledError == true)
+        #expect(await session.activeRequests.isEmpty)
     }
 
     @Test func allCanBeSuspended() async throws {

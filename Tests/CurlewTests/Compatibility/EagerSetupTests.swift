@@ -195,6 +195,17 @@ struct EagerSetupTests {
         #expect(monitor.events.all.contains("didResumeTask"))
     }
 
+    @Test func theTotalTimeoutOfASuspendedRequestStartsWhenItsResultIsAskedFor() async throws {
+        let transport = MockTransport { _ in .text("x") }
+        let configuration = SessionConfiguration { $0.timeouts.total = .milliseconds(20) }
+        let session = Session(configuration: configuration, transport: transport, requestSetup: .eager)
+        let request = session.request("https://example.org/").suspend()
+        try await isTrue { request.task != nil }
+        let error = await #expect(throws: CurlewError.self) { try await request.string() }
+        #expect(error?.code == .totalTimedOut)
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test func drainingEndsWhatWasSuspendedBeforeItWasAskedFor() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
         let request = session.request("https://example.org/").suspend()

@@ -2,8 +2,6 @@ import Curlew
 import Dispatch
 import Foundation
 
-import struct CurlewAlamofire.DataStreamTask
-
 // Every call site of the public contract as a user types it. The file is compiled and not run: a changed name or label
 // breaks the build of the tests.
 
@@ -125,7 +123,6 @@ private func handlers(_ session: Session, url: URL) {
         .uploadProgress(queue: .main) { _ in }
         .redirect(using: Redirector.doNotFollow)
         .onHTTPResponse { _ in }
-        .onURLRequestCreation { _ in }
         .cURLDescription { _ in }
         .response { _ in }
         .responseData { _ in }
@@ -133,9 +130,6 @@ private func handlers(_ session: Session, url: URL) {
         .responseDecodable(of: User.self) { response in _ = response.value?.name }
         .resume()
     session.download(url).responseURL { _ in }
-    session.streamRequest(url).responseStream { _ in }
-    session.streamRequest(url).responseStreamDecodable(of: User.self) { _ in }
-    session.streamRequest(url).responseStreamString { _ in }
     let request = session.request(url)
         .adapt(using: Adapter { request, _ in request })
         .retry(using: RetryPolicy())

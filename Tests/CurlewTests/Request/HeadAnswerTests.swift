@@ -105,6 +105,19 @@ struct HeadAnswerTests {
         #expect(error?.code == .totalTimedOut)
     }
 
+    @Test func aDecisionThatComesAfterItsAttemptDoesNotCancelTheNext() async throws {
+        let decisions = Recorded<@Sendable (Request.ResponseDisposition) -> Void>()
+        let session = Session(transport: CutOffOnce(), interceptor: Retrier { _, _, _ in .retry })
+        let request = session.request("https://example.org/")
+            .onHTTPResponse(on: DispatchQueue(label: "heads")) { _, decide in
+                guard let late = decisions.all.first else { return decisions.note(decide) }
+                late(.cancel)
+                decide(.allow)
+            }
+        #expect(try await request.string() == "x")
+        #expect(request.retryCount == 1)
+    }
+
     /// The head is delivered before the body, however late its queue runs it and whichever queue delivers the body.
     @Test func theHeadIsToldBeforeTheBodyOnEveryQueue() async throws {
         let server = try TestServer()
@@ -129,4 +142,25 @@ struct HeadAnswerTests {
         #expect(events.all.first == "head")
         #expect(events.all.count > 1)
     }
+}
+
+/// Loses the connection of the first attempt right after the head.
+private struct CutOffOnce: Transport {
+    private let base = MockTransport { _ in .text("x") }
+
+    private final class Control: TransferControl {
+        func resumeReceiving() {}
+        func suspend() {}
+        func resume() {}
+        func cancel(with error: CurlewError) {}
+    }
+
+    func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
+        guard request.attempt == 0 else { return try await base.perform(request, sink: sink) }
+        sink.willStart(Control())
+        _ = sink.didReceive(head: ResponseHead(status: 200))
+        throw CurlewError(.receiveFailed, phase: .receive)
+    }
+
+    func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { .all }
 }

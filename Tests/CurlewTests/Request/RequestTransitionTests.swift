@@ -46,15 +46,33 @@ struct RequestTransitionTests {
             Issue.record("suspended before its start it stays suspended")
             return
         }
-        let hold = record.hold()
-        #expect(hold != nil && record.hold() === hold)
+        let hold = record.hold(wasAskedFor: true)
+        #expect(hold != nil && record.hold(wasAskedFor: true) === hold)
         guard case .proceed(task: nil, hold: let released) = record.resume() else {
             Issue.record("there is a run to go on")
             return
         }
         #expect(released === hold)
-        #expect(record.hold() == nil)
+        #expect(record.hold(wasAskedFor: true) == nil)
         #expect(record.resume() == nil)
+    }
+
+    @Test func theFirstAwaiterLetsADriverThatWaitsReadItsTimeout() {
+        var record = record()
+        record.run.begins()
+        _ = record.suspend()
+        let hold = record.hold(wasAskedFor: false)
+        guard case .join(hold: let released?) = record.awaited() else {
+            Issue.record("the driver does not know that the result is asked for")
+            return
+        }
+        #expect(released === hold)
+        #expect(record.hold(wasAskedFor: false) == nil)
+        #expect(record.hold(wasAskedFor: true) != nil)
+        guard case .join(hold: nil) = record.awaited() else {
+            Issue.record("the driver knows")
+            return
+        }
     }
 
     @Test func aRequestThatNeverRanEndsAtOnceWhenItIsCancelled() {

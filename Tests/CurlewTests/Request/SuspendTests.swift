@@ -1,7 +1,10 @@
 import CurlewAlamofire
+import CurlewLocks
 import CurlewTesting
 import Foundation
 import Testing
+
+@testable import Curlew
 
 @Suite(.timeLimit(.minutes(4)))
 struct SuspendTests {
@@ -77,6 +80,34 @@ struct SuspendTests {
                 "didResumeTask",
             ])
         #expect(monitor.events.all.filter { $0 == "didResumeTask" }.count == 1)
+    }
+
+    /// The options are read again between the wait and the start, which a proxy's routing notices.
+    @Test func aRequestThatIsSuspendedBeforeItsExchangeStartsWaitsAgain() async throws {
+        let (monitor, waiting, routings) = (RecordingMonitor(), Recorded<Request>(), Recorded<URL>())
+        let configuration = SessionConfiguration {
+            $0.proxyRouting = { url in
+                routings.note(url)
+                if routings.all.count == 2 { waiting.all.first?.suspend() }
+                return nil
+            }
+        }
+        let session = Session(
+            configuration: configuration, transport: MockTransport { _ in .text("x") }, eventMonitors: [monitor])
+        let request = session.request("https://example.org/").suspend()
+        waiting.note(request)
+        async let body = request.data()
+        while request.task == nil { await Task.yield() }
+        request.resume()
+        while routings.all.count < 2 { await Task.yield() }
+        let starts = { monitor.events.all.filter { $0 == "didResumeTask" }.count }
+        while starts() == 0, request.record.withLock({ $0.run.active?.hold == nil }) { await Task.yield() }
+        #expect(starts() == 0)
+        request.resume()
+        #expect(try await body == Data("x".utf8))
+        await session.drain()
+        await monitor.queue.settled()
+        #expect(starts() == 1)
     }
 
     @Test func anExchangeThatWaitsEndsWhenItsRequestIsCancelled() async throws {
