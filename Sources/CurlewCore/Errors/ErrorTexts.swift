@@ -4,8 +4,8 @@ internal import Foundation
 package enum Explanation {
     package static func of(_ error: any Error) -> String {
         if let error = error as? CurlewError { return error.reason.isEmpty ? error.code.rawValue : error.reason }
-        // An error from another library may contain the URL of the request, with its secrets.
-        return Redaction.text((error as? any LocalizedError)?.errorDescription ?? "\(error)")
+        // An error from another library may contain the request's URL or a part of a body, with their secrets.
+        return Redaction.excerpt(of: (error as? any LocalizedError)?.errorDescription ?? "\(error)", limit: 2_000)
     }
 }
 

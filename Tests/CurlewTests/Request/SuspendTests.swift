@@ -65,7 +65,8 @@ struct SuspendTests {
         let session = Session(transport: transport, eventMonitors: [monitor])
         let request = session.request("https://example.org/").suspend()
         async let body = request.data()
-        while request.task == nil { await Task.yield() }
+        // Until the driver waits: events of a request's own thread and of its driver have no order before that.
+        while request.record.withLock({ $0.run.active?.hold == nil }) { await Task.yield() }
         // Options that are set before the exchange is sent still count.
         request.authenticate(username: "ada", password: "secret")
         #expect(transport.requests.isEmpty)
