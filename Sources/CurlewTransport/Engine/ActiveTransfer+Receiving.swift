@@ -15,7 +15,7 @@ extension ActiveTransfer {
     /// Processes a header line that differs from the handle's last head. Returns false to end the transfer.
     func received(line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
-        let event = collector.take(line, unlike: &easy.lastHead, &transfers.texts)
+        let event = collector.take(line, unlike: &easy.lastHead)
         guard isAcceptable(transfers) else { return false }
         switch event {
         case .none:

@@ -16,17 +16,15 @@ struct FieldLines {
         folded = nil
     }
 
-    mutating func take(_ text: UnsafeRawBufferPointer, _ texts: inout TextCache) {
+    mutating func take(_ text: UnsafeRawBufferPointer) {
         if HeadCollector.isFolded(text[0]) { return fold(text) }
         if folded != nil { settle() }
-        if let known = texts.field(text) { return fields.append(known) }
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
-        let name = texts.string(Self.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])))
+        let name = String(decoding: Self.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])), as: UTF8.self)
         let bytes = Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...]))
-        let value = RedirectLocation.isName(name) ? RedirectLocation.text(of: bytes) : texts.string(bytes)
-        let field = HTTPHeader(name: name, value: value)
-        texts.remember(field, of: text)
-        fields.append(field)
+        let value =
+            RedirectLocation.isName(name) ? RedirectLocation.text(of: bytes) : String(decoding: bytes, as: UTF8.self)
+        fields.append(HTTPHeader(name: name, value: value))
     }
 
     /// Appends a folded line to the value before it (RFC 9112, 5.2).

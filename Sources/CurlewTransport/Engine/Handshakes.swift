@@ -74,16 +74,16 @@ final class Handshakes {
         loop.assertOnLoop()
         guard let handle = transfer.easy?.handle, let connection = curlew_tls_connection(handle) else {
             if settings.usesGnuTLS, let handle = transfer.easy?.handle {
-                transfer.tlsVersion = transfers.texts.string(curlew_gnutls_version(handle))
-                transfer.tlsCipher = transfers.texts.string(curlew_gnutls_cipher(handle))
+                transfer.tlsVersion = curlew_gnutls_version(handle).map(String.init(cString:))
+                transfer.tlsCipher = curlew_gnutls_cipher(handle).map(String.init(cString:))
             }
             // An evaluator requires a libcurl that exposes its OpenSSL connections (`Capabilities.require`).
             if settings.trustEvaluation == nil { return true }
             transfer.failure = transfer.makeError(.certificateUntrusted, "the connection shows no chain", phase: .tls)
             return false
         }
-        transfer.tlsVersion = transfers.texts.string(curlew_tls_version(connection))
-        transfer.tlsCipher = transfers.texts.string(curlew_tls_cipher(connection))
+        transfer.tlsVersion = curlew_tls_version(connection).map(String.init(cString:))
+        transfer.tlsCipher = curlew_tls_cipher(connection).map(String.init(cString:))
         guard let evaluation = settings.trustEvaluation else { return true }
         if curlew_tls_verdict(connection) == 1 { return true }
         let trust = ServerTrust(
@@ -123,12 +123,5 @@ final class Handshakes {
             }
         }
         return chain
-    }
-}
-
-extension TextCache {
-    mutating func string(_ text: UnsafePointer<CChar>?) -> String? {
-        guard let text else { return nil }
-        return string(UnsafeRawBufferPointer(start: text, count: strlen(text)))
     }
 }

@@ -63,7 +63,7 @@ struct HeadCollector {
         state = .body
     }
 
-    mutating func take(_ line: UnsafeRawBufferPointer, _ texts: inout TextCache) -> Event {
+    mutating func take(_ line: UnsafeRawBufferPointer) -> Event {
         size += line.count
         var end = line.count
         if end > 0, line[end - 1] == UInt8(ascii: "\n") { end -= 1 }
@@ -76,12 +76,12 @@ struct HeadCollector {
         }
         switch state {
         case .statusLine:
-            return takeStatusLine(text, &texts)
+            return takeStatusLine(text)
         case .fields:
             guard let first = text.first else { return complete() }
             // A folded line after the status line continues nothing (RFC 9112, 2.2).
             if fields.isEmpty, Self.isFolded(first) { return .malformed(Self.leadingFold) }
-            fields.take(text, &texts)
+            fields.take(text)
             return .none
         case .body:
             if text.count > 5, Self.isStatusLine(text) {
@@ -89,9 +89,9 @@ struct HeadCollector {
                 fields.removeAll()
                 trailerLines.removeAll()
                 size = line.count
-                return takeStatusLine(text, &texts)
+                return takeStatusLine(text)
             }
-            if !text.isEmpty { trailerLines.take(text, &texts) }
+            if !text.isEmpty { trailerLines.take(text) }
             return .none
         }
     }
@@ -127,7 +127,7 @@ struct HeadCollector {
             && text[3] == UInt8(ascii: "P") && text[4] == UInt8(ascii: "/")
     }
 
-    private mutating func takeStatusLine(_ text: UnsafeRawBufferPointer, _ texts: inout TextCache) -> Event {
+    private mutating func takeStatusLine(_ text: UnsafeRawBufferPointer) -> Event {
         // libcurl before 8.0 skips white space before the digits of the version.
         guard text.count > 5, Self.isStatusLine(text), ASCII.isDigit(text[5]),
             let space = text.firstIndex(of: UInt8(ascii: " "))
@@ -150,7 +150,7 @@ struct HeadCollector {
         guard index - start == 3, number >= 100 else { return .malformed("the status code has not three digits") }
         status = number
         if index < text.count, text[index] == UInt8(ascii: " ") { index += 1 }
-        reason = texts.string(UnsafeRawBufferPointer(rebasing: text[index...]))
+        reason = String(decoding: text[index...], as: UTF8.self)
         fields.reserveCapacity(Self.usualFields)
         state = .fields
         return .started(version)

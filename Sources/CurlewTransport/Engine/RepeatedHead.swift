@@ -106,11 +106,11 @@ struct RepeatedHead {
 extension HeadCollector {
     /// Processes one line of a head that differs from the last one.
     mutating func take(
-        _ line: UnsafeRawBufferPointer, unlike last: inout RepeatedHead, _ texts: inout TextCache
+        _ line: UnsafeRawBufferPointer, unlike last: inout RepeatedHead
     ) -> Event {
-        last.takeBack { _ = take($0, &texts) }
+        last.takeBack { _ = take($0) }
         last.note(line, isFirst: !isWithinHead)
-        let event = take(line, &texts)
+        let event = take(line)
         if case .head(let head) = event {
             last.remember(head)
         } else if !isWithinHead {

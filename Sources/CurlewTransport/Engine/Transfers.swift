@@ -13,7 +13,6 @@ final class Transfers {
     let handshakes: Handshakes
     let connections: ByteConnections
     let loop: LoopIdentity
-    var texts = TextCache()
     var addresses = AddressTexts()
 
     private var isClosed = false

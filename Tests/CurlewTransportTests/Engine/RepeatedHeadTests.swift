@@ -11,7 +11,6 @@ struct RepeatedHeadTests {
     /// The state that a handle keeps from response to response.
     private struct Handle {
         var last = RepeatedHead()
-        var texts = TextCache()
         /// The number of heads that were not parsed.
         var repeated = 0
 
@@ -38,7 +37,7 @@ struct RepeatedHeadTests {
                         collector.take(last.head, size: last.size)
                         events.append("\(HeadCollector.Event.head(last.head))")
                     case .different:
-                        let event = collector.take(line, unlike: &last, &texts)
+                        let event = collector.take(line, unlike: &last)
                         if let text = Self.text(of: event) { events.append(text) }
                     }
                 }
@@ -49,10 +48,9 @@ struct RepeatedHeadTests {
 
     private func expected(_ lines: [String]) -> ([String], HeadCollector) {
         var collector = HeadCollector()
-        var texts = TextCache()
         var events: [String] = []
         for var line in lines {
-            let event = line.withUTF8 { collector.take(UnsafeRawBufferPointer($0), &texts) }
+            let event = line.withUTF8 { collector.take(UnsafeRawBufferPointer($0)) }
             if let text = Handle.text(of: event) { events.append(text) }
         }
         return (events, collector)

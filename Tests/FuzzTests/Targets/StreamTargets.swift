@@ -26,10 +26,7 @@ extension FuzzTarget {
             }
         },
         FuzzTarget("response-head") { input throws(BrokenProperty) in
-            var texts = TextCache()
-            let first = try heads(input.bytes, &texts)
-            // In the second run, every line is in the cache.
-            try require(heads(input.bytes, &texts), equals: first, "what is cached says the same")
+            _ = try heads(input.bytes)
         },
     ]
 
@@ -93,11 +90,11 @@ extension FuzzTarget {
     }
 
     /// Collects the heads and fields in the lines of a response.
-    private static func heads(_ bytes: [UInt8], _ texts: inout TextCache) throws(BrokenProperty) -> [String] {
+    private static func heads(_ bytes: [UInt8]) throws(BrokenProperty) -> [String] {
         var collector = HeadCollector()
         var found: [String] = []
         for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
-            let event = (line + [0x0A]).withUnsafeBytes { collector.take($0, &texts) }
+            let event = (line + [0x0A]).withUnsafeBytes { collector.take($0) }
             switch event {
             case .none, .started: continue
             case .malformed(let reason): return found + [reason]
