@@ -27,8 +27,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     let request: TransferRequest
-    // SAFETY: unchecked, here and below, because the exclusivity checks of these three alone cost 1 % of a session's
-    // instructions. No access spans a call into libcurl or user code.
+    // SAFETY: unchecked, here and below, for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) var plan: RequestPlan
     private(set) var sink: any TransferSink
     /// The request's own header lines followed by the session's; `nil` if the request has none.

@@ -19,8 +19,7 @@ final class TransferHandle: CurlEasy {
     // SAFETY: `transfer` and the engine keep these objects alive as long as libcurl may call back.
     private(set) var unretainedTransfer: Unmanaged<ActiveTransfer>?
     let unretainedTransfers: Unmanaged<Transfers>
-    // SAFETY: unchecked, because the exclusivity checks for each header line cost 1 % of a session's instructions. No
-    // access spans a call into libcurl or user code.
+    // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) var lastHead = RepeatedHead()
     /// The socket from which the handle reads; -1 if unknown. Recorded only with
     /// `EngineSettings.libcurlReadsWhilePaused`.

@@ -30,8 +30,7 @@ final class Transfers {
         var turnObservers: [any TurnObserver] = []
     }
 
-    // SAFETY: unchecked, because the exclusivity checks of this property alone cost 1 % of a session's instructions. No
-    // access spans a call into libcurl or user code.
+    // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) private var inFlight = InFlight()
 
     init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: LoopIdentity) {
