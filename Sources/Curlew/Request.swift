@@ -167,9 +167,9 @@ public class Request: @unchecked Sendable {
     /// at a time tells the control the latest state, until the two agree. The control is called without the lock,
     /// because a transport may be the user's.
     func tellControl() {
-        while let (control, isSuspended) = record.withLock({ $0.nextTold() }) {
+        while let (control, task, isSuspended) = record.withLock({ $0.nextTold() }) {
             if isSuspended { control.suspend() } else { control.resume() }
-            record.withLock { $0.wasTold() }
+            record.withLock { $0.wasTold(task) }
         }
     }
 

@@ -103,17 +103,20 @@ extension RequestRecord {
 
     /// Returns the next state to tell the exchange's control, and reserves the control for the calling thread. `nil` if
     /// the control has the latest state, or another thread is calling it.
-    func nextTold() -> (control: any TransferControl, isSuspended: Bool)? {
+    func nextTold() -> (control: any TransferControl, task: TaskIdentifier, isSuspended: Bool)? {
         let isSuspended = state == .suspended
         guard let active = run.active, let exchange = active.exchange, let control = exchange.control,
             !exchange.isBeingTold, exchange.isSuspended != isSuspended
         else { return nil }
         active.exchange?.isBeingTold = true
         active.exchange?.isSuspended = isSuspended
-        return (control, isSuspended)
+        return (control, exchange.task, isSuspended)
     }
 
-    func wasTold() { run.active?.exchange?.isBeingTold = false }
+    /// Releases the control. Another exchange, which may have begun meanwhile, keeps its reservation.
+    func wasTold(_ task: TaskIdentifier) {
+        if run.active?.exchange?.task == task { run.active?.exchange?.isBeingTold = false }
+    }
 
     // MARK: Ending
 

@@ -70,6 +70,7 @@ struct ExchangeContext: Sendable {
         do {
             try await request.foreign(ownsTask: false, budget: budget, in: .receive) { await answer.wait() }
         } catch {
+            answer.expire()
             throw (error as? CurlewError) ?? .cancelled
         }
         if request.isCancelled { throw request.cancellation }

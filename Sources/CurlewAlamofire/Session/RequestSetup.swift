@@ -9,7 +9,8 @@ extension Session {
         /// starts. The session runs such a request up to the point where it would be sent, and there it waits for
         /// `resume()`, a response handler or an awaiting method. Streams and WebSockets are set up when they start.
         ///
-        /// The request holds its session until it has ended, so cancel what you do not start. As after `resume()`,
+        /// The total timeout starts when the result is asked for and the set-up is done: it does not end an adapter that
+        /// was called before. The request holds its session until it has ended, so cancel what you do not start. As after `resume()`,
         /// awaiting methods join the run: `data()` accepts every status unless the request has `validate()`, and
         /// cancelling its task does not cancel the request.
         case eager

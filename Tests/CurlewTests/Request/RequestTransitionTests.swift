@@ -141,7 +141,28 @@ struct RequestTransitionTests {
         #expect(record.nextTold() == nil)
         _ = record.resume()
         #expect(record.nextTold() == nil)
-        record.wasTold()
+        record.wasTold(TaskIdentifier(rawValue: 1))
+        #expect(record.nextTold()?.isSuspended == false)
+    }
+
+    /// A thread that has told one exchange must not release the next one, which another thread is telling.
+    @Test func oneThreadAtATimeTellsTheNextExchange() {
+        var record = record()
+        _ = record.awaited()
+        let (first, second) = (TaskIdentifier(rawValue: 1), TaskIdentifier(rawValue: 2))
+        for task in [first, second] {
+            #expect(record.run.begins(ActiveExchange(task, .running)) != nil)
+            record.run.active?.exchange?.control = NoControl()
+            if task == first {
+                _ = record.suspend()
+                #expect(record.nextTold()?.task == first)
+            }
+        }
+        #expect(record.nextTold()?.task == second)
+        record.wasTold(first)
+        _ = record.resume()
+        #expect(record.nextTold() == nil)
+        record.wasTold(second)
         #expect(record.nextTold()?.isSuspended == false)
     }
 
