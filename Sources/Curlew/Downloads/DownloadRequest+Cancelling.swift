@@ -25,7 +25,7 @@ extension DownloadRequest {
         }
         cancel()
         // An ended request has no run that would call the closure.
-        if record.withLock({ $0.run.result != nil }) {
+        if record.withLock({ $0.lifecycle.result != nil }) {
             download.withLock { $0.resumeDataLane }?.enqueue { [self] in callOnResumeData() }
         }
         return self

@@ -35,16 +35,24 @@ extension Request {
     /// Removes a file without a chosen destination, because no value can be made of it or another attempt fetches a new
     /// one.
     func dropUnplacedFile() async {
-        guard let url = record.withLock({ $0.transfer.body.fileURL }),
-            downloadDestination(unless: ownDestination) == nil
+        guard let url = record.withLock({ $0.body.fileURL }),
+            downloadDestination(unless: (self as? DownloadRequest)?.destination) == nil
         else { return }
         // The old result is released outside the lock.
-        _ = record.withLock { record -> RunResult? in
-            record.transfer.body = .none
-            guard let result = record.run.result else { return nil }
-            record.run = .ended(result.withoutBody)
-            return result
+        _ = record.withLock { record in
+            record.exchange?.withLock { $0.body = .none }
+            return record.lifecycle.replaceResult { $0.withoutBody }
         }
         await FileLane.next().carryOut { try? FileManager.default.removeItem(at: url) }
+    }
+}
+
+extension Request {
+    /// Returns the destination of a download. The session's hook takes precedence over the request's own destination.
+    func downloadDestination(unless own: DownloadRequest.Destination?) -> DownloadRequest.Destination? {
+        guard let hook = context.configuration.decisions?.downloadDestination else { return own }
+        return { [self] url, response in
+            hook(self, url, response) ?? own?(url, response) ?? (destinationURL: url, options: [])
+        }
     }
 }

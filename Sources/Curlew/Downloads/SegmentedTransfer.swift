@@ -8,11 +8,9 @@ internal import Foundation
 /// attempt.
 struct SegmentedTransfer: Sendable {
     let request: DownloadRequest
-    let transport: any Transport
-    /// The first exchange's request, after its redirects and with the adapters' fields.
-    let lowered: TransferRequest
-    /// The total timeout of the whole request, of which the first exchange has used some.
-    let budget: TimeoutBudget
+    /// The first exchange. The others send its request, after its redirects and with the adapters' fields, for other
+    /// ranges, in what is left of the total timeout.
+    let exchange: Exchange
     let opened: OpenedDownload
     let progress: SegmentProgress
     /// The lane of the first exchange.
@@ -25,7 +23,7 @@ struct SegmentedTransfer: Sendable {
     /// Returns the first error; `nil` if the file is complete.
     func run() async -> CurlewError? {
         let controls = SegmentControls()
-        request.transferGoesOn(controls)
+        exchange.goesOn(under: controls)
         let indices = progress.current.segments.indices
         return await withTaskGroup(of: CurlewError?.self) { group in
             for index in indices {
@@ -46,14 +44,14 @@ struct SegmentedTransfer: Sendable {
         // requests as the file has bytes.
         var shortAnswers = 0
         while let fields = progress.current.headers(forSegment: index) {
-            var exchange = lowered
-            for field in fields { exchange.headers.add(field) }
-            exchange.options.decodesContent = false
-            if let remaining = budget.remaining { exchange.options.timeouts.total = remaining }
+            var part = exchange.sent
+            for field in fields { part.headers.add(field) }
+            part.options.decodesContent = false
+            if let remaining = exchange.budget.remaining { part.options.timeouts.total = remaining }
             let before = progress.current.segments[index].written
             let sink = SegmentSink(self, index: index, controls)
             do throws(CurlewError) {
-                _ = try await transport.perform(exchange, sink: sink)
+                _ = try await exchange.session.transport.perform(part, sink: sink)
             } catch {
                 return error
             }
@@ -110,7 +108,7 @@ final class SegmentSink: TransferSink {
         do throws(CurlewError) { try transfer.opened.file.write(body, at: segment.position) } catch {
             return .abort(error)
         }
-        transfer.request.received(transfer.progress.wrote(body.count, inSegment: index))
+        transfer.exchange.received(transfer.progress.wrote(body.count, inSegment: index))
         transfer.request.noteSegments(transfer.progress, on: transfer.lane)
         return .proceed
     }

@@ -17,7 +17,7 @@ extension Request {
     package var hasResponseHandlers: Bool { record.withLock { !$0.handlers.isEmpty } }
 
     /// The URL of the file that contains the body. `nil` if the body is not in a file.
-    package var bodyFileURL: URL? { record.withLock { $0.transfer.body }.fileURL }
+    package var bodyFileURL: URL? { record.withLock { $0.body }.fileURL }
 
     /// The final `URLRequest` of the latest attempt, before redirects. `nil` before the first one exists.
     package var describedRequest: URLRequest? { record.withLock { $0.history.toldRequest } }
@@ -26,7 +26,7 @@ extension Request {
     package var latestTask: TaskIdentifier? { record.withLock { $0.history.lastTask } }
 
     /// Whether the request has a result.
-    package var hasEnded: Bool { record.withLock { $0.run.result != nil } }
+    package var hasEnded: Bool { record.withLock { $0.lifecycle.result != nil } }
 
     /// The configuration of the request's session.
     package var sessionConfiguration: SessionConfiguration { context.configuration }

@@ -62,7 +62,7 @@ extension DataStreamRequest {
     }
 
     /// Whether the request has ended.
-    package var hasResult: Bool { record.withLock { $0.run.result != nil } }
+    package var hasResult: Bool { record.withLock { $0.lifecycle.result != nil } }
 
     /// Ends a request whose body has no reader, so that its session can be drained. If there is no claim to the body,
     /// it is discarded. If its head was requested, a later reader must not mistake the rest of the body for the whole,

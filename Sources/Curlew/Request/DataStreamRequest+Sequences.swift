@@ -46,7 +46,7 @@ extension DataStreamRequest {
     /// request; the server is kept waiting until you do, or until the session is drained. Cancelling this call cancels
     /// the request, unless something else has started it, reads its body or waits for its head.
     public func head() async throws(CurlewError) -> ResponseHead {
-        let heads = stream(.bufferingOldest(1), last: { $0.transfer.acceptedHead }) { (head: AcceptedHead) in head.head
+        let heads = stream(.bufferingOldest(1), last: { $0.acceptedHead }) { (head: AcceptedHead) in head.head
         }
         reading.withLock { $0.headsAwaited += 1 }
         // Resolved by the end or the cancellation of the wait, of which only the first counts.
@@ -81,7 +81,7 @@ extension DataStreamRequest {
         StreamEvents.Connection(
             reader: reader(),
             status: { self.head?.status },
-            refusal: { self.record.withLock { $0.transfer.response }.flatMap(StreamEvents.refusal) }
+            refusal: { self.record.withLock { $0.response }.flatMap(StreamEvents.refusal) }
         )
     }
 
@@ -92,7 +92,7 @@ extension DataStreamRequest {
             interceptor: nil,
             shouldAutomaticallyResume: nil,
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
-            uploadable: makeUploadable
+            uploadable: kind.upload?.make
         )
         if let options = record.withLock({ $0.extras?.options }) {
             _ = next.record.withLock { exchange(&$0.ownExtras.options, with: options) }

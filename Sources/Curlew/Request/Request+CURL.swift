@@ -35,7 +35,7 @@ extension Request {
             headers: headers,
             body: request.httpBody,
             cookies: form.listsCookies ? cookies(for: request, to: url) : [],
-            uploadable: record.history.redirected?.keepsBody == false ? nil : record.history.uploadable,
+            uploadable: record.history.redirected?.keepsBody == false ? nil : kind.upload?.uploadable,
             authentication: record.authentication(for: url, in: context),
             sensitiveHeaders: context.configuration.redirects.sensitiveHeaders,
             options: curlOptions(beside: headers, form.quoting),
@@ -64,7 +64,7 @@ extension Request {
         let hook = CURLHook(hook: Hook(queue: queue, body: handler), form: form)
         // The former hook is released without the lock.
         let (isCreated, _) = record.withLock { record in
-            let isCreated = record.history.toldRequest != nil || record.run.result != nil
+            let isCreated = record.history.toldRequest != nil || record.lifecycle.result != nil
             return (isCreated, isCreated ? nil : exchange(&record.ownExtras.hooks.onCURL, with: hook))
         }
         if isCreated { hook.call { cURLDescription(as: $0) } }

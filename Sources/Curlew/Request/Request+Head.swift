@@ -52,7 +52,7 @@ extension Request {
 
     /// The heads of the responses of all attempts.
     package func heads(_ policy: StreamOf<HTTPURLResponse>.BufferingPolicy) -> StreamOf<HTTPURLResponse> {
-        stream(policy, last: { $0.transfer.response }) { (response: LazyResponse) in response.value }
+        stream(policy, last: { $0.response }) { (response: LazyResponse) in response.value }
     }
 }
 

@@ -19,19 +19,19 @@ extension Request {
     public var metrics: TransferMetrics? { record.withLock { $0.history.lastMetrics } }
 
     /// The head of the last response.
-    public var response: HTTPURLResponse? { record.withLock { $0.transfer.response }?.value }
+    public var response: HTTPURLResponse? { record.withLock { $0.response }?.value }
     /// The head of the last response, as received.
-    public var head: ResponseHead? { record.withLock { $0.transfer.response }?.head }
+    public var head: ResponseHead? { record.withLock { $0.response }?.head }
     /// The number of retries.
     public var retryCount: Int { record.withLock { $0.history.attempt.number } }
     /// The error with which the request ended, or `nil`.
     public var error: CurlewError? { record.withLock { $0.error } }
 
     /// A snapshot of the upload progress. Cancelling, pausing or resuming it cancels, suspends or resumes the request.
-    public var uploadProgress: Progress { snapshot { ($0.transfer.upload, $0.extras?.hooks.uploadProgress) } }
+    public var uploadProgress: Progress { snapshot { ($0.upload, $0.extras?.hooks.uploadProgress) } }
     /// A snapshot of the download progress. Cancelling, pausing or resuming it cancels, suspends or resumes the
     /// request.
-    public var downloadProgress: Progress { snapshot { ($0.transfer.download, $0.extras?.hooks.downloadProgress) } }
+    public var downloadProgress: Progress { snapshot { ($0.download, $0.extras?.hooks.downloadProgress) } }
 
     /// The first and the last method of this attempt. Another attempt would begin with the first.
     var methodsOfAttempt: Set<HTTPMethod> {

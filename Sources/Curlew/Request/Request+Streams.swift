@@ -60,8 +60,8 @@ extension Request {
             // Under the lock: the last value was sent before, all later ones follow, and the order is kept.
             let hasEnded = record.withLock { record in
                 if let last = last(record) { stream.send(last) }
-                if record.run.result == nil { record.ownExtras.hooks.streams.append(stream) }
-                return record.run.result != nil
+                if record.lifecycle.result == nil { record.ownExtras.hooks.streams.append(stream) }
+                return record.lifecycle.result != nil
             }
             if hasEnded { continuation.finish() }
         }

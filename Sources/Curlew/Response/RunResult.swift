@@ -10,6 +10,10 @@ final class RunResult: Sendable {
     let error: CurlewError?
     /// Whether `error` exists only because the awaiting method that started the run rejects unacceptable statuses.
     let isErrorOfTerminal: Bool
+    /// Whether the request has to be repeated at once, because the next attempt asks differently.
+    let startsOver: Bool
+    /// Whether another attempt would end in the same way, so that no retrier is asked.
+    let isBeyondRetry: Bool
     let resumeData: Data?
     /// The names of the fields that the session treats as secret.
     let sensitiveHeaders: [String]
@@ -21,6 +25,8 @@ final class RunResult: Sendable {
         body: ReceivedBody = .none,
         error: CurlewError?,
         isErrorOfTerminal: Bool = false,
+        startsOver: Bool = false,
+        isBeyondRetry: Bool = false,
         resumeData: Data? = nil,
         sensitiveHeaders: [String] = []
     ) {
@@ -32,6 +38,8 @@ final class RunResult: Sendable {
         if let resumeData { error?.downloadResumeData = resumeData }
         self.error = error
         self.isErrorOfTerminal = isErrorOfTerminal
+        self.startsOver = startsOver
+        self.isBeyondRetry = isBeyondRetry
         self.resumeData = resumeData
         self.sensitiveHeaders = sensitiveHeaders
     }

@@ -71,16 +71,16 @@ extension Session {
         interceptor: (any RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil
     ) -> DataRequest {
-        make(.other(convertible), interceptor, shouldAutomaticallyResume)
+        make(.convertible(convertible), interceptor, shouldAutomaticallyResume)
     }
 
     private nonisolated func make(
-        _ source: consuming DataRequest.Source,
+        _ source: consuming RequestSource,
         _ interceptor: (any RequestInterceptor)?,
         _ shouldAutomaticallyResume: Bool?
     ) -> DataRequest {
         DataRequest(
-            consume source,
+            RequestKind(source: consume source),
             session: self,
             interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume

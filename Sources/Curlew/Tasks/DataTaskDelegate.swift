@@ -2,63 +2,48 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Keeps a response's body in memory, up to a limit. The bytes are stored in the request, for users who read the body
-/// while it arrives.
-final class DataTaskDelegate: TaskDelegate, KeepingSink {
-    let exchange: ExchangeContext
+/// Keeps a response's body in memory, up to a limit.
+struct DataTaskDelegate: TaskDelegate {
+    /// The maximum number of bytes.
+    let limit: Int
+    private let state = Lock(State())
 
-    init(_ exchange: ExchangeContext) { self.exchange = exchange }
+    private struct State {
+        var bytes: Data?
+        var hasRoom = false
+    }
 
-    func begin(_ head: ResponseHead) -> Disposition { .proceed }
+    init(limit: Int) { self.limit = limit }
 
-    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition { take(bytes, of: nil) }
+    /// The part of the body that has arrived. `nil` if there is none.
+    var bytes: Data? { state.withLock { $0.bytes } }
 
-    func didReceive(data: Data) -> Disposition { data.withUnsafeBytes { take($0, of: data) } }
-
-    /// Takes bytes. `data` is the object that holds them, if it may be stored.
-    private func take(_ bytes: UnsafeRawBufferPointer, of data: Data?) -> Disposition {
-        switch exchange.request.keep(bytes, of: data) {
-        case .kept:
-            exchange.emit(bytes)
-            return .proceed
-        case .tooLarge(let limit):
-            return exchange.abort(
-                CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
-            )
-        case .notTaken(let passage): return exchange.pass(bytes, passage) ?? .pause
+    func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition {
+        let isKept = state.withLock { state in
+            guard bytes.count <= limit - (state.bytes?.count ?? 0) else { return false }
+            guard state.bytes != nil else {
+                // Most bodies arrive in one piece.
+                state.bytes = data ?? Data(bytes)
+                return true
+            }
+            if !state.hasRoom {
+                // The length is only a promise, so the room is limited to 4 MiB.
+                let room = min(exchange.lengthOfBody, Int64(limit), 4 << 20)
+                if room > 0 { state.bytes?.reserveCapacity(Int(room)) }
+                state.hasRoom = true
+            }
+            state.bytes?.append(contentsOf: bytes)
+            return true
         }
-    }
-
-    func untilReady() async {}
-
-    func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody? {
-        ended.file == nil ? CollectedBody(error: error) : nil
-    }
-
-    func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
-        await ended.file?.closed(error) ?? CollectedBody(error: error)
-    }
-}
-
-extension Request {
-    /// The outcome of storing bytes of a body.
-    enum Intake {
-        case kept
-        case tooLarge(limit: Int)
-        /// They are not for the memory, or not yet.
-        case notTaken(TransferState.Passage)
-    }
-
-    /// Stores the next bytes of the body, in one step under the lock.
-    func keep(_ bytes: UnsafeRawBufferPointer, of data: Data?) -> Intake {
-        let (intake, news) = record.withLock { record -> (Intake, (ProgressReporter, TransferCount)?) in
-            let passage = record.transfer.passage(of: bytes)
-            guard case .take = passage else { return (.notTaken(passage), nil) }
-            let limit = record.extras?.options.maximumBodySize ?? context.configuration.maximumBodySize
-            guard record.transfer.keep(bytes, of: data, limit: limit) else { return (.tooLarge(limit: limit), nil) }
-            return (.kept, record.extras?.hooks.downloadProgress.map { ($0, record.transfer.download) })
+        guard isKept else {
+            return .abort(
+                CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes"))
         }
-        if let (reporter, count) = news { reporter.report(count) }
-        return intake
+        exchange.received(bytes)
+        return .proceed
+    }
+
+    func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
+        CollectedBody(body: bytes.map { .data($0) } ?? .none, error: error)
     }
 }

@@ -2,22 +2,13 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// The request of one exchange, its transport, and the time limit for the exchange and its parallel transfers.
-struct OutgoingExchange {
-    let lowered: TransferRequest
-    let transport: any Transport
-    let budget: TimeoutBudget
-}
-
 /// Writes a response's body to a file next to its destination, and moves it there when the response was accepted.
 ///
 /// The destination is user code, and opening a file blocks: a file lane does both while the exchange is paused between
 /// head and body.
 final class DownloadTaskDelegate: TaskDelegate {
-    let exchange: ExchangeContext
     private let download: DownloadRequest
     private let asked: DownloadAsking
-    private let outgoing: OutgoingExchange
     private let lane = FileLane.next()
     private let state = Lock(State())
 
@@ -38,89 +29,97 @@ final class DownloadTaskDelegate: TaskDelegate {
         case failed(CurlewError)
     }
 
-    init(_ request: DownloadRequest, _ exchange: ExchangeContext, _ outgoing: OutgoingExchange, asked: DownloadAsking) {
+    init(_ request: DownloadRequest) {
         download = request
-        self.exchange = exchange
-        self.outgoing = outgoing
-        self.asked = asked
+        asked = request.asked(by: request.request)
     }
 
     // MARK: The head
 
-    func begin(_ head: ResponseHead) -> Disposition {
-        state.withLock { $0.expected = ExchangeContext.expectedLength(of: head) }
-        guard let step = step(after: head) else { return exchange.abort(download.askAgain(on: lane)) }
+    func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition {
+        let head = response.head
+        state.withLock { $0.expected = head.lengthOfDecodedBody }
+        guard let step = step(after: head, exchange) else { return .abort(download.askAgain(on: lane)) }
         // A part that is stored as the whole file: the user's request has a range, or the part covers the whole file.
-        if case .wholeFile = step, outgoing.lowered.method != .head, let length = ResumePlan.lengthOfPart(head) {
+        if case .wholeFile = step, exchange.sent.method != .head, let length = ResumePlan.lengthOfPart(head) {
             state.withLock { $0.end = length }
         }
-        open(step, head)
+        open(step, head, exchange)
         return .pause
     }
 
     /// Returns the use of the response, or `nil` if neither the response nor the part on disk is useful.
-    private func step(after head: ResponseHead) -> DownloadStep? {
+    private func step(after head: ResponseHead, _ exchange: Exchange) -> DownloadStep? {
         switch asked {
         case .wholeFile: return .wholeFile
-        case .rest(let part): return step(after: head, continuing: part)
+        case .rest(let part): return step(after: head, continuing: part, exchange)
         case .probe:
             switch SegmentPlan.decision(forProbe: head) {
             case .divide(let validator, let have, let total):
                 let count = download.download.withLock { $0.segments }
-                return segment(0, SegmentPlan(validator: validator, total: total, have: have, count: count), nil)
+                return segment(0, SegmentPlan(validator: validator, total: total, have: have, count: count), nil, exchange)
             case .wholeFile: return .wholeFile
             case .askAgain: return nil
             case .unrelated: return .aside
             }
         case .segment(let index, let part, let plan):
             switch plan.decision(for: head, segment: index) {
-            case .write: return segment(index, plan, part)
+            case .write: return segment(index, plan, part, exchange)
             case .startOver: return nil
             case .unrelated: return .aside
             }
         }
     }
 
-    private func step(after head: ResponseHead, continuing part: ResumeData) -> DownloadStep? {
+    private func step(
+        after head: ResponseHead,
+        continuing part: ResumeData,
+        _ exchange: Exchange
+    ) -> DownloadStep? {
         let plan = ResumePlan(part)
         switch plan.decision(for: head) {
         case .append(let total):
-            continues(at: plan.offset, of: total, upTo: total)
-            emitResume(at: plan.offset)
+            continues(at: plan.offset, of: total, upTo: total, exchange)
+            emitResume(at: plan.offset, exchange)
             return .rest(of: part, at: plan.offset)
         case .startOver: return .wholeFile
         case .alreadyComplete:
             // Nothing was left to download. Users see the status that the rest of the file would have had.
-            download.showsResponse(as: 206)
-            continues(at: part.bytesWritten, of: part.bytesWritten)
+            exchange.state.withLock { $0.showResponse(as: 206) }
+            continues(at: part.bytesWritten, of: part.bytesWritten, exchange)
             return .nothing(complete: part)
         case .askAgain: return nil
         case .unrelated: return .aside
         }
     }
 
-    private func segment(_ index: Int, _ plan: SegmentPlan, _ part: ResumeData?) -> DownloadStep {
+    private func segment(
+        _ index: Int,
+        _ plan: SegmentPlan,
+        _ part: ResumeData?,
+        _ exchange: Exchange
+    ) -> DownloadStep {
         // `position` is within the segment, while users see the progress of the whole file.
         let segment = plan.segments.isEmpty ? nil : plan.segments[index]
-        continues(at: segment?.position ?? 0, of: plan.total, upTo: segment?.end)
-        download.continues(TransferCount(completed: plan.bytesWritten, total: plan.total))
-        if part != nil { emitResume(at: plan.bytesWritten) }
+        continues(at: segment?.position ?? 0, of: plan.total, upTo: segment?.end, exchange)
+        exchange.continues(TransferCount(completed: plan.bytesWritten, total: plan.total))
+        if part != nil { emitResume(at: plan.bytesWritten, exchange) }
         return .segment(index, SegmentProgress(plan), of: part)
     }
 
     /// Sets the position at which the body continues the file, and reports it as progress.
-    private func continues(at offset: Int64, of total: Int64, upTo end: Int64? = nil) {
+    private func continues(at offset: Int64, of total: Int64, upTo end: Int64? = nil, _ exchange: Exchange) {
         state.withLock { state in
             state.position = offset
             state.expected = total
             state.end = end
         }
-        download.continues(TransferCount(completed: offset, total: total))
+        exchange.continues(TransferCount(completed: offset, total: total))
     }
 
-    private func open(_ step: DownloadStep, _ head: ResponseHead) {
-        let (control, response) = download.record.withLock { ($0.run.exchange?.control, $0.transfer.response) }
-        guard let response else { return }
+    private func open(_ step: DownloadStep, _ head: ResponseHead, _ exchange: Exchange) {
+        let (control, shown) = exchange.state.withLock { ($0.control, $0.response) }
+        guard let response = shown else { return }
         let opening = DownloadOpening(
             step: step,
             response: response,
@@ -149,42 +148,45 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     // MARK: The body
 
-    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition {
-        if let disposition = exchange.holds(bytes) { return disposition }
+    func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition {
         let (file, position, end) = state.withLock { ($0.file, $0.position, $0.end) }
         switch file {
         case .waiting: return .pause
-        case .failed(let error): return exchange.abort(error)
+        case .failed(let error): return .abort(error)
         case .open(let opened):
             // The file is complete, so the bytes of an error page must not count as progress.
             if case .nothing = opened.step { return .proceed }
-            if let end, Int64(bytes.count) > end - position { return exchange.abort(.partIsTooLong) }
-            do throws(CurlewError) { try opened.write(bytes, at: position) } catch { return exchange.abort(error) }
-            wrote(bytes.count, to: opened)
+            if let end, Int64(bytes.count) > end - position { return .abort(.partIsTooLong) }
+            do throws(CurlewError) { try opened.write(bytes, at: position) } catch { return .abort(error) }
+            wrote(bytes.count, to: opened, exchange)
             return .proceed
         }
     }
 
-    private func wrote(_ count: Int, to opened: OpenedDownload) {
+    private func wrote(_ count: Int, to opened: OpenedDownload, _ exchange: Exchange) {
         let (position, expected) = state.withLock { state in
             state.position += Int64(count)
             return (state.position, state.expected)
         }
         switch opened.step {
         case .segment(let index, let progress, _):
-            download.received(progress.wrote(count, inSegment: index))
+            exchange.received(progress.wrote(count, inSegment: index))
             download.noteSegments(progress, on: lane)
         case .wholeFile, .rest, .aside, .nothing:
-            download.received(TransferCount(completed: position, total: expected))
+            exchange.received(TransferCount(completed: position, total: expected))
         }
-        emitWritten(Int64(count), upTo: position, of: expected)
+        emitWritten(Int64(count), upTo: position, of: expected, exchange)
     }
 
     // MARK: The end
 
-    func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody? { nil }
+    func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
+        var collected = await collected(error, exchange)
+        collected.startsOver = download.download.withLock { Swift.exchange(&$0.asksAgain, with: false) }
+        return collected
+    }
 
-    func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
+    private func collected(_ error: CurlewError?, _ exchange: Exchange) async -> CollectedBody {
         // The lane works in order, so this waits for the opening and for the removal of a useless part.
         await lane.barrier()
         let (file, position) = state.withLock { ($0.file, $0.position) }
@@ -193,8 +195,8 @@ final class DownloadTaskDelegate: TaskDelegate {
         case .failed(let failure): return CollectedBody(error: error ?? failure)
         case .open(let opened):
             var ending = error ?? shortage(opened)
-            if ending == nil { ending = await fetchOtherSegments(opened) }
-            guard let ending else { return collected(opened) }
+            if ending == nil { ending = await fetchOtherSegments(opened, exchange) }
+            guard let ending else { return complete(opened, exchange) }
             let failure = download.isCancelled ? download.cancellation : ending
             let download = download
             await lane.carryOut { download.broke(opened, after: position, failure) }
@@ -202,7 +204,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         }
     }
 
-    private func collected(_ opened: OpenedDownload) -> CollectedBody {
+    private func complete(_ opened: OpenedDownload, _ exchange: Exchange) -> CollectedBody {
         var collected = CollectedBody(body: .file(opened.file.url))
         // The file was complete before, so the error page is not validated.
         if case .nothing = opened.step { collected.verdict = .accepted }
@@ -210,13 +212,11 @@ final class DownloadTaskDelegate: TaskDelegate {
         return collected
     }
 
-    private func fetchOtherSegments(_ opened: OpenedDownload) async -> CurlewError? {
+    private func fetchOtherSegments(_ opened: OpenedDownload, _ exchange: Exchange) async -> CurlewError? {
         guard case .segment(_, let progress, _) = opened.step, !progress.current.isComplete else { return nil }
         return await SegmentedTransfer(
             request: download,
-            transport: outgoing.transport,
-            lowered: outgoing.lowered,
-            budget: outgoing.budget,
+            exchange: exchange,
             opened: opened,
             progress: progress,
             lane: lane
@@ -234,7 +234,7 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     // MARK: Events
 
-    private func emitWritten(_ count: Int64, upTo position: Int64, of expected: Int64) {
+    private func emitWritten(_ count: Int64, upTo position: Int64, of expected: Int64, _ exchange: Exchange) {
         guard let events = exchange.events else { return }
         let (task, download) = (exchange.task, download)
         events.emitPiece {
@@ -248,7 +248,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         }
     }
 
-    private func emitResume(at offset: Int64) {
+    private func emitResume(at offset: Int64, _ exchange: Exchange) {
         guard let events = exchange.events else { return }
         let (task, download, expected) = (exchange.task, download, state.withLock { $0.expected })
         events.emitExchange {
@@ -259,5 +259,48 @@ final class DownloadTaskDelegate: TaskDelegate {
                 expectedTotalBytes: expected
             )
         }
+    }
+}
+
+/// A download whose bytes have all arrived, under its temporary name.
+struct CompleteDownload: UnsettledFile {
+    let request: DownloadRequest
+    let opened: OpenedDownload
+    let lane: FileLane
+    let exchange: Exchange
+
+    func settle(accepted: Bool) async throws(CurlewError) -> ReceivedBody {
+        let (request, opened) = (request, opened)
+        guard accepted else {
+            await lane.carryOut { request.rejected(opened) }
+            return .none
+        }
+        do throws(CurlewError) {
+            let url = try await lane.run { () throws(CurlewError) -> URL in
+                do throws(CurlewError) { try opened.verify(unless: { request.isCancelled }) } catch {
+                    request.rejected(opened)
+                    throw error
+                }
+                if case .aside = opened.step {
+                    // If the move fails, the part of the file is kept, as if the error page had been rejected.
+                    let url = try opened.move()
+                    request.settledWithoutPart()
+                    return url
+                }
+                request.settled()
+                return try opened.move()
+            }
+            emit(.success(url))
+            return .file(url)
+        } catch {
+            emit(.failure(error))
+            throw error
+        }
+    }
+
+    private func emit(_ result: Result<URL, CurlewError>) {
+        guard let events = exchange.events else { return }
+        let (task, request) = (exchange.task, request)
+        events.emit { $0.request(request, didFinishDownloading: result, of: task) }
     }
 }

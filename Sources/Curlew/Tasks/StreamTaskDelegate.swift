@@ -7,9 +7,9 @@ internal import Foundation
 ///
 /// If the head is rejected, the beginning of the body is stored for the error, and the rest is not received.
 final class StreamTaskDelegate: TaskDelegate {
-    let exchange: ExchangeContext
     private let channel: BodyChannel
-    private let rules: RunRules
+    /// Whether a status outside 200..<300 is rejected, unless the request has its own validation.
+    private let checksStatus: Bool
     /// The decision about the head.
     private let judgement = OneShot<Judgement>()
     private let excerpt = Lock(Data())
@@ -20,66 +20,55 @@ final class StreamTaskDelegate: TaskDelegate {
         case rejected(CurlewError, byTerminal: Bool)
     }
 
-    init(_ exchange: ExchangeContext, _ channel: BodyChannel, _ rules: RunRules) {
-        self.exchange = exchange
+    init(_ channel: BodyChannel, checksStatus: Bool) {
         self.channel = channel
-        self.rules = rules
-    }
-
-    func willStart(_ control: any TransferControl) {
-        channel.producerStarts(control)
-        exchange.request.transferStarted(control, self)
+        self.checksStatus = checksStatus
     }
 
     // MARK: The head
 
-    func begin(_ head: ResponseHead) -> Disposition {
-        let (validations, acceptsAny, response, control) = exchange.request.record.withLock { record in
-            (
-                record.extras?.options.validations ?? [], record.extras?.options.acceptsAnyStatus == true,
-                record.transfer.response, record.run.exchange?.control
-            )
+    func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition {
+        let control = exchange.control
+        if let control { channel.producerStarts(control) }
+        let (validations, acceptsAny) = exchange.request.record.withLock { record in
+            (record.extras?.options.validations ?? [], record.extras?.options.acceptsAnyStatus == true)
         }
-        guard let response, !validations.isEmpty else {
+        guard !validations.isEmpty else {
             // Without user code, the head is checked on the transport's thread.
-            let mustCheck = rules.checksStatus && !acceptsAny && validations.isEmpty
-            let error = mustCheck ? response.flatMap(statusError) : nil
-            settle(error, byTerminal: true, response)
+            let method = exchange.outgoing.visible.method
+            let error =
+                checksStatus && !acceptsAny ? StatusCheck.error(for: response, to: method, body: .none) : nil
+            settle(error, byTerminal: true, response, exchange)
             return .proceed
         }
         guard let control else {
             // A transport without a control cannot be paused, so the validations run on its thread.
-            judge(response, by: validations)
+            judge(response, by: validations, exchange)
             return .proceed
         }
         Handoff()(to: .global()) { [self] in
-            judge(response, by: validations)
+            judge(response, by: validations, exchange)
             control.resumeReceiving()
         }
         return .pause
     }
 
-    private func statusError(_ response: LazyResponse) -> CurlewError? {
-        let request = exchange.request
-        let method = request.record.withLock { $0.history.lastRequest?.method }
-        return StatusCheck.error(for: response, to: method, body: .none)
-    }
-
-    private func judge(_ response: LazyResponse, by validations: [RequestOptions.Validation]) {
+    private func judge(_ response: LazyResponse, by validations: [RequestOptions.Validation], _ exchange: Exchange) {
         let (request, sent) = (exchange.request, exchange.request.request)
         var failure: CurlewError?
         for validation in validations where failure == nil {
             failure = validation(request, sent, response, .streamed)
         }
-        settle(failure, byTerminal: false, response)
+        settle(failure, byTerminal: false, response, exchange)
     }
 
-    private func settle(_ error: CurlewError?, byTerminal: Bool, _ response: LazyResponse?) {
+    private func settle(_ error: CurlewError?, byTerminal: Bool, _ response: LazyResponse, _ exchange: Exchange) {
         judgement.resolve(error.map { .rejected($0, byTerminal: byTerminal) } ?? .accepted)
-        guard error == nil, let response else { return }
+        guard error == nil else { return }
         let accepted = AcceptedHead(head: response.head)
+        // The two steps are one: a call of `head()` either finds the head or is told.
         let streams = exchange.request.record.withLock { record in
-            record.transfer.acceptedHead = accepted
+            exchange.state.withLock { $0.acceptedHead = accepted }
             return record.extras?.hooks.streams ?? []
         }
         for stream in streams { stream.send(accepted) }
@@ -89,21 +78,14 @@ final class StreamTaskDelegate: TaskDelegate {
 
     // MARK: The body
 
-    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition {
-        if let disposition = exchange.holds(bytes) { return disposition }
+    func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition {
         let disposition: Disposition
         switch judgement.value {
         case nil: return .pause
         case .accepted: disposition = channel.receive(bytes)
         case .rejected(let error, _): disposition = keepsExcerpt(bytes) ? .proceed : .abort(error)
         }
-        switch disposition {
-        case .proceed:
-            exchange.request.received(bytes.count)
-            exchange.emit(bytes)
-        case .pause: break
-        case .abort(let error): return exchange.abort(error)
-        }
+        if case .proceed = disposition { exchange.received(bytes) }
         return disposition
     }
 
@@ -117,7 +99,7 @@ final class StreamTaskDelegate: TaskDelegate {
 
     // MARK: The end
 
-    func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody? {
+    func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
         CollectedBody(body: .streamed, error: error, verdict: verdict)
     }
 

@@ -1,34 +1,38 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Collects one exchange for its request: head, body and progress. The kind of the request determines the delegate.
+/// Collects the body of one response. Its exchange chooses it when the head of the response is known: memory, a file, a
+/// stream.
 ///
-/// A delegate never calls the session, the engine or user code. It gives values to the request, which passes them to
-/// users' queues. The transport's thread writes the mutable state and the run reads it, so it is protected by the
-/// request's lock or the delegate's.
-protocol TaskDelegate: TransferSink {
-    var exchange: ExchangeContext { get }
-
-    /// Called with the head of a response that is delivered, before its body.
-    func begin(_ head: ResponseHead) -> Disposition
-    /// Returns when the work is done for which `begin` paused the exchange. Called by the run.
+/// The exchange passes itself to every call, so a delegate has no reference to it. A delegate never calls user code on
+/// the transport's thread. That thread writes its state and the run reads it, so it is protected by the delegate's own
+/// lock.
+protocol TaskDelegate: Sendable {
+    /// Called with the head of the response, before its body. After `.pause`, the delegate resumes the exchange.
+    func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition
+    /// Called with the next bytes of the body. `data` is the object that holds them, if it may be stored.
+    func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition
+    /// Returns when the work is done for which `begin` or `receive` has paused the exchange. Called by the run.
     func untilReady() async
-    /// Returns the outcome of the exchange, with or without an error. `nil` if a file has to be closed first. Called by
-    /// the run.
-    func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody?
-    /// Closes the file, and returns the outcome of the exchange. Called by the run if `collected` returned `nil`.
-    func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody
+    /// Ends the body, with or without an error of the exchange. Called by the run, once.
+    func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody
 }
 
-/// The outcome of an exchange, as its delegate has collected it.
+extension TaskDelegate {
+    func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition { .proceed }
+    func untilReady() async {}
+}
+
+/// A response's body, as its delegate has collected it.
 struct CollectedBody {
-    /// The body, if it is not in the request's memory.
-    var body: ReceivedBody?
+    var body = ReceivedBody.none
     /// The error of the exchange, or of storing its body.
     var error: CurlewError?
     var verdict = Verdict.open
     /// A file that is moved to its destination when the response has been accepted.
     var file: (any UnsettledFile)?
+    /// Whether the request has to be repeated at once, because the next attempt asks differently.
+    var startsOver = false
 
     /// The decision about a head that was validated before the body.
     enum Verdict {
@@ -43,11 +47,4 @@ struct CollectedBody {
 protocol UnsettledFile: Sendable {
     /// Moves the file to its destination, or removes it.
     func settle(accepted: Bool) async throws(CurlewError) -> ReceivedBody
-}
-
-extension TaskDelegate {
-    /// The default for delegates without a file.
-    func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
-        collected(error, ended) ?? CollectedBody(error: error)
-    }
 }

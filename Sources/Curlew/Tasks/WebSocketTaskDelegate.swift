@@ -4,8 +4,7 @@ internal import Foundation
 
 /// Checks the response to a handshake. If the status is not 101, the handshake is refused, with the beginning of the
 /// body.
-final class WebSocketTaskDelegate: TaskDelegate {
-    let exchange: ExchangeContext
+struct WebSocketTaskDelegate: TaskDelegate {
     private let answer = Lock(Answer())
     private static let excerptLimit = 64 * 1024
 
@@ -14,25 +13,20 @@ final class WebSocketTaskDelegate: TaskDelegate {
         var excerpt = Data()
     }
 
-    init(_ exchange: ExchangeContext) { self.exchange = exchange }
-
-    func begin(_ head: ResponseHead) -> Disposition {
-        answer.withLock { $0.status = head.status }
+    func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition {
+        answer.withLock { $0.status = response.head.status }
         return .proceed
     }
 
-    func untilReady() async {}
-
-    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition {
-        if let disposition = exchange.holds(bytes) { return disposition }
+    func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition {
         let isEnough = answer.withLock { answer in
             answer.excerpt.append(contentsOf: bytes.prefix(Self.excerptLimit - answer.excerpt.count))
             return answer.excerpt.count == Self.excerptLimit
         }
-        return isEnough ? exchange.abort(refusal) : .proceed
+        return isEnough ? .abort(refusal) : .proceed
     }
 
-    func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody? {
+    func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
         let status = answer.withLock { $0.status }
         guard status != 0, status != 101 else { return CollectedBody(error: error) }
         return CollectedBody(error: error, verdict: .rejected(refusal, byTerminal: false))

@@ -5,7 +5,7 @@ internal import FoundationNetworking
 
 extension WebSocketRequest {
     /// Whether the request has ended.
-    package var hasResult: Bool { record.withLock { $0.run.result != nil } }
+    package var hasResult: Bool { record.withLock { $0.lifecycle.result != nil } }
 
     /// The delivery for handlers on that queue.
     package func delivery(on queue: DispatchQueue) -> Delivery { Delivery(queue: queue, of: self) }

@@ -10,7 +10,7 @@ struct WebSocketTransport: Transport {
     let link: WebSocketLink
     let maximumHeaderSize: Int
     /// Called with the head of a 101, before the WebSocket is open.
-    let willOpen: @Sendable (ResponseHead, URL) -> Void
+    let willOpen: @Sendable (ResponseHead) -> Void
     /// Prepares the connection before other callers may use it.
     let hook: WebSocketLink.Hook?
 
@@ -26,7 +26,7 @@ struct WebSocketTransport: Transport {
         switch try await upgrade.result() {
         case .declined(let outcome): return outcome
         case .opened(let opened):
-            willOpen(opened.head, request.url)
+            willOpen(opened.head)
             let course = await withTaskCancellationHandler {
                 await link.run(opened, at: link.asGiven(request.url), hook: hook)
             } onCancel: {

@@ -66,7 +66,7 @@ struct SuspendTests {
         let request = session.request("https://example.org/").suspend()
         async let body = request.data()
         // Until the driver waits: events of a request's own thread and of its driver have no order before that.
-        while request.record.withLock({ $0.run.active?.hold == nil }) { await Task.yield() }
+        while request.record.withLock({ $0.lifecycle.driver?.hold == nil }) { await Task.yield() }
         // Options that are set before the exchange is sent still count.
         request.authenticate(username: "ada", password: "secret")
         #expect(transport.requests.isEmpty)
@@ -102,7 +102,7 @@ struct SuspendTests {
         request.resume()
         while routings.all.count < 2 { await Task.yield() }
         let starts = { monitor.events.all.filter { $0 == "didResumeTask" }.count }
-        while starts() == 0, request.record.withLock({ $0.run.active?.hold == nil }) { await Task.yield() }
+        while starts() == 0, request.record.withLock({ $0.lifecycle.driver?.hold == nil }) { await Task.yield() }
         #expect(starts() == 0)
         request.resume()
         #expect(try await body == Data("x".utf8))

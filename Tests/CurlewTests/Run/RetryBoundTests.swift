@@ -38,7 +38,7 @@ struct RetryBoundTests {
         let run = Run(request: request, session: session, rules: RunRules(checksStatus: true, ownsTask: false))
         run.retries.pacing = RetryPacing(immediateRetries: RetryPacing.limit - 1)
         // An awaiting method does this before it runs the request.
-        _ = request.record.withLock { $0.awaited() }
+        _ = request.awaited()
         let result = await run.result()
         run.leave()
         #expect(transport.requests.count == 2)

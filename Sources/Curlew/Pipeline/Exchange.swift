@@ -1,0 +1,465 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// The request to send next: as users see it, and as the transport takes it. It is not changed after `lower`; a redirect
+/// or an answered challenge makes another one.
+struct OutgoingRequest: Sendable {
+    var visible: VisibleRequest
+    var lowered: TransferRequest
+    /// The events that monitors have received for the exchange.
+    var announcement = Announcement.none
+    /// Stored credentials of the session. The request repeats one that was sent without them and was challenged.
+    var storedAnswer: TransferAuthentication?
+
+    enum Announcement: Sendable {
+        case none
+        /// Neither the exchange nor its final `URLRequest` was reported. `isNoted`: the request is in the history
+        /// already.
+        case described(isNoted: Bool)
+        /// The exchange was reported as started: its request is sent again, as if the transport had answered a
+        /// challenge.
+        case started
+    }
+}
+
+/// One request that is sent, and its response: the transport's sink.
+///
+///     head ─┬─ may be followed by another exchange ─▶ provisional ─▶ the run decides ─┐
+///           │                                                                       │ deliver
+///           └───────────────────────────────────────────────────────────────────────┴▶ the user is asked ─▶ delegate
+///
+/// The transport's thread calls the sink methods. None of them blocks or calls user code.
+final class Exchange: KeepingSink {
+    let request: Request
+    let session: Session
+    let task: TaskIdentifier
+    let outgoing: OutgoingRequest
+    /// The request as it is sent, with the parts that belong to this exchange alone: cookies, stored credentials of the
+    /// session, and the remaining time.
+    let sent: TransferRequest
+    let credentials: StoredCredentials
+    let budget: TimeoutBudget
+    let events: EventSink?
+    /// Whether a status outside 200..<300 is an error, unless the request has its own validation.
+    let checksStatus: Bool
+    let state: Lock<ExchangeState>
+
+    init(_ outgoing: OutgoingRequest, of run: Run, _ state: Lock<ExchangeState>) {
+        request = run.request
+        session = run.session
+        task = run.task
+        budget = run.budget
+        events = run.events
+        checksStatus = run.rules.checksStatus
+        self.outgoing = outgoing
+        self.state = state
+        let context = request.context
+        credentials = context.storedCredentials(for: outgoing, onlyBasic: request.kind.connection != nil)
+        var sent = outgoing.lowered
+        if let remaining = budget.remaining { sent.options.timeouts.total = remaining }
+        if case .offered(let authentication) = credentials { sent.options.authentication = authentication }
+        // A `Cookie` field that the user set is sent unchanged.
+        if let jar = context.configuration.cookies, outgoing.visible.handlesCookies,
+            !sent.headers.contains(name: "Cookie"), let cookies = jar.header(for: sent.url)
+        {
+            sent.headers.append(name: "Cookie", value: cookies)
+        }
+        self.sent = sent
+    }
+
+    var url: URL { sent.url }
+    var control: (any TransferControl)? { state.withLock { $0.control } }
+
+    // MARK: The start
+
+    func willStart(_ control: any TransferControl) { isControlled(by: control) }
+
+    /// Continues the exchange with parallel transfers, under one control for all of them.
+    func goesOn(under control: any TransferControl) {
+        state.withLock { $0.stage = .running }
+        isControlled(by: control)
+    }
+
+    /// Sets the control of the exchange.
+    ///
+    /// Another thread may cancel or suspend the request at the same time. It changes the request's state before it reads
+    /// the control, and this thread sets the control before it reads the state. So one of the two sees the other's
+    /// change.
+    private func isControlled(by control: any TransferControl) {
+        // The former control is released without the lock.
+        _ = state.withLock { $0.setControl(control) }
+        let cancellation = request.record.withLock { $0.isCancelled ? $0.cancellation ?? .cancelled : nil }
+        if let cancellation { return control.cancel(with: cancellation) }
+        request.tellControl(of: state)
+    }
+
+    // MARK: The head
+
+    func didReceive(head: ResponseHead) -> Disposition {
+        guard mayBeFollowed(head) else { return deliver(head) }
+        state.withLock { $0.delivery = .provisional(ProvisionalResponse(head)) }
+        return .proceed
+    }
+
+    /// Whether another exchange may follow the response.
+    private func mayBeFollowed(_ head: ResponseHead) -> Bool {
+        guard head.status >= 300 else { return false }
+        if head.status == 401 {
+            return request.context.configuration.decisions?.credentials != nil
+                || credentials.answers(head, from: url, to: request)
+        }
+        return head.status < 400 && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
+    }
+
+    /// Delivers a response: tells monitors and the request, asks the user about it if that is wanted, and chooses the
+    /// delegate.
+    private func deliver(_ head: ResponseHead) -> Disposition {
+        let response = LazyResponse(url: url, head: head)
+        let (request, task) = (request, task)
+        events?.emitExchange { $0.request(request, task: task, didReceive: head, from: response.url) }
+        let count = state.withLock { state in
+            state.headArrived(response)
+            return state.download
+        }
+        let (hook, streams, progress) = request.record.withLock { record in
+            (record.extras?.hooks.onHead, record.extras?.hooks.streams ?? [], record.extras?.hooks.downloadProgress)
+        }
+        progress?.started(count)
+        for stream in streams { stream.send(response) }
+        let ask = hook ?? request.sessionHeadHook
+        if let ask {
+            let decision = HeadDecision()
+            state.withLock { $0.delivery = .asked(decision) }
+            ask(request, response) { [weak self] disposition in
+                decision.make { self?.carryOut(disposition, about: response) }
+            }
+        }
+        if head.status == 206, let refusal = refusal(ofPart: head) { return abort(refusal) }
+        return ask == nil ? begin(request.kind.makeDelegate(self), response) : .pause
+    }
+
+    /// Carries out the user's decision about the head. May be called on any thread, while the transport waits.
+    private func carryOut(_ disposition: Request.ResponseDisposition, about response: LazyResponse) {
+        let delegate: any TaskDelegate
+        switch disposition {
+        case .cancel: return _ = request.cancel()
+        case .allow: delegate = request.kind.makeDelegate(self)
+        case .becomeDownload:
+            delegate =
+                (request as? DataRequest).map { FileTaskDelegate(for: $0, response) }
+                ?? request.kind.makeDelegate(self)
+        }
+        switch begin(delegate, response) {
+        case .proceed: break
+        // The delegate resumes the transport.
+        case .pause: return
+        case .abort(let error): state.withLock { $0.refusal = error }
+        }
+        control?.resumeReceiving()
+    }
+
+    private func begin(_ delegate: any TaskDelegate, _ response: LazyResponse) -> Disposition {
+        // First: the delegate may resume the transport before `begin` has returned.
+        state.withLock { $0.delivery = .delegated(delegate) }
+        let disposition = delegate.begin(response, in: self)
+        if case .abort(let error) = disposition { return abort(error) }
+        return disposition
+    }
+
+    /// Returns the error for a 206 if the request asked for no range, or `nil` if it is acceptable. A part must not
+    /// pass for the whole, and a file is complete only if the server says so.
+    private func refusal(ofPart head: ResponseHead) -> CurlewError? {
+        let asksForRange =
+            outgoing.visible.fields.contains { ASCII.equalsIgnoringCase($0.name, "Range") }
+            || request.context.defaultHeaders(for: url).headers.contains(name: "Range")
+        guard !asksForRange else { return nil }
+        switch UnaskedPart(head.headers) {
+        case .whole: return nil
+        case .unsaid where request.kind.purpose != .file: return nil
+        case .part, .unsaid:
+            let said = head.headers.value(for: "Content-Range") ?? "no Content-Range"
+            return CurlewError(
+                .protocolViolation,
+                phase: .receive,
+                reason: "the server sent a part that was not asked for (206, \(said))"
+            )
+        }
+    }
+
+    // MARK: The body
+
+    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition { receive(bytes, of: nil) }
+
+    func didReceive(data: Data) -> Disposition { data.withUnsafeBytes { receive($0, of: data) } }
+
+    private func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?) -> Disposition {
+        switch state.withLock({ $0.passage(of: bytes) }) {
+        case .deliver(let delegate):
+            let disposition = delegate.receive(bytes, of: data, in: self)
+            if case .abort(let error) = disposition { return abort(error) }
+            return disposition
+        case .kept: return .proceed
+        case .wait: return .pause
+        case .refuse(let error): return abort(error)
+        }
+    }
+
+    /// Ends the exchange with an error, on Curlew's side.
+    private func abort(_ error: CurlewError) -> Disposition {
+        state.withLock { $0.wasAborted = true }
+        return .abort(error)
+    }
+
+    /// The length of the body according to its head, or -1.
+    var lengthOfBody: Int64 { state.withLock { $0.download.total } }
+
+    /// Counts bytes that the delegate has stored or delivered, and passes them to monitors of bodies.
+    func received(_ bytes: UnsafeRawBufferPointer) {
+        let whole = state.withLock { state in
+            state.download.completed += Int64(bytes.count)
+            return state.download
+        }
+        downloadProgress?.report(whole)
+        let (request, task) = (request, task)
+        events?.emitBody(bytes) { $0.request(request, task: task, didReceive: $1) }
+    }
+
+    /// Sets the number of received bytes, over all parallel transfers.
+    func received(_ whole: TransferCount) {
+        state.withLock { $0.download = whole }
+        downloadProgress?.report(whole)
+    }
+
+    /// Sets the number of bytes that the body continues after.
+    func continues(_ count: TransferCount) {
+        state.withLock { $0.download = count }
+        downloadProgress?.started(count)
+    }
+
+    private var downloadProgress: ProgressReporter? {
+        request.record.withLock { $0.extras?.hooks.downloadProgress }
+    }
+
+    func didSend(bodyBytes: Int64, of expected: Int64?) {
+        let count = TransferCount(completed: bodyBytes, total: expected ?? -1)
+        guard let sent = state.withLock({ $0.sent(count) }) else { return }
+        request.record.withLock { $0.extras?.hooks.uploadProgress }?.report(sent.shown)
+        let (request, task) = (request, task)
+        events?.emitPiece {
+            $0.request(
+                request,
+                task: task,
+                didSendBodyData: sent.news,
+                totalBytesSent: count.completed,
+                totalBytesExpectedToSend: count.total
+            )
+        }
+    }
+
+    // MARK: Called by the run
+
+    var outcome: Result<TransferOutcome, CurlewError>? { state.withLock { $0.outcome } }
+
+    /// Whether the response is kept until the run has decided about it.
+    var isProvisional: Bool {
+        if case .provisional = state.withLock({ $0.delivery }) { true } else { false }
+    }
+
+    /// Delivers a provisional response that is the answer after all, and waits for the user's decision about the head.
+    func decideDelivery() async throws(CurlewError) {
+        var body = Data()
+        if case .provisional(let response) = state.withLock({ $0.delivery }) {
+            body = response.body
+            if case .abort(let error) = deliver(response.head) { throw error }
+        }
+        if case .asked(let decision) = state.withLock({ $0.delivery }) {
+            do {
+                try await request.foreign(ownsTask: false, budget: budget, in: .receive) { await decision.wait() }
+            } catch {
+                decision.expire()
+                throw (error as? CurlewError) ?? .cancelled
+            }
+            if request.isCancelled { throw request.cancellation }
+        }
+        await untilReady()
+        guard !body.isEmpty, try !takes(body) else { return }
+        // The delegate opens a file for the first bytes.
+        await untilReady()
+        _ = try takes(body)
+    }
+
+    /// Whether the run has to decide, or the user, before the body can be closed.
+    var isUndecided: Bool { state.withLock { $0.isUndecided } }
+
+    /// Ends the exchange, with the error of a delegate that could not begin if there is no other. Returns the response,
+    /// and whether Curlew has ended the exchange.
+    func end(_ error: inout CurlewError?) -> (LazyResponse?, wasAborted: Bool) {
+        // The control and the decision are released without the lock: they may be, or hold, a user's object.
+        let (end, refusal, _) = state.withLock { state in
+            state.stage = .over
+            return ((state.response, state.wasAborted, state.delivery), state.refusal, state.setControl(nil))
+        }
+        error = error ?? refusal
+        if case .asked(let decision) = end.2 { decision.expire() }
+        return (end.0, end.1)
+    }
+
+    /// Closes the body, with or without an error of the exchange.
+    func close(_ error: CurlewError?) async -> CollectedBody {
+        var collected = CollectedBody(error: error)
+        if case .delegated(let delegate) = state.withLock({ $0.delivery }) {
+            collected = await delegate.close(error, of: self)
+        }
+        // The delegate is released without the lock, because it may hold the request.
+        _ = state.withLock { state in
+            (state.stage, state.body) = (.over, collected.body)
+            return (state.setControl(nil), Swift.exchange(&state.delivery, with: .closed))
+        }
+        return collected
+    }
+
+    /// Records the place of a body that has been moved or removed.
+    func keep(_ body: ReceivedBody) { state.withLock { $0.body = body } }
+
+    private func untilReady() async {
+        if case .delegated(let delegate) = state.withLock({ $0.delivery }) { await delegate.untilReady() }
+    }
+
+    /// Delivers the body of a provisional response. Returns `false` if it has to be delivered again.
+    private func takes(_ body: Data) throws(CurlewError) -> Bool {
+        switch didReceive(data: body) {
+        case .proceed: true
+        case .pause: false
+        case .abort(let error): throw error
+        }
+    }
+
+    /// Stores the parts of the response that concern later requests: cookies, and the demand for https (HSTS). Does it
+    /// once: for a WebSocket when it opens, for other exchanges when they have ended.
+    func remember(_ fields: HTTPHeaders) {
+        let context = request.context
+        guard context.remembersFields, state.withLock({ !Swift.exchange(&$0.hasRemembered, with: true) }) else { return }
+        context.remember(fields, from: url, handlesCookies: outgoing.visible.handlesCookies)
+    }
+}
+
+extension Run {
+    /// Begins the next exchange, which monitors then know of. An exchange in the stage `waiting` has yet to be started,
+    /// because the request is suspended: `send` waits for that.
+    // Never inlined; see `Run`.
+    @inline(never)
+    func begin(_ next: OutgoingRequest) throws(CurlewError) -> Lock<ExchangeState> {
+        guard let begun = request.begins(next, as: task, readsOptions: !attempt.isAskedFor, events) else {
+            throw request.cancellation
+        }
+        return begun
+    }
+
+    /// Sends the request over the transport, and returns when its response has ended.
+    func send(_ next: OutgoingRequest, _ state: Lock<ExchangeState>) async -> Exchange {
+        var next = next
+        // Monitors know of the exchange, so a failure while it waits ends it as any other.
+        var failure: CurlewError?
+        if state.withLock({ $0.stage == .waiting }) {
+            do throws(CurlewError) { next = try await resumed(next, state) } catch { failure = error }
+        }
+        if failure == nil { emitStart(of: next) }
+        let exchange = Exchange(next, of: self, state)
+        let began = Date()
+        var outcome: Result<TransferOutcome, CurlewError>
+        do throws(CurlewError) {
+            if let failure { throw failure }
+            let body = taskBoundBody(of: exchange.sent)
+            body?.bind()
+            defer { body?.unbind() }
+            let transport = request.kind.connection?.transport(in: session, for: exchange) ?? session.transport
+            outcome = .success(try await transport.perform(exchange.sent, sink: exchange))
+        } catch {
+            // The driver's task was cancelled, and the transport noticed before the request's cancellation handler ran.
+            // Cancel the request here, so that it ends as cancelled.
+            if error.code == .cancelled, Task.isCancelled { request.cancel() }
+            outcome = .failure(error)
+        }
+        // A response whose body was cut off, perhaps by its reader, still had a head.
+        if let fields = outcome.fields ?? state.withLock({ $0.lastHead?.headers }) { exchange.remember(fields) }
+        complete(&outcome, since: began)
+        state.withLock { $0.outcome = outcome }
+        return exchange
+    }
+
+    /// Waits until the request is resumed, and starts the exchange. Options that were set meanwhile still count, unless
+    /// a response led to this exchange.
+    private func resumed(
+        _ waiting: OutgoingRequest,
+        _ state: Lock<ExchangeState>
+    ) async throws(CurlewError) -> OutgoingRequest {
+        var next = waiting
+        // The request may be suspended still, or again: then it waits once more, within a total timeout that has begun.
+        repeat {
+            try await request.untilResumed(within: budget, wasAskedFor: attempt.isAskedFor)
+            guard case .described = waiting.announcement else { continue }
+            readOptions()
+            next.lowered = try lower(waiting.visible, body: waiting.lowered.body)
+        } while try !request.starts(state)
+        return next
+    }
+
+    /// Returns the body, if its code has to run with the values of the run's task.
+    private func taskBoundBody(of request: TransferRequest) -> (any TaskBoundBody)? {
+        guard case .stream(let stream, _) = request.body else { return nil }
+        return stream as? any TaskBoundBody
+    }
+
+    private func emitStart(of next: OutgoingRequest) {
+        guard let events else { return }
+        if case .started = next.announcement { return }
+        let (request, task) = (request, task)
+        events.emit { $0.request(request, didChangeTask: task, to: .resumed) }
+        guard case .stream = next.lowered.body else { return }
+        events.emitExchange { $0.request(request, taskNeedsNewBodyStream: task) }
+    }
+
+    /// Adds to the metrics what only the run knows.
+    private func complete(_ outcome: inout Result<TransferOutcome, CurlewError>, since began: Date) {
+        func completed(_ metrics: TransferMetrics) -> TransferMetrics {
+            var metrics = metrics
+            if !attempt.hops.isEmpty { metrics.redirects = attempt.hops }
+            if metrics.attempt != attempt.number { metrics.attempt = attempt.number }
+            return metrics
+        }
+        switch outcome {
+        case .success(var response):
+            response.metrics = completed(response.metrics)
+            outcome = .success(response)
+        case .failure(var error):
+            error.metrics = completed(error.metrics ?? TransferMetrics(queued: began, ended: Date()))
+            outcome = .failure(error)
+        }
+    }
+}
+
+// Parts of an outcome, read without a copy of the whole.
+extension Result<TransferOutcome, CurlewError> {
+    var failure: CurlewError? {
+        switch self {
+        case .success: nil
+        case .failure(let error): error
+        }
+    }
+
+    /// The header fields of the response.
+    var fields: HTTPHeaders? {
+        switch self {
+        case .success(let response): response.head.headers
+        case .failure: nil
+        }
+    }
+
+    var metrics: TransferMetrics? {
+        switch self {
+        case .success(let response): response.metrics
+        case .failure(let error): error.metrics
+        }
+    }
+}

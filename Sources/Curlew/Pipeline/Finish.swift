@@ -1,0 +1,250 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+/// The rules by which a request accepts a response, read when the exchange has ended.
+private struct AcceptanceRules {
+    let isCancelled: Bool
+    let validations: [RequestOptions.Validation]
+    let acceptsAnyStatus: Bool
+
+    init(_ record: RequestRecord) {
+        isCancelled = record.isCancelled
+        validations = record.extras?.options.validations ?? []
+        acceptsAnyStatus = record.extras?.options.acceptsAnyStatus == true
+    }
+}
+
+extension Run {
+    /// Ends an attempt: closes the body, validates the response and notifies monitors. With `refusal`, the response can
+    /// be neither followed nor delivered.
+    func finish(_ exchange: Exchange, refusing refusal: CurlewError? = nil) async -> RunResult {
+        var error = refusal ?? exchange.outcome?.failure
+        if error == nil, exchange.isUndecided {
+            do throws(CurlewError) { try await exchange.decideDelivery() } catch let failure { error = failure }
+        }
+        let (response, wasAborted) = exchange.end(&error)
+        let rules = request.record.withLock { AcceptanceRules($0) }
+        if rules.isCancelled { error = request.cancellation }
+        if let error, isEarly(error, wasAborted) { emitEarlyFailure(error) }
+        // The body is stored before validations run, which may ask the request for the file.
+        let collected = await exchange.close(error)
+        emitEnd(of: exchange, collected.error)
+        var body = collected.body
+        var isErrorOfTerminal = false
+        (error, isErrorOfTerminal) = validated(response, rules, collected, exchange.outgoing.visible)
+        if let file = collected.file {
+            // A response that will be retried must not replace the file at the destination.
+            if error == nil, isForRetriers(response) {
+                heldDownload = HeldDownload(exchange, response, body, file)
+                return result(of: exchange, response, body, nil)
+            }
+            // The excerpt for the error is read before the file is removed.
+            error = error.map { explained($0, exchange, response, body) }
+            (body, error) = await settled(file, of: exchange, error)
+        }
+        let final = error.map { located($0, exchange, response, body) }
+        emitCompletion(final)
+        return result(
+            of: exchange, response, body, final, isErrorOfTerminal: isErrorOfTerminal,
+            startsOver: collected.startsOver)
+    }
+
+    func result(
+        of exchange: Exchange,
+        _ response: LazyResponse?,
+        _ body: ReceivedBody,
+        _ error: CurlewError?,
+        isErrorOfTerminal: Bool = false,
+        startsOver: Bool = false
+    ) -> RunResult {
+        RunResult(
+            request: exchange.outgoing.visible,
+            response: response,
+            metrics: exchange.outcome?.metrics,
+            body: body,
+            error: error,
+            isErrorOfTerminal: isErrorOfTerminal,
+            startsOver: startsOver,
+            // Another attempt would be redirected away from its credentials again.
+            isBeyondRetry: attempt.hasLeftCredentials && (error?.responseCode ?? response?.head.status) == 401,
+            resumeData: request.kind.resumeData?(request),
+            sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
+        )
+    }
+
+    /// Moves the file to its destination, or removes it because of an error. Returns the body and the first error.
+    func settled(
+        _ file: any UnsettledFile,
+        of exchange: Exchange,
+        _ error: CurlewError?
+    ) async -> (ReceivedBody, CurlewError?) {
+        var (body, first) = (ReceivedBody.none, error)
+        do throws(CurlewError) { body = try await file.settle(accepted: error == nil) } catch { first = first ?? error }
+        exchange.keep(body)
+        return (body, first)
+    }
+
+    /// Returns the result of an attempt that failed outside of an exchange.
+    func failed(with error: CurlewError) -> RunResult {
+        var error = error
+        if request.isCancelled { error = request.cancellation }
+        let visible = request.record.withLock { $0.history.lastRequest }
+        error.url = request.asGiven(error.url ?? visible?.url)
+        error.attempt = attempt.number
+        return RunResult(
+            request: visible,
+            error: error,
+            resumeData: request.kind.resumeData?(request),
+            sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
+        )
+    }
+
+    /// Returns the first error, and whether only an awaiting method treats it as one. The order is: the exchange's
+    /// error, the request's validations, the status.
+    private func validated(
+        _ response: LazyResponse?,
+        _ acceptance: AcceptanceRules,
+        _ collected: CollectedBody,
+        _ visible: VisibleRequest
+    ) -> (CurlewError?, Bool) {
+        switch collected.verdict {
+        case .open: break
+        case .accepted: if !request.isCancelled { return (collected.error, false) }
+        // The body of a rejected response is not read to its end; the rejection is the error, not the missing rest.
+        case .rejected(let error, let byTerminal): if !request.isCancelled { return (error, byTerminal) }
+        }
+        guard collected.error == nil, let response else { return (collected.error, false) }
+        guard !acceptance.validations.isEmpty else {
+            guard rules.checksStatus, !acceptance.acceptsAnyStatus else { return (nil, false) }
+            return (StatusCheck.error(for: response, to: visible.method, body: collected.body), true)
+        }
+        let seen = visible.urlRequest
+        for validation in acceptance.validations {
+            if let error = validation(request, seen, response, collected.body) { return (error, false) }
+        }
+        // A validation may have cancelled the request.
+        return (request.isCancelled ? request.cancellation : nil, false)
+    }
+
+    /// Adds the URL, the attempt, the metrics and the status to an error.
+    func located(
+        _ error: CurlewError,
+        _ exchange: Exchange,
+        _ response: LazyResponse?,
+        _ body: ReceivedBody
+    ) -> CurlewError {
+        var error = explained(error, exchange, response, body)
+        error.url = request.asGiven(error.url ?? exchange.outgoing.visible.url)
+        if error.attempt == 0 { error.attempt = attempt.number }
+        // The transport's limit was the time that earlier attempts had left; the error names the whole.
+        if error.code == .totalTimedOut, let total = budget.total {
+            error.reason = CurlewError.timeoutReason(.totalTimedOut, after: total)
+        }
+        // The transport only knows the last exchange: an earlier one may have been carried out by the server.
+        if !attempt.hops.isEmpty, error.isSafeToRetry, request.wasCarriedOut { error.isSafeToRetry = false }
+        error.nameUnpinnedKey()
+        error.metrics = exchange.outcome?.metrics
+        if error.responseCode == nil { error.responseCode = response?.head.status }
+        return error
+    }
+
+    /// Adds the beginning of the body to a validation error.
+    private func explained(
+        _ error: CurlewError,
+        _ exchange: Exchange,
+        _ response: LazyResponse?,
+        _ body: ReceivedBody
+    ) -> CurlewError {
+        guard error.phase == .validation else { return error }
+        var error = error
+        StatusCheck.explain(&error, response, to: exchange.outgoing.visible.method, body: body)
+        return error
+    }
+
+    /// Whether Curlew ended the exchange, and not its peer: the body was not wanted, or the peer was not trusted.
+    private func isEarly(_ error: CurlewError, _ wasAborted: Bool) -> Bool {
+        if request.isCancelled { return false }
+        switch error.code {
+        case .certificateUntrusted, .certificateExpired, .certificateHostMismatch, .certificateRevoked,
+            .limitExceeded:
+            return true
+        default: return wasAborted
+        }
+    }
+
+    // MARK: Events
+
+    private func emitEarlyFailure(_ error: CurlewError) {
+        guard let events else { return }
+        let (request, task) = (request, task)
+        events.emit { $0.request(request, didChangeTask: task, to: .failed(error)) }
+    }
+
+    private func emitEnd(of exchange: Exchange, _ error: CurlewError?) {
+        guard let events else { return }
+        guard let metrics = exchange.outcome?.metrics else { return }
+        let (request, task) = (request, task)
+        emitStep(metrics)
+        events.emit { $0.request(request, didGatherMetrics: metrics) }
+        events.emitExchange { $0.request(request, task: task, didCompleteWithError: error) }
+    }
+
+    func emitCompletion(_ error: CurlewError?) {
+        guard let events else { return }
+        let (request, task) = (request, task)
+        events.emit { $0.request(request, didCompleteTask: task, with: error) }
+    }
+}
+
+// MARK: Downloads that a retrier may replace
+
+/// A download whose response is acceptable, but which a retrier may still replace. Until that is decided, the file at
+/// the destination is not changed, and monitors do not hear of the completion.
+// A class, so that an absent value costs one pointer in every run.
+final class HeldDownload {
+    let exchange: Exchange
+    let response: LazyResponse?
+    /// The file under its temporary name.
+    let body: ReceivedBody
+    let file: any UnsettledFile
+
+    init(_ exchange: Exchange, _ response: LazyResponse?, _ body: ReceivedBody, _ file: any UnsettledFile) {
+        self.exchange = exchange
+        self.response = response
+        self.body = body
+        self.file = file
+    }
+}
+
+extension Run {
+    /// Whether a retrier has to be asked about the status of an acceptable response.
+    func isForRetriers(_ response: LazyResponse?) -> Bool {
+        guard attempt.hasRetriers, let status = response?.head.status, status != 200 else { return false }
+        return request.retriers.contains { $0.retryableHTTPStatusCodes.contains(status) }
+    }
+
+    /// Moves the file to its destination, and ends the exchange.
+    func settle(_ held: HeldDownload) async -> RunResult {
+        heldDownload = nil
+        let (body, failure) = await settled(held.file, of: held.exchange, nil)
+        let error = failure.map { located($0, held.exchange, held.response, held.body) }
+        emitCompletion(error)
+        return result(of: held.exchange, held.response, body, error)
+    }
+
+    /// Removes the file of the held download, and ends its exchange.
+    func dropHeldDownload() async {
+        guard let held = Swift.exchange(&heldDownload, with: nil) else { return }
+        _ = try? await held.file.settle(accepted: false)
+        held.exchange.keep(.none)
+        emitCompletion(nil)
+    }
+
+    /// Removes the file of the download, and returns its result without a body.
+    func dropped(_ held: HeldDownload) async -> RunResult {
+        await dropHeldDownload()
+        return result(of: held.exchange, held.response, .none, nil)
+    }
+}

@@ -1,0 +1,140 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// The task of a request that has response handlers, or was resumed. It is unstructured, and ends with the run and the
+/// handlers. Cancelling the request cancels it.
+enum HandlerRun {
+    /// Starts the task. With `drives`, it runs the request; otherwise another driver does, and the task only runs the
+    /// handlers.
+    ///
+    /// The caller has called `lifecycle.beginHandlers()` under the same lock under which it found work to do. Otherwise two
+    /// threads could find the same work and start two tasks.
+    static func start(_ request: Request, drives: Bool) {
+        guard drives else { return _ = Task { await awaitOthers(request) } }
+        let run = request.record.withLock { $0.session }.map {
+            Run(request: request, session: $0, rules: RunRules(checksStatus: false, ownsTask: true))
+        }
+        // Before the task starts, so that draining or cancelling the session includes this request.
+        run?.join()
+        let task = Task { [run] in await carryOut(request, run) }
+        let isCancelled = request.record.withLock { record in
+            record.lifecycle.driver?.ownedTask = task
+            return record.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    /// Runs the handlers of a request that another driver carries out.
+    private static func awaitOthers(_ request: Request) async {
+        let result = await request.joined()
+        if request.kind.hasToCleanUp { await request.cleanUp() }
+        await request.kind.reader?.untilConsumed()
+        for completion in await serialize(request, result) { completion() }
+    }
+
+    private static func carryOut(_ request: Request, _ run: Run?) async {
+        guard let run else {
+            let error = request.isCancelled ? request.cancellation : .sessionReleased
+            request.failed(with: error)
+            finish(request)
+            return await conclude(request, RunResult(error: error), [])
+        }
+        let (result, completions) = await drive(request, run)
+        await conclude(request, result, completions)
+        run.leave()
+    }
+
+    private static func conclude(
+        _ request: Request,
+        _ result: RunResult,
+        _ completions: [@Sendable () -> Void]
+    ) async {
+        await request.cleanUp()
+        request.settle(result)
+        await request.kind.reader?.untilConsumed()
+        // Handlers that were added since the last serializer ran.
+        let late = await serialize(request, result)
+        for completion in completions + late { completion() }
+    }
+
+    /// Runs the request and its serializers, and repeats both if a retrier wants that because of a serializer's
+    /// failure.
+    private static func drive(
+        _ request: Request,
+        _ run: Run
+    ) async -> (RunResult, [@Sendable () -> Void]) {
+        tries: while true {
+            let result = await run.result()
+            if let error = result.error { request.failed(with: error) }
+            finish(request)
+            var completions: [@Sendable () -> Void] = []
+            while let (serializer, given) = request.record.withLock({ $0.nextSerializer(of: result) }) {
+                let serialized = serializer(given)
+                var replacement: CurlewError?
+                if let error = serialized.error, !request.isCancelled {
+                    switch await run.decideRetry(after: error, of: result) {
+                    case .again: continue tries
+                    case .end: break
+                    case .endWith(let error): replacement = error
+                    }
+                }
+                completions.append { [replacement] in serialized.complete(replacement) }
+            }
+            return (result, completions)
+        }
+    }
+
+    /// Runs the remaining serializers, for which no retrier is asked, and finishes the request.
+    private static func serialize(_ request: Request, _ result: RunResult) async -> [@Sendable () -> Void] {
+        var completions: [@Sendable () -> Void] = []
+        while true {
+            let next = request.record.withLock { record -> (serializer: HandlerQueue.Serializer, given: RunResult)? in
+                if let next = record.nextSerializer(of: result) { return next }
+                // Under the lock that found no serializer: a handler that is added later starts another task.
+                record.lifecycle.handlersEnded()
+                return nil
+            }
+            guard let next else { return completions }
+            // A handler that was added after the end may be the first to read the body.
+            await request.kind.reader?.untilConsumed()
+            let serialized = next.serializer(next.given)
+            completions.append { serialized.complete(nil) }
+        }
+    }
+
+    private static func finish(_ request: Request) {
+        request.eventSink?.emit { $0.requestDidFinish(request) }
+    }
+}
+
+extension RequestRecord {
+    /// Returns the next serializer and the result to give to it. If the request was cancelled after its response was
+    /// complete, that result is a failure.
+    fileprivate mutating func nextSerializer(
+        of result: RunResult
+    ) -> (serializer: HandlerQueue.Serializer, given: RunResult)? {
+        guard let serializer = handlers.nextSerializer() else { return nil }
+        guard result.error == nil, isCancelled, let cancellation else { return (serializer, result) }
+        let error = cancellation.located(in: result)
+        return (serializer, result.failing(with: error, resumeData: result.resumeData))
+    }
+}
+
+extension Request {
+    /// Runs the request up to its first exchange, which waits for `resume()`, a handler or an awaiting method. Until
+    /// then the request holds its session.
+    package func runUntilSent() {
+        if record.withLock({ $0.lifecycle.prepare() }) { HandlerRun.start(self, drives: true) }
+    }
+
+    /// Adds a handler, and starts the request if the first handler starts it.
+    func add(_ serializer: @escaping HandlerQueue.Serializer) {
+        let left = record.withLock { $0.add(serializer, startsImmediately: startsImmediately) }
+        switch left {
+        case .none: break
+        case .resume(let resumption): carryOut(resumption)
+        case .shelve: shelve()
+        case .startHandlers: HandlerRun.start(self, drives: false)
+        }
+    }
+}

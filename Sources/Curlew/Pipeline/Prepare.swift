@@ -1,0 +1,341 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+/// The request that an attempt is about to send, as users see it.
+struct DescribedRequest {
+    var visible: VisibleRequest
+    /// The body, unless it is the one inside `visible`.
+    var body: BodySource?
+    /// Whether the request is in the history already.
+    var isNoted: Bool
+}
+
+extension Run {
+    /// Returns the description of this attempt's request, adapted and with its body.
+    func described() async throws(CurlewError) -> DescribedRequest {
+        if attempt.isCancelled { throw request.cancellation }
+        var described = try initialRequest()
+        if !attempt.adapters.isEmpty { described.visible = try await adapt(described.visible) }
+        if let upload = request.kind.upload {
+            let body = try await upload.makeBody(for: request, events)
+            described.body = isSentAgain ? try await request.bodyToSendAgain(body) : body
+        }
+        return described
+    }
+
+    /// Whether this attempt needs a new body, because an earlier one may have read a body that can be read only once.
+    private var isSentAgain: Bool { attempt.number > 0 && request.replacesBodies }
+
+    /// Returns the request as the user described it.
+    private func initialRequest() throws(CurlewError) -> DescribedRequest {
+        do {
+            if events == nil, let plain = try request.kind.source.plainRequest(in: request.context) {
+                // A plain request is recorded here only if adapters look at it, and otherwise when its exchange begins.
+                // A request with a separate body is never plain.
+                let isSeen = !attempt.adapters.isEmpty
+                if isSeen { request.note(plain) }
+                return DescribedRequest(visible: plain, isNoted: isSeen)
+            }
+            let made = try request.kind.source.urlRequest(of: request).absolute(in: request.context)
+                .withoutDotSegments(in: request.context)
+            try made.validate()
+            request.note(.made(made))
+            events?.emit { [request] in $0.request(request, didCreateInitialURLRequest: made) }
+            return DescribedRequest(visible: .made(made), isNoted: true)
+        } catch {
+            let failure = ErrorWrapping.creation(error)
+            events?.emit { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
+            request.creationFailed()
+            throw failure
+        }
+    }
+}
+
+// MARK: Adapting
+
+extension Run {
+    /// Returns the request as the adapters change it, one after the other.
+    func adapt(_ initial: VisibleRequest) async throws(CurlewError) -> VisibleRequest {
+        let given = initial.urlRequest
+        do {
+            let adapted = try await adapted(given).withoutDotSegments(in: request.context)
+            // An adapter may have set options of the request.
+            attempt.options = request.record.withLock { $0.loweringWishes }
+            // A request that the adapters returned unchanged keeps its cheaper form.
+            let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
+            if case .made = visible { try adapted.validate() }
+            request.note(visible)
+            events?.emit { [request] in $0.request(request, didAdaptInitialRequest: given, to: adapted) }
+            return visible
+        } catch {
+            let timeout = (error as? CurlewError).flatMap { $0.code == .totalTimedOut ? $0 : nil }
+            let failure = timeout ?? ErrorWrapping.adaptation(error)
+            events?.emit { [request] in
+                $0.request(request, didFailToAdaptURLRequest: given, withError: failure)
+            }
+            throw failure
+        }
+    }
+
+    private func adapted(_ initial: URLRequest) async throws -> URLRequest {
+        let (adapters, state) = (attempt.adapters, RequestAdapterState(request: request, session: session))
+        return try await foreign(in: .adaptation) {
+            var adapted = initial
+            for index in adapters.indices { adapted = try await adapters[index].adapt(adapted, using: state) }
+            return adapted
+        }
+    }
+}
+
+// MARK: Lowering
+
+extension Run {
+    /// Turns the described request into what the transport sends. Nothing below this step sees a `URLRequest`.
+    func lower(_ described: DescribedRequest) throws(CurlewError) -> OutgoingRequest {
+        do throws(CurlewError) {
+            return OutgoingRequest(
+                visible: described.visible,
+                lowered: try lower(described.visible, body: described.body),
+                announcement: .described(isNoted: described.isNoted)
+            )
+        } catch {
+            // The request was created, although it cannot be sent.
+            try request.created(described.visible, isNoted: described.isNoted, events)
+            throw error
+        }
+    }
+
+    /// Returns what the transport sends, according to the current options.
+    func lower(_ visible: VisibleRequest, body: BodySource?) throws(CurlewError) -> TransferRequest {
+        let lowering = Lowering(context: request.context, wishes: attempt.options, purpose: request.kind.purpose)
+        var lowered = try lowering.lower(
+            visible,
+            body: body,
+            task: task,
+            attempt: attempt.number,
+            remaining: budget.remaining
+        )
+        try lowerCaching(of: visible, into: &lowered)
+        return lowered
+    }
+}
+
+/// Turns a `URLRequest` into what a transport takes. It moves credentials out of the URL, and refuses everything that
+/// cannot be sent.
+struct Lowering {
+    let context: SessionContext
+    /// `nil` if the request uses the session's options unchanged.
+    let wishes: Wishes?
+    let purpose: TransferPurpose
+
+    /// The options of a request that concern the transport. A class, so that an absent value costs one pointer.
+    final class Wishes: Sendable {
+        let timeouts: Timeouts?
+        let maximumBodySize: Int?
+        let authentication: TransferAuthentication?
+        let expectContinue: ExpectContinue
+        let multiplexes: Bool
+        let asksAboutHead: Bool
+        let cachePolicy: CachePolicy?
+        let cachedResponseHandler: (any CachedResponseHandler)?
+
+        /// Returns `nil` if the request uses the session's options unchanged.
+        static func any(in options: __shared RequestOptions) -> Wishes? {
+            if case .none = options.timeouts, case .none = options.authentication, options.maximumBodySize == nil,
+                options.expectContinue == .automatic, options.multiplexes, !options.asksAboutHead,
+                options.cachePolicy == nil, options.cachedResponseHandler == nil
+            {
+                return nil
+            }
+            return Wishes(options, options.authentication)
+        }
+
+        init(_ options: __shared RequestOptions, _ authentication: TransferAuthentication?) {
+            timeouts = options.timeouts
+            maximumBodySize = options.maximumBodySize
+            self.authentication = authentication
+            expectContinue = options.expectContinue
+            multiplexes = options.multiplexes
+            asksAboutHead = options.asksAboutHead
+            cachePolicy = options.cachePolicy
+            cachedResponseHandler = options.cachedResponseHandler
+        }
+    }
+
+    func lower(
+        _ visible: VisibleRequest,
+        body: BodySource?,
+        task: TaskIdentifier,
+        attempt: Int,
+        remaining: Duration?
+    ) throws(CurlewError) -> TransferRequest {
+        guard var target = visible.url else {
+            throw CurlewError(.invalidURL, phase: .creation, reason: "the request has no URL")
+        }
+        var authority: TransferAuthentication?
+        if Hostname.mayBeUnusable(in: target.absoluteString) {
+            let url = target
+            (target, authority) = try Self.separateCredentials(of: url)
+            // Foundation accepts `http://ho%0Ast/`.
+            if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
+                throw CurlewError(
+                    .invalidURL, phase: .creation, reason: "the URL's host is not a valid host name", url: url)
+            }
+        }
+        // The upgrade to https precedes the choice of credentials, proxy and cookies, which depend on the scheme.
+        try context.upgrade(&target)
+        let method = visible.method ?? .get
+        guard method.isValid else {
+            throw CurlewError(
+                .requestCreationFailed, phase: .creation, reason: "the method is not a valid HTTP token", url: target)
+        }
+        var headers = try Self.headers(of: visible)
+        var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
+        if let authentication = wishes?.authentication ?? authority {
+            options.authentication = authentication
+        } else if !context.configuration.credentials.isEmpty {
+            options.authentication = context.configuration.authentication(for: target)
+        }
+        let defaultHeaders = context.defaultHeaders(for: target)
+        if headers.asksForIdentity ?? defaultHeaders.asksForIdentity { options.decodesContent = false }
+        if case .made(let request) = visible {
+            request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
+        }
+        if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }
+        return TransferRequest(
+            identifier: task,
+            attempt: attempt,
+            url: target,
+            method: method,
+            headers: headers,
+            defaultHeaders: defaultHeaders,
+            body: try Self.body(of: visible, body),
+            options: options
+        )
+    }
+
+    private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
+        let isDefault = timeoutInterval == VisibleRequest.defaultTimeoutInterval
+        if case .none = wishes, case .memory = purpose, isDefault, remaining == nil { return context.plainOptions }
+        var timeouts = wishes?.timeouts ?? context.configuration.timeouts
+        if !isDefault, timeoutInterval > 0, wishes?.timeouts == nil {
+            timeouts.firstByte = .bounded(seconds: timeoutInterval)
+            timeouts.idle = .bounded(seconds: timeoutInterval)
+        }
+        timeouts.total = remaining
+        var lowered = TransferOptions(timeouts: timeouts)
+        lowered.purpose = purpose
+        if let wishes {
+            lowered.expectContinue = wishes.expectContinue
+            lowered.multiplexes = wishes.multiplexes
+        }
+        switch purpose {
+        // The transport has no limit, because a user may turn the body into a file. The delegate enforces it for other
+        // bodies.
+        case .memory where wishes?.asksAboutHead == true || context.plainOptions.maximumBodySize == nil: break
+        case .memory:
+            lowered.maximumBodySize = wishes?.maximumBodySize ?? context.configuration.maximumBodySize
+        // A file has only the limit that the user sets. In a stream the limit applies to a line or an event, not to the
+        // body.
+        case .file: lowered.maximumBodySize = wishes?.maximumBodySize
+        case .stream: lowered.maximumBodySize = nil
+        }
+        return lowered
+    }
+
+    /// Moves `user:password@` out of the URL, into credentials for Basic authentication: URLs are logged.
+    private static func separateCredentials(of url: URL) throws(CurlewError) -> (URL, TransferAuthentication?) {
+        let (encodedUser, encodedPassword) = (url.user(percentEncoded: true), url.password(percentEncoded: true))
+        guard encodedUser?.isEmpty == false || encodedPassword != nil else { return (url, nil) }
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        parts?.user = nil
+        parts?.password = nil
+        guard let bare = parts?.url else {
+            throw CurlewError(.invalidURL, phase: .creation, reason: "the URL cannot be taken apart", url: url)
+        }
+        // User info that is not valid UTF-8 is used in its encoded form.
+        let user = url.user(percentEncoded: false) ?? encodedUser ?? ""
+        let password = url.password(percentEncoded: false) ?? encodedPassword ?? ""
+        return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))
+    }
+
+    private static func headers(of visible: VisibleRequest) throws(CurlewError) -> HTTPHeaders {
+        let fields = visible.fields
+        for field in fields where !field.isValid {
+            throw CurlewError.invalidHeader(field)
+        }
+        return fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
+    }
+
+    private static func body(of visible: VisibleRequest, _ own: BodySource?) throws(CurlewError) -> BodySource {
+        if let own { return own }
+        guard case .made(let request) = visible else { return .none }
+        if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
+        // SAFETY: an unopened stream is handed over with its request: the body's queue alone reads it.
+        nonisolated(unsafe) let stream = request.httpBodyStream
+        guard let stream else { return .none }
+        guard stream.streamStatus == .notOpen else {
+            throw CurlewError(
+                .bodyUnavailable,
+                phase: .send,
+                reason: "The request's body stream has been read already."
+            )
+        }
+        return .inputStream(stream, length: request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) })
+    }
+}
+
+extension Run {
+    /// Adds the request's use of the cache to what the transport gets, if it differs from the session's.
+    func lowerCaching(of visible: VisibleRequest, into lowered: inout TransferRequest) throws(CurlewError) {
+        let policy = attempt.options?.cachePolicy ?? visible.cachePolicy
+        guard let cache = request.context.configuration.cache else {
+            guard policy == .onlyStored else { return }
+            throw CurlewError(
+                .notInCache, phase: .creation, reason: "the session has no cache", url: lowered.url)
+        }
+        let handler = attempt.options?.cachedResponseHandler ?? request.context.cachedResponseHandler
+        let listens = events?.wantsBodies == true
+        guard policy != .useProtocol || handler != nil || listens else { return }
+        var wishes = CacheWishes(policy: policy)
+        wishes.mustReview = handler != nil
+        if handler != nil || listens {
+            let (request, events) = (request, events)
+            let isMemory = cache.store is MemoryCacheStore
+            wishes.review = { [weak request] sent, head, body in
+                let offered = CachedResponse(head: head, url: sent.url, data: body)
+                var accepted: CachedResponse? = offered
+                if let handler {
+                    let ask = { await handler.dataTask(sent.identifier, willCacheResponse: offered) }
+                    accepted = if let request { await UserCode.call(for: request, ask) } else { await ask() }
+                }
+                guard let accepted, accepted.mayBeStored(inMemory: isMemory) else { return nil }
+                if let request {
+                    let task = sent.identifier
+                    events?.emitStorage(of: accepted.data) {
+                        $0.request(request, task: task, willCacheResponse: accepted)
+                    }
+                }
+                return accepted.stored(insteadOf: offered)
+            }
+        }
+        lowered.options.cache = wishes
+    }
+}
+
+extension VisibleRequest {
+    /// The cache policy of the `URLRequest`. Policies that differ only for remote caches are the same here.
+    var cachePolicy: CachePolicy {
+        guard case .made(let request) = self else { return .useProtocol }
+        switch request.cachePolicy {
+        case .useProtocolCachePolicy: return .useProtocol
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return .reload
+        case .reloadRevalidatingCacheData: return .revalidate
+        case .returnCacheDataElseLoad: return .preferStored
+        case .returnCacheDataDontLoad: return .onlyStored
+        @unknown default: return .useProtocol
+        }
+    }
+}

@@ -1,0 +1,223 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// Carries out one request, from its description to its result. This file is the path of every request: a line is a
+/// step, and each step has its file in this folder.
+///
+/// Two nested loops. The outer one repeats the attempt if a retrier wants that, and does not see redirects. The inner
+/// one follows redirects and challenges, and does not see retriers.
+///
+/// A run belongs to the task that drives the request, and is not shared. Steps that do not wait are never inlined,
+/// because their temporaries would enlarge the frame of the waiting task, which every request in flight has
+/// (`BENCH_ONLY=hold scripts/bench`).
+final class Run {
+    let request: Request
+    let session: Session
+    let rules: RunRules
+    /// The total timeout, which all attempts share.
+    var budget = TimeoutBudget.unlimited
+    /// The relation of the run to the registry of its session.
+    var membership = Membership.outside
+    /// The identifier of the exchange in flight. Every exchange has another.
+    var task = TaskIdentifier(rawValue: 0)
+    var retries = RetryHistory()
+    /// The values of the current attempt.
+    var attempt = AttemptState()
+    /// A download whose response a retrier may still replace.
+    var heldDownload: HeldDownload?
+    /// The options for the first attempt, if they were read when the run began.
+    var firstWishes: AttemptWishes?
+
+    init(request: Request, session: Session, rules: RunRules, firstWishes: AttemptWishes? = nil) {
+        self.request = request
+        self.session = session
+        self.rules = rules
+        self.firstWishes = firstWishes
+    }
+
+    /// Repeats the attempt until there is a result that no retrier wants to replace.
+    func result() async -> RunResult {
+        do throws(CurlewError) {
+            try enter()
+        } catch {
+            return RunResult(error: error)
+        }
+        while true {
+            beginAttempt()
+            let result = await attemptResult()
+            guard mayBeReplaced(result) else { return result }
+            switch await verdict(on: result) {  // Retry.swift
+            case .end(let result): return result
+            case .again: continue
+            }
+        }
+    }
+
+    /// Carries out one attempt: sends the described request, and then the requests that its responses ask for.
+    private func attemptResult() async -> RunResult {
+        do throws(CurlewError) {
+            let described = try await described()  // Prepare.swift
+            var next = try lower(described)
+            while true {
+                let begun = try begin(next)  // Exchange.swift
+                let exchange = await send(next, begun)
+                switch await followUp(exchange) {  // FollowUp.swift
+                case .deliver: return await finish(exchange)  // Finish.swift
+                case .refuse(let error): return await finish(exchange, refusing: error)
+                case .send(let another): next = another
+                }
+            }
+        } catch {
+            return failed(with: error)  // Finish.swift
+        }
+    }
+}
+
+// MARK: The registry
+
+extension Run {
+    /// The relation of a run to the registry of its session.
+    enum Membership: Sendable {
+        case outside
+        /// The session refuses new requests.
+        case refused(CurlewError)
+        /// In the registry, under the identifier of an exchange that has yet to begin.
+        case joined
+        /// In the registry, under the identifier of the last exchange.
+        case trying
+
+        var isInRegistry: Bool {
+            switch self {
+            case .outside, .refused: false
+            case .joined, .trying: true
+            }
+        }
+    }
+
+    /// Adds the request to the session's registry, once. From then on, cancelling and draining the session include it.
+    func join() {
+        guard case .outside = membership else { return }
+        do throws(CurlewError) {
+            task = try session.join(request)
+            membership = .joined
+        } catch {
+            membership = .refused(error)
+        }
+    }
+
+    func enter() throws(CurlewError) {
+        join()
+        if case .refused(let error) = membership { throw error }
+    }
+
+    /// Removes the request from the registry. Call it once the run and its clean-up have ended.
+    func leave() {
+        if membership.isInRegistry { session.leave(request, last: task) }
+    }
+}
+
+// MARK: The attempt
+
+/// The values that a run needs during one attempt, read when the attempt begins. `Attempt` has the attempt's history.
+struct AttemptState: Sendable {
+    /// The number of the attempt, counted from 0.
+    var number = 0
+    /// The session's adapter, then the request's own.
+    var adapters: [any RequestAdapter] = []
+    var hasRetriers = false
+    /// `nil` without monitors.
+    var events: EventSink?
+    /// The options of the request that concern the transport. `nil` if there are none.
+    var options: Lowering.Wishes?
+    /// Whether the request was resumed, or its result asked for, before these values were read.
+    var isAskedFor = true
+    /// Whether the request was cancelled before the attempt.
+    var isCancelled = false
+    /// The redirects that were followed in this attempt.
+    var hops: [RedirectHop] = []
+    /// The number of challenges that the session's hook has answered.
+    var answeredChallenges = 0
+    /// Whether a redirect left the origin that the request's credentials are for.
+    var hasLeftCredentials = false
+}
+
+extension Run {
+    /// Names the attempt's first exchange and reads the request's current options.
+    // Never inlined; see `Run`.
+    @inline(never)
+    func beginAttempt() {
+        let wishes = readOptions()
+        switch membership {
+        case .trying: task = session.nextTask(of: request, after: task)
+        case .joined, .outside, .refused:
+            membership = .trying
+            if wishes.hasRetriers { request.paysIntoBudgets() }
+        }
+    }
+
+    /// Reads the request's current options, before an exchange of the attempt has been sent.
+    @discardableResult
+    func readOptions() -> AttemptWishes {
+        let wishes = exchange(&firstWishes, with: nil) ?? request.attemptBegins()
+        attempt = AttemptState(
+            number: retries.count,
+            adapters: wishes.adapters,
+            hasRetriers: wishes.hasRetriers,
+            events: wishes.events,
+            options: wishes.options,
+            isAskedFor: wishes.isAskedFor,
+            isCancelled: wishes.isCancelled
+        )
+        // The total timeout starts with the first attempt, but not before the result is asked for.
+        if let total = wishes.totalTimeout, wishes.isAskedFor, budget.total == nil {
+            budget = TimeoutBudget(total: total, started: .now)
+        }
+        return wishes
+    }
+
+    var events: EventSink? { attempt.events }
+
+    /// Runs user code. `cancel()` and the total timeout end it.
+    func foreign<T: Sendable>(
+        in phase: CurlewError.Phase,
+        _ work: @escaping @Sendable () async throws -> T
+    ) async throws -> T {
+        try await request.foreign(ownsTask: rules.ownsTask, budget: budget, in: phase, work)
+    }
+}
+
+/// The request's options for an attempt, read in one step when the attempt begins.
+struct AttemptWishes: Sendable {
+    let adapters: [any RequestAdapter]
+    let hasRetriers: Bool
+    let events: EventSink?
+    let totalTimeout: Duration?
+    let options: Lowering.Wishes?
+    /// Whether the request was resumed, or its result asked for.
+    let isAskedFor: Bool
+    let isCancelled: Bool
+}
+
+extension RequestRecord {
+    func wishes(in context: SessionContext) -> AttemptWishes {
+        AttemptWishes(
+            adapters: context.adapters(before: extras?.options.adapters ?? []),
+            hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
+            events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
+            totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
+            options: loweringWishes,
+            isAskedFor: lifecycle.isAskedFor,
+            isCancelled: isCancelled
+        )
+    }
+
+    var loweringWishes: Lowering.Wishes? { extras.flatMap { Lowering.Wishes.any(in: $0.options) } }
+}
+
+extension SessionContext {
+    /// Returns the session's adapter, then the request's own.
+    fileprivate func adapters(before own: [any RequestAdapter]) -> [any RequestAdapter] {
+        guard hasInterceptor, let interceptor else { return own }
+        return [interceptor] + own
+    }
+}

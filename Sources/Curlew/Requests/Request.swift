@@ -1,0 +1,332 @@
+public import CurlewCore
+internal import CurlewLocks
+public import Foundation
+internal import FoundationNetworking
+
+/// A request to a server: its options, its state and the history of its attempts.
+///
+/// Creating a request starts nothing. Awaiting a result runs it in the awaiting task; adding a response handler, or
+/// calling `resume()`, runs it in a task that Curlew starts. It runs once: later awaiters and handlers get the same
+/// result. All members can be used from any thread.
+// SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
+public class Request: @unchecked Sendable {
+    /// The state of a request, from its creation to its end.
+    public typealias State = RequestState
+
+    /// The decision about a response, made when its head has arrived.
+    public enum ResponseDisposition: Sendable {
+        /// Receive the body.
+        case allow
+        /// Cancel the request.
+        case cancel
+        /// Receive the body into a file, as a download does. Means `allow` if there is no body, and for downloads and
+        /// streams.
+        case becomeDownload
+    }
+
+    let record: Lock<RequestRecord>
+    let context: SessionContext
+    let kind: RequestKind
+    /// The number of the request in its session, in the order of creation.
+    let serial: UInt64
+    /// The `shouldAutomaticallyResume` of the request. `nil` leaves the decision to the session.
+    package let automaticallyResumes: Bool?
+    /// The user's handle, if this one belongs to the run.
+    private let original: WeakRequest?
+
+    init(
+        _ kind: consuming RequestKind,
+        session: Session,
+        interceptor: __shared (any RequestInterceptor)?,
+        shouldAutomaticallyResume: Bool?
+    ) {
+        context = session.context
+        self.kind = kind
+        serial = context.nextSerial()
+        automaticallyResumes = shouldAutomaticallyResume
+        original = nil
+        record = Lock(making: { RequestRecord(session: .strong(session), interceptor: interceptor) })
+    }
+
+    /// Creates another handle of the same request for its run: the user's handle can then be released while the run
+    /// continues.
+    ///
+    /// `head()`, `opened()` and `send(_:)` of streams and WebSockets return while the run continues. If the run held the
+    /// user's handle, that handle would never be released, and the connection of a dropped request would stay open.
+    /// Sequences, iterators, waiting methods and handlers hold the user's handle. When it is released, no reader is
+    /// left, and its `deinit` ends the run.
+    init(ofRun users: Request) {
+        context = users.context
+        kind = users.kind
+        serial = users.serial
+        automaticallyResumes = users.automaticallyResumes
+        original = WeakRequest(users)
+        record = users.record
+    }
+
+    /// The user's handle, or this one if the user's has been released.
+    var usersHandle: Request { original?.request ?? self }
+
+    /// Whether this handle belongs to the run.
+    var isHandleOfRun: Bool { original != nil }
+
+    /// Called by the session's factories when the request is complete.
+    func wasCreated() -> Self {
+        context.configuration.requestWasCreated?(self)
+        return self
+    }
+
+    // MARK: State
+
+    /// The current state.
+    public var state: State { record.withLock { $0.state } }
+    /// Whether the request has not been started yet.
+    public var isInitialized: Bool { state == .initialized }
+    /// Whether the request is running, or waits for its turn.
+    public var isResumed: Bool { state == .resumed }
+    /// Whether the request is suspended.
+    public var isSuspended: Bool { state == .suspended }
+    /// Whether the request was cancelled.
+    public var isCancelled: Bool { state == .cancelled }
+    /// Whether the request has ended other than by cancellation.
+    public var isFinished: Bool { state == .finished }
+
+    /// Whether the first response handler starts this request.
+    var startsImmediately: Bool { automaticallyResumes ?? context.startsImmediately }
+
+    /// The monitors of the session, of the request and of the process. `nil` if there are none.
+    var eventSink: EventSink? {
+        EventSink(session: context.monitorQueues, own: record.withLock { $0.extras?.hooks.monitorQueues } ?? [])
+    }
+
+    /// Starts the request, or continues it after `suspend()`.
+    @discardableResult
+    public func resume() -> Self {
+        if let resumption = record.withLock({ $0.lifecycle.resume() }) { carryOut(resumption) }
+        return self
+    }
+
+    /// Suspends or resumes the current exchange, as the state of the request demands.
+    func tellControl() {
+        if let exchange = record.withLock({ $0.exchange }) { tellControl(of: exchange) }
+    }
+
+    /// Suspends or resumes an exchange, as the state of the request demands.
+    ///
+    /// `suspend()` and `resume()` may be called on two threads at once. The lock decides their order; then one thread
+    /// at a time tells the control the latest state, until the two agree. The control is called without a lock, because
+    /// a transport may be the user's.
+    func tellControl(of exchange: Lock<ExchangeState>) {
+        while true {
+            let isSuspended = isSuspended
+            guard let control = exchange.withLock({ $0.nextTold(isSuspended: isSuspended) }) else { return }
+            if isSuspended { control.suspend() } else { control.resume() }
+            exchange.withLock { $0.wasTold(control) }
+        }
+    }
+
+    func carryOut(_ resumption: RequestLifecycle.Resumption) {
+        eventSink?.emit { [self] in $0.requestDidResume(self) }
+        switch resumption {
+        case .start:
+            unshelve()
+            HandlerRun.start(self, drives: true)
+        case .proceed(let hold):
+            // The driver reports the start of an exchange that has waited.
+            let task = record.withLock { record in
+                record.exchange?.withLock { $0.stage == .running ? $0.task : nil }
+            }
+            tellControl()
+            hold?.resolve(())
+            emitChange(of: task, to: .resumed, eventSink)
+        }
+    }
+
+    /// Suspends the request: no byte is transferred until `resume()`. Timeouts are not suspended.
+    @discardableResult
+    public func suspend() -> Self {
+        let (didSuspend, task) = record.withLock { ($0.lifecycle.suspend(), $0.startedTask) }
+        guard didSuspend else { return self }
+        tellControl()
+        eventSink?.emit { [self] in $0.requestDidSuspend(self) }
+        emitChange(of: task, to: .suspended, eventSink)
+        return self
+    }
+
+    /// Ends the request with `.cancelled`, unless it has ended. It is not retried.
+    @discardableResult
+    public func cancel() -> Self {
+        cancel(with: .cancelled)
+        return self
+    }
+
+    /// Ends the request with `error`; its state is `.cancelled`.
+    func cancel(with error: CurlewError) {
+        if let cancellation = record.withLock({ $0.cancel(with: error) }) { carryOut(cancellation, error) }
+        kind.reader?.cancelled(with: error)
+    }
+
+    /// Ends the request with `error`, unless it was resumed or its result asked for.
+    func cancelUnlessAskedFor(with error: CurlewError) {
+        let cancellation = record.withLock { $0.lifecycle.isAskedFor ? nil : $0.cancel(with: error) }
+        if let cancellation { carryOut(cancellation, error) }
+    }
+
+    private func carryOut(_ cancellation: RequestRecord.Cancellation, _ error: CurlewError) {
+        eventSink?.emit { [self] in $0.requestDidCancel(self) }
+        switch cancellation {
+        case .hasEnded: break
+        case .end(let ending): endWithoutRun(ending)
+        case .stop(let parts):
+            // Emitted before the control is cancelled, which may end the exchange at once: monitors hear of the
+            // cancellation first.
+            emitChange(of: parts.task, to: .cancelled, eventSink)
+            parts.driver.hold?.resolve(())
+            parts.driver.userCall?.cancel()
+            parts.driver.ownedTask?.cancel()
+            parts.exchange?.withLock { $0.control }?.cancel(with: error)
+        }
+    }
+
+    /// Reports a change of the exchange to the monitors, if there is an exchange.
+    func emitChange(of task: TaskIdentifier?, to change: TaskChange, _ events: EventSink?) {
+        guard let task else { return }
+        events?.emit { [self] in $0.request(self, didChangeTask: task, to: change) }
+    }
+
+    /// Ends a request that has not started. Does nothing if it runs or has ended.
+    func end(with error: CurlewError) {
+        let ending = record.withLock { record -> RequestRecord.Ending? in
+            switch record.lifecycle.run {
+            case .idle:
+                if record.error == nil { record.error = error }
+                return record.end(with: RunResult(error: error))
+            case .running, .ended: return nil
+            }
+        }
+        if let ending { endWithoutRun(ending) }
+    }
+
+    private func endWithoutRun(_ ending: RequestRecord.Ending) {
+        tell(ending)
+        if record.withLock({ $0.lifecycle.beginHandlers() }) { HandlerRun.start(self, drives: false) }
+    }
+
+    // MARK: The session's shelf
+
+    /// Puts the request on the session's shelf until it is resumed. The session then holds the request, which refers to
+    /// the session weakly.
+    func shelve() {
+        let session = record.withLock { record -> Session? in
+            guard case .idle = record.lifecycle.run, case .strong(let session) = record.link else { return nil }
+            record.link = .shelved(WeakSession(session: session))
+            // Under the lock: otherwise `unshelve()` on another thread could remove the request before it is on the
+            // shelf.
+            session.shelf.put(self)
+            return session
+        }
+        // Released without the lock. If this was the last reference, the session's `deinit` ends the shelved requests.
+        _ = session
+    }
+
+    /// Takes the request off the shelf. It holds its session until the run has ended.
+    func unshelve() {
+        let session = record.withLock { record -> Session? in
+            guard case .shelved(let weak) = record.link, let session = weak.session else { return nil }
+            record.link = .strong(session)
+            return session
+        }
+        session?.shelf.take(self)
+    }
+
+    /// Records the result and resumes all that wait for it. With `isLast`, nothing but handlers can follow: the request
+    /// is finished, and monitors are notified.
+    func settle(_ result: RunResult, isLast: Bool = false) {
+        let ending = record.withLock { record in
+            if isLast, record.error == nil { record.error = result.error }
+            let ending = record.end(with: result)
+            if isLast, !record.lifecycle.runsHandlers { record.lifecycle.finish() }
+            return ending
+        }
+        if isLast {
+            EventSink(session: context.monitorQueues, own: ending.hooks?.monitorQueues ?? [])?
+                .emit { [self] in $0.requestDidFinish(self) }
+        }
+        tell(ending)
+    }
+
+    private func tell(_ ending: RequestRecord.Ending) {
+        if case .shelved(let weak) = ending.link { weak.session?.shelf.take(self) }
+        kind.reader?.ended(with: ending.result)
+        // Observers get the last progress value before awaiters and streams hear of the end.
+        ending.hooks?.uploadProgress?.finish()
+        ending.hooks?.downloadProgress?.finish()
+        ending.awaitedResult?.resolve(ending.result)
+        for stream in ending.hooks?.streams ?? [] { stream.finish() }
+    }
+
+    // MARK: Identity
+
+    /// The identifier of the request, created when it is first read.
+    public var id: UUID { record.withLock { $0.identity.value() } }
+}
+
+extension Request: Hashable {
+    /// Returns whether both are handles of the same request. The run of a stream or a WebSocket has a handle that is
+    /// not the user's, and monitors may be given that one, so compare requests with `==` instead of `===`.
+    public static func == (lhs: Request, rhs: Request) -> Bool { RequestKey(lhs) == RequestKey(rhs) }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(RequestKey(self)) }
+}
+
+/// Identifies a request by any of its handles.
+package struct RequestKey: Hashable, Sendable {
+    private let context: ObjectIdentifier
+    private let serial: UInt64
+
+    package init(_ request: Request) {
+        context = ObjectIdentifier(request.context)
+        serial = request.serial
+    }
+}
+
+extension Request: CustomStringConvertible {
+    /// The method, the URL without secrets, and the status once there is one.
+    public var description: String {
+        let (request, response) = record.withLock { ($0.history.lastRequest, $0.response) }
+        guard let request, let url = request.url else { return "No request created yet." }
+        let line = "\(request.method?.rawValue ?? "GET") \(Redaction.redacted(url).absoluteString)"
+        return response.map { "\(line) (\($0.head.status))" } ?? line
+    }
+}
+
+/// A UUID that is created when it is first read, because most never are.
+struct LazyIdentity: Sendable {
+    private var made: UUID?
+
+    mutating func value() -> UUID {
+        if let made { return made }
+        let new = UUID()
+        made = new
+        return new
+    }
+}
+
+extension Request: CustomReflectable {
+    /// Empty: debuggers print every stored property of a type without a mirror, secrets included.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// A weak reference to a request. A class, because few requests have two handles, and a weak reference makes every copy
+/// of its owner expensive.
+private final class WeakRequest: Sendable {
+    private struct Reference {
+        weak var request: Request?
+    }
+
+    private let reference: Lock<Reference>
+
+    var request: Request? { reference.withLock { $0.request } }
+
+    init(_ request: Request) { reference = Lock(Reference(request: request)) }
+}

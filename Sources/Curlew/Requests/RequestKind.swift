@@ -1,0 +1,82 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+/// The differences between data requests, uploads, downloads, streams and WebSockets, as a value. The run asks it; the
+/// subclasses of `Request` add only public methods.
+///
+/// A closure that needs the request gets it as a parameter: a kind that referred to its request would be a cycle.
+struct RequestKind: Sendable {
+    /// The user's description of the request.
+    let source: RequestSource
+    /// Makes the body that is sent. `nil` if it is the one inside the `URLRequest`.
+    var upload: UploadTaskDelegate?
+    /// The use of the response body, which the transport has to know.
+    var purpose = TransferPurpose.memory
+    /// Makes the delegate for a response that is delivered. Called when its head is known.
+    var makeDelegate: @Sendable (Exchange) -> any TaskDelegate = { DataTaskDelegate(limit: $0.request.bodyLimit) }
+    /// Reads the response while the request runs. `nil` if only the result is of interest.
+    var reader: (any ResponseReader)?
+    /// Opens a connection of its own for the request, instead of using the session's transport.
+    var connection: (any RequestConnection)?
+    /// Removes temporary files, or keeps them as a part to continue. Called after the last attempt, perhaps repeatedly.
+    var cleanUp: (@Sendable (Request) async -> Void)?
+    /// Returns the resume data with which a later download can continue this one.
+    var resumeData: (@Sendable (Request) -> Data?)?
+
+    var hasToCleanUp: Bool { cleanUp != nil || upload != nil }
+}
+
+/// The user's description of a request. Converted for every attempt.
+enum RequestSource: Sendable {
+    case plain(PlainRequest)
+    case convertible(any URLRequestConvertible)
+    /// The request makes the description itself.
+    case own(@Sendable (Request) throws -> URLRequest)
+
+    /// Returns a cheaper description for requests that no monitor looks at. `nil` if only a `URLRequest` can express
+    /// it.
+    func plainRequest(in context: SessionContext) throws -> VisibleRequest? {
+        switch self {
+        case .plain(let plain):
+            try plain.asVisibleRequest(keepsDotSegments: context.configuration.keepsDotSegments, base: context.baseURL)
+        case .convertible, .own: nil
+        }
+    }
+
+    func urlRequest(of request: Request) throws -> URLRequest {
+        switch self {
+        case .plain(let plain): try plain.asURLRequest()
+        case .convertible(let convertible): try convertible.asURLRequest()
+        case .own(let make): try make(request)
+        }
+    }
+}
+
+/// The reader of a response that is delivered while it arrives.
+protocol ResponseReader: Sendable {
+    /// Whether another attempt does no harm. `false` once the reader has received something that cannot be taken back.
+    func allowsAnotherAttempt(of request: Request) -> Bool
+    /// Called after every call of `cancel()`, also after the end.
+    func cancelled(with error: CurlewError)
+    /// Called once with the result, before awaiting tasks receive it.
+    func ended(with result: RunResult)
+    /// Returns when handlers have consumed the response. Their completions are called afterwards.
+    func untilConsumed() async
+}
+
+extension ResponseReader {
+    func cancelled(with error: CurlewError) {}
+}
+
+/// A connection that a request opens for itself. It speaks no HTTP after the handshake, and libcurl's handling of
+/// challenges is not available to it: it can answer only those for Basic.
+protocol RequestConnection: Sendable {
+    func transport(in session: Session, for exchange: Exchange) -> any Transport
+    /// Returns the pause before the request connects again, or `nil` if it does not. Unlike a retry, this may follow a
+    /// success.
+    func pauseBeforeReconnecting(after result: RunResult) -> Duration?
+    /// Returns the URL in the form in which the user gave it.
+    func asGiven(_ url: URL) -> URL
+}

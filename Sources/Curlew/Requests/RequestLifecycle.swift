@@ -1,0 +1,235 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// The life of a request: the state that users see, and beside it the run. A pure state machine, protected by the
+/// request's lock. Every transition is one function; it returns the work that is left to do without the lock.
+///
+///                  resume(), an awaiting method, a handler that starts
+///     initialized ────────────────────────────────────────────────────▶ resumed ──── finish ───▶ finished
+///          │  └──────── suspend() ────▶ suspended ◀── suspend() ─────────┤ ▲ ▲                     │
+///          │                            │      └────────── resume() ─────┼─┘ └── a handler, late ──┘
+///          └─────────── cancel() ───────┴──────────────────────────────▶ cancelled (for good)
+///
+///     idle ── started by the first of resume(), an awaiting method, prepare() ──▶ running ──▶ ended
+///       └──────────────────────────── cancel() before that ──────────────────────────────────▶
+///
+/// The two are apart because neither implies the other: a suspended request may have no run yet; a cancelled one may
+/// have a run that is still ending; a request is finished only when its handlers have run, after the run.
+struct RequestLifecycle {
+    /// Whether there is a run. The only record of it.
+    enum Run {
+        /// The result has not been asked for.
+        case idle
+        case running(Driver)
+        case ended(RunResult)
+    }
+
+    /// The parts of a run in progress that other threads use to cancel it or to continue it.
+    struct Driver {
+        /// The driver's task, if Curlew started it.
+        var ownedTask: Task<Void, Never>?
+        /// User code that is running, if the driver's task is the user's.
+        var userCall: ForeignWork?
+        /// The driver waits for it while the request is suspended.
+        var hold: OneShot<Void>?
+
+        var withoutCall: Driver { Driver(ownedTask: ownedTask, userCall: nil, hold: hold) }
+    }
+
+    /// The state that users see.
+    private(set) var state = RequestState.initialized
+    private(set) var run = Run.idle
+    /// Whether the request was resumed, or its result asked for.
+    private(set) var isAskedFor = false
+    /// Whether a task runs the response handlers.
+    private(set) var runsHandlers = false
+    /// The error of the cancelled request.
+    private(set) var cancellation: CurlewError?
+
+    var isCancelled: Bool { state == .cancelled }
+
+    /// Whether the driver has to wait: the request is suspended, or its result has not been asked for.
+    var holdsDriver: Bool { state == .suspended || state == .initialized }
+
+    /// The result. `nil` before the end.
+    var result: RunResult? {
+        switch run {
+        case .ended(let result): result
+        case .idle, .running: nil
+        }
+    }
+
+    /// The parts of the run. `nil` if there is none, or none any more. Setting them does nothing then.
+    var driver: Driver? {
+        get {
+            switch run {
+            case .running(let driver): driver
+            case .idle, .ended: nil
+            }
+        }
+        set {
+            switch run {
+            case .running: if let newValue { run = .running(newValue) }
+            case .idle, .ended: break
+            }
+        }
+    }
+
+    // MARK: Starting
+
+    enum Resumption {
+        /// Start the run, and with it the handlers.
+        case start
+        /// The run, or the handlers of an ended one, continue. `hold`: the driver waits for it.
+        case proceed(hold: OneShot<Void>?)
+    }
+
+    /// Returns `nil` if the request was already resumed, or has ended.
+    mutating func resume() -> Resumption? {
+        guard state.canTransition(to: .resumed) else { return nil }
+        state = .resumed
+        isAskedFor = true
+        switch run {
+        case .idle:
+            run = .running(Driver())
+            runsHandlers = true
+            return .start
+        case .running: return .proceed(hold: takeHold())
+        case .ended: return .proceed(hold: nil)
+        }
+    }
+
+    enum AwaitAction {
+        /// The caller is the driver. `becameResumed`: the state has just changed to resumed. `startsHandlers`: a task
+        /// for the handlers that were added before has to be started.
+        case drive(becameResumed: Bool, startsHandlers: Bool)
+        /// Another caller drives the request. `hold`: the driver waits for it without a total timeout, which begins now
+        /// that the result is asked for.
+        case join(hold: OneShot<Void>?)
+        case ended(RunResult)
+    }
+
+    /// Decides whether a caller that awaits the result drives the run or waits for it.
+    mutating func awaitResult(hasHandlers: Bool) -> AwaitAction {
+        let wasAskedFor = exchange(&isAskedFor, with: true)
+        switch run {
+        case .idle:
+            run = .running(Driver())
+            // A request that was suspended before its start remains suspended, and the driver waits.
+            let becomesResumed = state == .initialized
+            if becomesResumed { state = .resumed }
+            return .drive(becameResumed: becomesResumed, startsHandlers: hasHandlers && beginHandlers())
+        case .running: return .join(hold: wasAskedFor ? nil : takeHold())
+        case .ended(let result): return .ended(result)
+        }
+    }
+
+    /// Begins a run that waits for `resume()`, a handler or an awaiting method before it sends anything. Returns
+    /// `false` if there is or was a run.
+    mutating func prepare() -> Bool {
+        switch run {
+        case .idle:
+            run = .running(Driver())
+            return beginHandlers()
+        case .running, .ended: return false
+        }
+    }
+
+    // MARK: Handlers
+
+    enum HandlerAction {
+        /// A task runs the handlers, or will be started.
+        case none
+        case resume(Resumption)
+        /// Put the request on the session's shelf until it is started.
+        case shelve
+        /// Start a task for the handlers.
+        case startHandlers
+    }
+
+    /// A handler was added. With `startsImmediately`, the first one starts the request.
+    mutating func handlerAdded(startsImmediately: Bool) -> HandlerAction {
+        if state == .initialized, startsImmediately, let resumption = resume() { return .resume(resumption) }
+        switch run {
+        case .idle: return .shelve
+        case .running, .ended:
+            guard beginHandlers() else { return .none }
+            // A handler that is added after the end makes the request active again.
+            if state == .finished { state = .resumed }
+            return .startHandlers
+        }
+    }
+
+    /// Returns `true` if no task runs the handlers: then the caller has to start one.
+    mutating func beginHandlers() -> Bool { !exchange(&runsHandlers, with: true) }
+
+    /// All handlers have run, after the end of the run.
+    mutating func handlersEnded() {
+        runsHandlers = false
+        finish()
+    }
+
+    // MARK: Suspending
+
+    /// Returns `false` if the request cannot be suspended.
+    mutating func suspend() -> Bool {
+        guard state.canTransition(to: .suspended) else { return false }
+        state = .suspended
+        return true
+    }
+
+    /// Returns the event that the driver has to wait for, or `nil` if it may continue, or if the result was asked for
+    /// since the driver has read its options.
+    mutating func hold(wasAskedFor: Bool) -> OneShot<Void>? {
+        guard holdsDriver, wasAskedFor == isAskedFor, var driver else { return nil }
+        let hold = driver.hold ?? OneShot()
+        driver.hold = hold
+        self.driver = driver
+        return hold
+    }
+
+    private mutating func takeHold() -> OneShot<Void>? {
+        guard var driver, let hold = exchange(&driver.hold, with: nil) else { return nil }
+        self.driver = driver
+        return hold
+    }
+
+    // MARK: Ending
+
+    enum CancelAction {
+        /// No run was started: the request ends with this result.
+        case end(RunResult)
+        /// The run ends by itself once its parts are cancelled.
+        case stop(Driver)
+        case hasEnded
+    }
+
+    /// Returns `nil` if the request has ended, or was cancelled before.
+    mutating func cancel(with error: CurlewError) -> CancelAction? {
+        guard state.canTransition(to: .cancelled) else { return nil }
+        state = .cancelled
+        cancellation = error
+        switch run {
+        case .idle: return .end(RunResult(error: error))
+        case .running(let driver):
+            _ = takeHold()
+            return .stop(driver)
+        case .ended: return .hasEnded
+        }
+    }
+
+    /// Ends the run. Returns its former state, to be released without the lock.
+    mutating func end(with result: RunResult) -> Run { exchange(&run, with: .ended(result)) }
+
+    /// Replaces the result of an ended run, whose file was removed. Returns the former one.
+    mutating func replaceResult(_ change: (RunResult) -> RunResult) -> RunResult? {
+        guard let result else { return nil }
+        run = .ended(change(result))
+        return result
+    }
+
+    /// Finishes the request. A cancelled request stays cancelled.
+    mutating func finish() {
+        if state.canTransition(to: .finished) { state = .finished }
+    }
+}

@@ -1,0 +1,234 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+/// The mutable state of a request, protected by its only lock.
+struct RequestRecord {
+    var identity = LazyIdentity()
+    var lifecycle = RequestLifecycle()
+    var link: SessionLink
+    /// The exchange in flight, or the last one.
+    var exchange: Lock<ExchangeState>?
+    /// Resolved with the result, for callers that do not drive the run. Created for the first of them.
+    private(set) var awaitedResult: OneShot<RunResult>?
+    /// The request's options and hooks. `nil` if there are none.
+    private(set) var extras: RequestExtras?
+    var handlers = HandlerQueue()
+    var history = RequestHistory()
+
+    init(session: SessionLink, interceptor: __shared (any RequestInterceptor)?) {
+        link = session
+        guard interceptor != nil, let interceptor else { return }
+        ownExtras.options.adapters = [interceptor]
+        ownExtras.options.retriers = [interceptor]
+    }
+
+    /// The options and hooks, created when they are first changed.
+    var ownExtras: RequestExtras {
+        mutating get {
+            if let extras { return extras }
+            let made = RequestExtras()
+            extras = made
+            return made
+        }
+    }
+
+    /// The error of the last attempt.
+    var error: CurlewError? {
+        get { history.attempt.error }
+        set { history.attempt.error = newValue }
+    }
+
+    var state: RequestState { lifecycle.state }
+    var isCancelled: Bool { lifecycle.isCancelled }
+    var cancellation: CurlewError? { lifecycle.cancellation }
+
+    /// The session. `nil` once the run has ended.
+    var session: Session? { link.session }
+
+    /// The exchange that monitors know of. `nil` once it has ended.
+    var startedTask: TaskIdentifier? { exchange?.withLock { $0.stage == .over ? nil : $0.task } }
+
+    /// The head of the last response.
+    var response: LazyResponse? { exchange?.withLock { $0.response } }
+
+    /// The body of the last response.
+    var body: ReceivedBody { exchange?.withLock { $0.body } ?? .none }
+
+    /// The head of a stream whose body is delivered.
+    var acceptedHead: AcceptedHead? { exchange?.withLock { $0.acceptedHead } }
+
+    var upload: TransferCount { exchange?.withLock { $0.upload } ?? TransferCount() }
+    var download: TransferCount { exchange?.withLock { $0.download } ?? TransferCount() }
+
+    mutating func resultToWaitFor() -> OneShot<RunResult> {
+        if let awaitedResult { return awaitedResult }
+        let made = OneShot<RunResult>()
+        awaitedResult = made
+        return made
+    }
+}
+
+extension RequestRecord {
+    /// The parts of a run that have to be cancelled.
+    struct RunningParts {
+        let task: TaskIdentifier?
+        let driver: RequestLifecycle.Driver
+        let exchange: Lock<ExchangeState>?
+    }
+
+    enum Cancellation {
+        /// No run was started: the request has ended.
+        case end(Ending)
+        /// The run ends by itself once its parts are cancelled.
+        case stop(RunningParts)
+        case hasEnded
+    }
+
+    /// Returns `nil` if the request has ended, or was cancelled before.
+    mutating func cancel(with error: CurlewError) -> Cancellation? {
+        guard let action = lifecycle.cancel(with: error) else { return nil }
+        if self.error == nil { self.error = error }
+        switch action {
+        case .end(let result): return .end(end(with: result))
+        case .stop(let driver): return .stop(RunningParts(task: startedTask, driver: driver, exchange: exchange))
+        case .hasEnded: return .hasEnded
+        }
+    }
+
+    /// The work that remains when there is a result.
+    struct Ending {
+        let result: RunResult
+        /// The former run and link, kept until the lock is released: they can hold the last reference to the session or
+        /// to users' objects.
+        let run: RequestLifecycle.Run
+        let link: SessionLink
+        let awaitedResult: OneShot<RunResult>?
+        let hooks: RequestHooks?
+    }
+
+    mutating func end(with result: RunResult) -> Ending {
+        // A cancelled request has its error before its resume data.
+        if let data = result.resumeData { error?.downloadResumeData = data }
+        let hooks = extras?.hooks
+        extras?.hooks.streams = []
+        let (run, link) = (lifecycle.end(with: result), Swift.exchange(&link, with: .none))
+        return Ending(result: result, run: run, link: link, awaitedResult: awaitedResult, hooks: hooks)
+    }
+
+    /// Adds a handler. With `startsImmediately`, the first one starts the request.
+    mutating func add(
+        _ serializer: @escaping HandlerQueue.Serializer,
+        startsImmediately: Bool
+    ) -> RequestLifecycle.HandlerAction {
+        handlers.add(serializer)
+        return lifecycle.handlerAdded(startsImmediately: startsImmediately)
+    }
+}
+
+/// A request's attempts.
+struct RequestHistory {
+    /// The attempts before the last one. Empty unless the request was retried.
+    private var former: [Attempt] = []
+    /// The last attempt.
+    var attempt = Attempt()
+    /// The number of redirects at the end of the attempt's requests.
+    var redirects = 0
+    /// The parts of the last request besides its `URLRequest`, if a redirect led to it.
+    var redirected: RedirectedParts?
+
+    var attempts: [Attempt] { attempt.isEmpty ? former : former + [attempt] }
+    /// The request that was last described, adapted or redirected to, in any attempt.
+    var lastRequest: VisibleRequest? { attempt.visibleRequests.last ?? lastFormer(\.visibleRequests.last) }
+    /// The identifier of the last exchange, in any attempt.
+    var lastTask: TaskIdentifier? { attempt.identifiers.last ?? lastFormer(\.identifiers.last) }
+    /// The metrics of the last exchange that has ended, in any attempt.
+    var lastMetrics: TransferMetrics? { attempt.collectedMetrics.last ?? lastFormer(\.collectedMetrics.last) }
+    /// The final `URLRequest` of the last attempt that has one.
+    var toldRequest: URLRequest? { (attempt.announcedRequest ?? lastFormer(\.announcedRequest))?.urlRequest }
+
+    /// The method with which this attempt began, and the method after its redirects.
+    var methods: (first: HTTPMethod?, last: HTTPMethod?) {
+        let requests =
+            attempt.visibleRequests.isEmpty
+            ? lastFormer { $0.visibleRequests.isEmpty ? nil : $0.visibleRequests } ?? attempt.visibleRequests
+            : attempt.visibleRequests
+        let first = requests.count > redirects ? requests[requests.count - redirects - 1] : nil
+        return (first?.urlRequest.method, requests.last?.urlRequest.method)
+    }
+
+    mutating func note(_ visible: VisibleRequest, redirected parts: RedirectedParts? = nil) {
+        attempt.visibleRequests.append(visible)
+        redirects = parts == nil ? 0 : redirects + 1
+        redirected = parts
+    }
+
+    /// Begins another attempt. The last one is kept with its error.
+    mutating func beginNextAttempt() {
+        former.append(attempt)
+        attempt = attempt.next()
+    }
+
+    /// Removes the former attempts between the first two and the last sixteen. Returns them, to be released without the
+    /// lock: their errors may hold users' objects.
+    mutating func forgetMiddle() -> [Attempt] {
+        guard former.count > 18 else { return [] }
+        let middle = 2..<(former.count - 16)
+        defer { former.removeSubrange(middle) }
+        return Array(former[middle])
+    }
+
+    /// Returns the value of the latest former attempt that has one.
+    private func lastFormer<Value>(_ value: (Attempt) -> Value?) -> Value? {
+        former.reversed().lazy.compactMap(value).first
+    }
+}
+
+/// The parts of a redirected request besides its `URLRequest`. Parts that belong to the previous origin are removed.
+// A class, so that an absent value costs one pointer in every request.
+final class RedirectedParts: Sendable {
+    let authentication: TransferAuthentication?
+    /// The session's fields.
+    let defaultHeaders: HTTPHeaders
+    /// Whether the body is the one with which the attempt began.
+    let keepsBody: Bool
+
+    init(_ next: TransferRequest, sendsSameBody: Bool, after former: RedirectedParts?) {
+        authentication = next.options.authentication
+        defaultHeaders = next.defaultHeaders?.headers ?? HTTPHeaders()
+        let hasBody = if case .none = next.body { false } else { true }
+        keepsBody = hasBody && sendsSameBody && former?.keepsBody != false
+    }
+}
+
+/// The reference from a request to its session.
+enum SessionLink {
+    /// The request is cold or running, and keeps the session alive.
+    case strong(Session)
+    /// The request is on the session's shelf, and the session holds the request.
+    case shelved(WeakSession)
+    case none
+
+    var session: Session? {
+        switch self {
+        case .strong(let session): session
+        case .shelved(let weak): weak.session
+        case .none: nil
+        }
+    }
+}
+
+/// A weak reference to a session. A class, because few requests are on a shelf, and a weak reference makes every copy
+/// of its owner expensive.
+final class WeakSession: Sendable {
+    private struct Reference {
+        weak var session: Session?
+    }
+
+    private let reference: Lock<Reference>
+
+    var session: Session? { reference.withLock { $0.session } }
+
+    init(session: Session) { reference = Lock(Reference(session: session)) }
+}

@@ -1,0 +1,199 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+/// A WebSocket, which sends and receives messages.
+///
+///     let socket = session.webSocket("wss://example.org/feed")
+///     try await socket.send("subscribe")
+///     for try await message in socket.messages {
+///         if case .text(let text) = message { print(text) }
+///     }
+///
+/// The first call to `send`, `ping` or `opened()`, or the first iteration, opens the connection. Leaving the loop, or
+/// cancelling its task, closes it. Cancelling the request drops the connection without a closing handshake.
+// SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
+public final class WebSocketRequest: Request, @unchecked Sendable {
+    /// The description of the request, converted for every attempt.
+    package let convertible: any URLRequestConvertible
+    /// The requested subprotocols, in order of preference.
+    package let protocols: [String]
+    /// The options of the WebSocket.
+    package let options: WebSocketOptions
+
+    let link: WebSocketLink
+    let hook: Lock<OpeningHook?>
+    let observation: Lock<Observation>
+    private let isStarted: Lock<Bool>
+    /// The handle of the run, if it is not the user's.
+    private let runsHandle = Lock(WeakHandle())
+
+    private struct WeakHandle {
+        weak var request: WebSocketRequest?
+    }
+
+    /// The handlers of events, which read the messages together.
+    struct Observation {
+        var observers: [WebSocketObserver] = []
+        var pump: Task<Void, Never>?
+        /// Messages whose senders do not wait.
+        var queue: ArraySlice<QueuedMessage> = []
+        var isSending = false
+    }
+
+    init(
+        _ convertible: any URLRequestConvertible,
+        protocols: [String],
+        options: WebSocketOptions,
+        session: Session,
+        interceptor: __shared (any RequestInterceptor)?,
+        shouldAutomaticallyResume: Bool? = nil
+    ) {
+        self.convertible = convertible
+        self.protocols = protocols
+        self.options = options
+        let link = WebSocketLink(options: options)
+        let hook = Lock<OpeningHook?>(nil)
+        let observation = Lock(Observation())
+        self.link = link
+        self.hook = hook
+        self.observation = observation
+        isStarted = Lock(false)
+        let kind = RequestKind(
+            source: .own { try Self.describe(convertible, protocols, link, in: $0.context) },
+            purpose: .stream,
+            makeDelegate: { _ in WebSocketTaskDelegate() },
+            reader: MessageReader(link: link, observation: observation),
+            connection: WebSocketConnection(link: link, hook: hook)
+        )
+        super.init(
+            kind, session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+    }
+
+    private init(ofRun original: WebSocketRequest) {
+        convertible = original.convertible
+        protocols = original.protocols
+        options = original.options
+        link = original.link
+        hook = original.hook
+        observation = original.observation
+        isStarted = original.isStarted
+        super.init(ofRun: original)
+    }
+
+    deinit {
+        // The run that a verb started continues, but without the user's handle the WebSocket is unusable, unless
+        // handlers read its messages.
+        guard !isHandleOfRun, observation.withLock({ $0.pump }) == nil, let run = runsHandle.withLock({ $0.request }) else {
+            return
+        }
+        run.leave()
+    }
+
+    /// Makes the handle for a run that must not keep the user's handle alive.
+    func handleOfRun() -> WebSocketRequest {
+        let made = WebSocketRequest(ofRun: self)
+        runsHandle.withLock { $0.request = made }
+        return made
+    }
+
+    /// Returns `true` for the first call only.
+    func startsNow() -> Bool {
+        isStarted.withLock { isStarted in
+            defer { isStarted = true }
+            return !isStarted
+        }
+    }
+
+    private static func describe(
+        _ convertible: any URLRequestConvertible,
+        _ protocols: [String],
+        _ link: WebSocketLink,
+        in context: SessionContext
+    ) throws -> URLRequest {
+        // Resolved before the scheme is read: a relative URL has the scheme of the base URL.
+        var request = try convertible.asURLRequest().absolute(in: context)
+        if !protocols.isEmpty {
+            guard WebSocketHandshake.areValid(protocols) else { throw CurlewError.invalidSubprotocol }
+            // The subprotocols are a header field of the request, so that a redirect to another origin removes them
+            // like other secrets.
+            request.headers.add(name: "Sec-WebSocket-Protocol", value: protocols.joined(separator: ", "))
+        }
+        let scheme = request.url?.scheme?.lowercased()
+        let isWebSocketScheme = scheme == "ws" || scheme == "wss"
+        link.state.withLock { $0.namesWebSocketScheme = isWebSocketScheme }
+        guard isWebSocketScheme else { return request }
+        return try request.with(scheme: scheme == "ws" ? "http" : "https")
+    }
+}
+
+/// The connection that a WebSocket opens for itself.
+private struct WebSocketConnection: RequestConnection {
+    let link: WebSocketLink
+    let hook: Lock<WebSocketRequest.OpeningHook?>
+
+    func transport(in session: Session, for exchange: Exchange) -> any Transport {
+        WebSocketTransport(
+            base: session.network, link: link,
+            maximumHeaderSize: session.configuration.maximumHeaderSize,
+            // Stored when the WebSocket opens, for requests that are made while it is open.
+            willOpen: { exchange.remember($0.headers) },
+            hook: preparation(by: exchange.request))
+    }
+
+    /// The user's preparation of each connection, which runs before anything else uses the connection.
+    private func preparation(by request: Request) -> WebSocketLink.Hook? {
+        guard let hook = hook.withLock({ $0 }) else { return nil }
+        return { [link] opening in
+            // Looked up for each call: a reference that lives as long as the connection would keep the user's handle.
+            guard let socket = request.usersHandle as? WebSocketRequest else { return }
+            let prepared = PreparedConnection(link: link, opening: opening)
+            try await PreparedConnection.$current.withValue(prepared) {
+                try await UserCode.call(for: request) { try await hook(socket) }
+            }
+        }
+    }
+
+    func pauseBeforeReconnecting(after result: RunResult) -> Duration? {
+        let asked = result.response?.head.headers["Retry-After"].flatMap { RetryAfter.delay($0, now: Date()) }
+        return link.pauseBeforeReconnecting(after: result.error, retryAfter: asked)
+    }
+
+    func asGiven(_ url: URL) -> URL { link.asGiven(url) }
+}
+
+/// The readers of a WebSocket's messages.
+private struct MessageReader: ResponseReader {
+    let link: WebSocketLink
+    let observation: Lock<WebSocketRequest.Observation>
+
+    /// Retriers are asked only about the opening. After a lost connection the reconnection policy decides.
+    func allowsAnotherAttempt(of request: Request) -> Bool { !link.hasConnection }
+
+    func ended(with result: RunResult) { link.over(result.error) }
+
+    func untilConsumed() async { await observation.withLock { $0.pump }?.value }
+}
+
+extension URL {
+    /// Returns the URL with another scheme, or `nil` if it cannot be taken apart.
+    func with(scheme: String) -> URL? {
+        var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+        parts?.scheme = scheme
+        return parts?.url
+    }
+}
+
+extension URLRequest {
+    /// Returns the request with another scheme, because the handshake is an HTTP request.
+    fileprivate func with(scheme: String) throws -> URLRequest {
+        guard let url else { return self }
+        guard let changed = url.with(scheme: scheme) else {
+            throw CurlewError(.invalidURL, phase: .creation, reason: "the URL cannot be taken apart", url: url)
+        }
+        var request = self
+        request.url = changed
+        return request
+    }
+}

@@ -1,0 +1,232 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// The state of one exchange. Its `Exchange` writes it; questions about the response (`request.response`, `data`,
+/// progress) are answered from it, until the request begins another exchange.
+///
+/// A request holds this state and not the exchange, because the exchange refers to the request. The request's lock may
+/// be held while this state's lock is taken, never the other way round.
+struct ExchangeState: Sendable {
+    enum Stage {
+        /// It began while its request was suspended. Nothing has been sent.
+        case waiting
+        case running
+        case over
+    }
+
+    /// The receiver of the response.
+    enum Delivery {
+        /// No head has arrived.
+        case awaitingHead
+        /// The exchange keeps the response until the run has decided whether another request follows.
+        case provisional(ProvisionalResponse)
+        /// The user decides about the head. The transport delivers the body again later.
+        case asked(HeadDecision)
+        case delegated(any TaskDelegate)
+        /// The delegate has been closed.
+        case closed
+    }
+
+    let task: TaskIdentifier
+    var stage: Stage
+    var delivery = Delivery.awaitingHead
+    /// The response that is delivered.
+    private(set) var response: LazyResponse?
+    /// The head of a stream whose body is delivered.
+    var acceptedHead: AcceptedHead?
+    /// The error of a delegate that could not begin.
+    var refusal: CurlewError?
+    /// The body, once its delegate has been closed.
+    var body = ReceivedBody.none
+    /// The outcome of sending the request.
+    var outcome: Result<TransferOutcome, CurlewError>?
+    /// Whether Curlew has ended the exchange, and not its peer.
+    var wasAborted = false
+    /// Whether the cookies of the response have been stored.
+    var hasRemembered = false
+
+    private(set) var control: (any TransferControl)?
+    /// Whether the control was last told to suspend.
+    private var isSuspended = false
+    /// Whether a thread is calling the control.
+    private var isBeingTold = false
+
+    /// The progress of the upload, which does not decrease from one exchange to the next.
+    private(set) var upload: TransferCount
+    /// The number of body bytes that this exchange has sent.
+    private var sent: Int64 = 0
+    /// The number of received bytes of the body.
+    private var received: Int64 = 0
+    /// The length of the body. `nil` means the length that the head names.
+    private var total: Int64? = 0
+
+    init(_ task: TaskIdentifier, _ stage: Stage, uploaded: TransferCount = TransferCount()) {
+        self.task = task
+        self.stage = stage
+        upload = uploaded
+    }
+
+    // MARK: The control
+
+    /// Returns the former control, to be released without the lock, because it may be a user's.
+    mutating func setControl(_ control: (any TransferControl)?) -> (any TransferControl)? {
+        // The new control has not been told anything yet, and nobody is calling it.
+        (isSuspended, isBeingTold) = (false, false)
+        return exchange(&self.control, with: control)
+    }
+
+    /// Reserves the control for the calling thread, to be told whether the request is suspended. `nil` if it knows, or
+    /// if another thread is calling it.
+    mutating func nextTold(isSuspended: Bool) -> (any TransferControl)? {
+        guard let control, !isBeingTold, self.isSuspended != isSuspended else { return nil }
+        (isBeingTold, self.isSuspended) = (true, isSuspended)
+        return control
+    }
+
+    /// Releases the control, unless another one has replaced it.
+    mutating func wasTold(_ told: any TransferControl) {
+        if control === told { isBeingTold = false }
+    }
+
+    // MARK: The response
+
+    /// Records the head of the response that is delivered.
+    mutating func headArrived(_ head: LazyResponse) {
+        response = head
+        (received, total) = (0, nil)
+    }
+
+    /// Replaces the status of the response that users see.
+    mutating func showResponse(as status: Int) {
+        guard let response else { return }
+        var head = response.head
+        head.status = status
+        self.response = LazyResponse(url: response.url, head: head)
+    }
+
+    /// The head of the last response, provisional or not.
+    var lastHead: ResponseHead? {
+        if case .provisional(let response) = delivery { response.head } else { response?.head }
+    }
+
+    /// Whether the run has to decide, or the user, before the response can be closed.
+    var isUndecided: Bool {
+        switch delivery {
+        case .provisional, .asked: true
+        case .awaitingHead, .delegated, .closed: false
+        }
+    }
+
+    /// The use of the next bytes of the body.
+    enum Passage {
+        case deliver(any TaskDelegate)
+        /// They were stored with the provisional response.
+        case kept
+        /// The user has not decided about the head: the transport has to deliver the bytes again.
+        case wait
+        case refuse(CurlewError)
+    }
+
+    mutating func passage(of bytes: UnsafeRawBufferPointer) -> Passage {
+        if let refusal { return .refuse(refusal) }
+        switch delivery {
+        case .delegated(let delegate): return .deliver(delegate)
+        case .asked: return .wait
+        case .provisional(var response):
+            // Without its other owner, the body is appended to in place.
+            delivery = .awaitingHead
+            defer { delivery = .provisional(response) }
+            return response.keep(bytes) ? .kept : .refuse(.provisionalBodyTooLarge)
+        case .awaitingHead, .closed:
+            return .refuse(CurlewError(.protocolViolation, phase: .receive, reason: "a body came without a head"))
+        }
+    }
+
+    // MARK: Progress
+
+    /// The received bytes of the body, and its length.
+    var download: TransferCount {
+        get {
+            let total = total ?? response?.head.lengthOfDecodedBody ?? 0
+            return TransferCount(completed: received, total: total)
+        }
+        set { (received, total) = (newValue.completed, newValue.total) }
+    }
+
+    /// Counts sent bytes of the request's body. Returns how many are new, and the progress that users see. Returns
+    /// `nil` if none is new, because a body that is sent again from its beginning first repeats known bytes.
+    mutating func sent(_ count: TransferCount) -> (news: Int64, shown: TransferCount)? {
+        guard count.completed > sent else { return nil }
+        let news = count.completed - sent
+        sent = count.completed
+        // In another exchange too, the progress does not decrease.
+        let before = min(upload.completed, count.total < 0 ? .max : count.total)
+        upload = TransferCount(completed: max(count.completed, before), total: count.total)
+        return (news, upload)
+    }
+
+    // MARK: The end
+
+    /// Forgets the body, because another attempt follows.
+    mutating func forgetBody() {
+        body = .none
+        download = TransferCount()
+    }
+}
+
+extension ResponseHead {
+    /// The length of the decoded body, or -1 if the head does not tell it.
+    var lengthOfDecodedBody: Int64 {
+        guard let length = headers.value(for: "Content-Length").flatMap(Int64.init), length >= 0,
+            !headers.contains(name: "Content-Encoding")
+        else { return -1 }
+        return length
+    }
+}
+
+/// The transferred and the total bytes in one direction. A total of -1 is unknown.
+struct TransferCount: Sendable, Equatable {
+    var completed: Int64 = 0
+    var total: Int64 = 0
+
+    /// The progress as a snapshot, which does not change later.
+    var progress: Progress {
+        let progress = Progress(totalUnitCount: total)
+        progress.completedUnitCount = completed
+        return progress
+    }
+}
+
+/// The location of a received body.
+enum ReceivedBody: Sendable {
+    case none
+    case data(Data)
+    case file(URL)
+    /// Delivered to a reader piece by piece.
+    case streamed
+
+    var data: Data? {
+        switch self {
+        case .data(let data): data
+        case .none, .file, .streamed: nil
+        }
+    }
+
+    var fileURL: URL? {
+        switch self {
+        case .file(let url): url
+        case .none, .data, .streamed: nil
+        }
+    }
+
+    /// The bytes of the body, from memory or from the file.
+    var contents: Data? {
+        switch self {
+        case .none, .streamed: nil
+        case .data(let data): data
+        // Mapped, because the file may exceed the limit for bodies in memory.
+        case .file(let url): try? Data(contentsOf: url, options: .mappedIfSafe)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// The steps of one exchange's response.
+@Suite("The state of an exchange", .timeLimit(.minutes(1)))
+struct ExchangeStateTests {
+    private func state() -> ExchangeState { ExchangeState(TaskIdentifier(rawValue: 1), .running) }
+
+    private func passage(_ state: inout ExchangeState, _ count: Int = 3) -> String {
+        switch Data(count: count).withUnsafeBytes({ state.passage(of: $0) }) {
+        case .deliver: "deliver"
+        case .kept: "kept"
+        case .wait: "wait"
+        case .refuse(let error): "refuse \(error.code.rawValue)"
+        }
+    }
+
+    @Test func bytesOfTheAnswerAreDelivered() {
+        var state = state()
+        state.delivery = .delegated(DataTaskDelegate(limit: 10))
+        #expect(passage(&state) == "deliver")
+        state.refusal = CurlewError(.resumeRejected, phase: .receive, reason: "of no use")
+        #expect(passage(&state) == "refuse resumeRejected")
+    }
+
+    @Test func bytesOfAProvisionalResponseAreKeptWithIt() {
+        var state = state()
+        state.delivery = .provisional(ProvisionalResponse(ResponseHead(status: 302)))
+        #expect(passage(&state, 5) == "kept")
+        #expect(passage(&state, 1 << 20) == "refuse limitExceeded")
+        guard case .provisional(let response) = state.delivery else {
+            Issue.record("it is provisional")
+            return
+        }
+        #expect(response.body.count == 5)
+        #expect(state.response == nil && state.lastHead?.status == 302 && state.isUndecided)
+    }
+
+    @Test func theBodyWaitsForTheDecisionAboutItsHead() {
+        var state = state()
+        let decision = HeadDecision()
+        state.delivery = .asked(decision)
+        #expect(passage(&state) == "wait" && state.isUndecided)
+        var made = 0
+        decision.make { made += 1 }
+        // Only the first decision counts, and none after the end of the exchange.
+        decision.make { made += 1 }
+        #expect(made == 1)
+        let late = HeadDecision()
+        late.expire()
+        late.make { made += 1 }
+        #expect(made == 1)
+    }
+
+    @Test func aBodyWithoutAHeadIsRefused() {
+        var state = state()
+        #expect(passage(&state) == "refuse protocolViolation")
+    }
+
+    @Test func aBodyThatIsSentAgainStandsStillUntilThereIsNews() {
+        var state = state()
+        #expect(state.sent(TransferCount(completed: 5, total: 10))?.news == 5)
+        // An authentication round in the same exchange sends the body again.
+        #expect(state.sent(TransferCount(completed: 3, total: 10)) == nil)
+        #expect(state.sent(TransferCount(completed: 8, total: 10))?.news == 3)
+        var next = ExchangeState(TaskIdentifier(rawValue: 2), .running, uploaded: state.upload)
+        let again = next.sent(TransferCount(completed: 2, total: 10))
+        #expect(again?.news == 2)
+        #expect(again?.shown == TransferCount(completed: 8, total: 10))
+    }
+
+    /// A transport is told one thing at a time, and only changes that it has not been told.
+    @Test func theControlIsToldWhatItDoesNotKnow() {
+        var state = state()
+        let control = NoControl()
+        #expect(state.nextTold(isSuspended: true) == nil)
+        _ = state.setControl(control)
+        #expect(state.nextTold(isSuspended: false) == nil)
+        #expect(state.nextTold(isSuspended: true) === control)
+        #expect(state.nextTold(isSuspended: false) == nil)
+        state.wasTold(control)
+        #expect(state.nextTold(isSuspended: true) == nil)
+        #expect(state.nextTold(isSuspended: false) === control)
+    }
+
+    /// A thread that has told one control must not release the next one, which another thread is telling.
+    @Test func oneThreadAtATimeTellsTheNextControl() {
+        var state = state()
+        let (first, second) = (NoControl(), NoControl())
+        _ = state.setControl(first)
+        #expect(state.nextTold(isSuspended: true) === first)
+        #expect(state.setControl(second) === first)
+        #expect(state.nextTold(isSuspended: true) === second)
+        state.wasTold(first)
+        #expect(state.nextTold(isSuspended: false) == nil)
+        state.wasTold(second)
+        #expect(state.nextTold(isSuspended: false) === second)
+    }
+
+    private final class NoControl: TransferControl {
+        func resumeReceiving() {}
+        func suspend() {}
+        func resume() {}
+        func cancel(with error: CurlewError) {}
+    }
+}
