@@ -92,9 +92,3 @@ package struct CacheControl: Sendable, Hashable {
     /// `max-age` in seconds; `nil` if it is missing or not a number.
     package var maxAge: Int64? { seconds("max-age") }
 }
-
-extension ASCII {
-    static func trimmingBlanks(_ text: String) -> String {
-        String(decoding: trimmingBlanks(Array(text.utf8)[...]), as: UTF8.self)
-    }
-}
