@@ -1,4 +1,4 @@
-internal import Foundation
+public import Foundation
 
 /// Converts the peer's bytes into messages and control frames.
 package struct WebSocketReceiver: Sendable {
@@ -70,5 +70,46 @@ package struct WebSocketReceiver: Sendable {
             return .close(payload.code, reason: payload.reason)
         case .continuation, .text, .binary: return nil
         }
+    }
+}
+
+/// A message or a control frame from the peer.
+package enum WebSocketEvent: Sendable, Equatable {
+    case message(WebSocketMessage)
+    case ping([UInt8])
+    case pong([UInt8])
+    /// A close frame; the code is `nil` if the frame had none. Everything after it is ignored.
+    case close(WebSocketCloseCode?, reason: String)
+}
+
+/// A message of a WebSocket.
+public enum WebSocketMessage: Sendable, Hashable {
+    /// Text, transferred as UTF-8.
+    case text(String)
+    /// Binary data.
+    case data(Data)
+}
+
+/// The limits for the data that one side accepts from the other.
+package struct WebSocketLimits: Sendable, Hashable {
+    /// The most payload bytes of one frame, before decompression.
+    package var frame: Int
+    /// The most bytes of one message, after decompression.
+    package var message: Int
+
+    package static let standardMessageSize = 16 * 1024 * 1024
+
+    package init(frame: Int, message: Int) {
+        self.frame = frame
+        self.message = message
+    }
+
+    /// Creates limits for messages of at most this size.
+    package init(message: Int = Self.standardMessageSize) {
+        let message = max(0, message)
+        // Incompressible data grow by five bytes per 16 KiB, and by a few more at the end. The limit has some reserve.
+        let growth = message / 2048 + 64
+        self.init(
+            frame: message.addingReportingOverflow(growth).overflow ? message : message + growth, message: message)
     }
 }
