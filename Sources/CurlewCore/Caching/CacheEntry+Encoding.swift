@@ -65,7 +65,7 @@ extension CacheEntry {
 }
 
 /// Writes the parts of an encoded entry.
-struct EntryWriter {
+private struct EntryWriter {
     private(set) var bytes: [UInt8] = []
 
     mutating func append(byte: UInt8) { bytes.append(byte) }
@@ -108,7 +108,7 @@ struct EntryWriter {
 }
 
 /// Reads the parts of an encoded entry. The bytes are untrusted: every length is checked before it is used.
-struct EntryReader {
+private struct EntryReader {
     /// The bytes are not an encoded entry.
     struct Damage: Error {}
 

@@ -90,7 +90,7 @@ package struct Validators: Sendable, Hashable {
     }
 
     /// Weak comparison (RFC 9110, 8.8.3.2).
-    static func areWeaklyEqual(_ one: String, _ other: String) -> Bool { opaque(one) == opaque(other) }
+    private static func areWeaklyEqual(_ one: String, _ other: String) -> Bool { opaque(one) == opaque(other) }
 
     private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 

@@ -142,7 +142,7 @@ package struct ResponseCacheFields: Sendable {
 
 extension HTTPStatus {
     /// Whether the cache implements the caching rules of this status, for `must-understand`.
-    var isUnderstood: Bool { !reasonPhrase.isEmpty && rawValue != 206 && rawValue != 304 }
+    fileprivate var isUnderstood: Bool { !reasonPhrase.isEmpty && rawValue != 206 && rawValue != 304 }
 
     /// Whether the status says that the response is permanent.
     var isPermanent: Bool {

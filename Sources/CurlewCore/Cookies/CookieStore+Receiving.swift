@@ -2,7 +2,7 @@ package import Foundation
 
 extension CookieStore {
     /// The longest lifetime of a cookie (RFC 6265bis, 5.5).
-    static let maximumLifetime: TimeInterval = 400 * 86_400
+    private static let maximumLifetime: TimeInterval = 400 * 86_400
 
     /// The cookies that a response sets, after all checks that do not need the store.
     package struct Offer: Sendable {
@@ -110,7 +110,7 @@ extension CookieStore {
 
 /// Enforces "leave Secure cookies alone": a response over http must not shadow a cookie that was set over https
 /// (RFC 6265bis, 5.7). Built once per response, so that the cost does not grow with the number of cookies it sets.
-struct SecureCookieShadows {
+private struct SecureCookieShadows {
     /// By name and path of the Secure cookies: the largest number of labels of a domain for which a new cookie would
     /// shadow one of them. A response may only name its host and the parents of its host, so the number of labels
     /// identifies the domain.

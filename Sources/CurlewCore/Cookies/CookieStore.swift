@@ -130,7 +130,7 @@ package struct CookieStore: Sendable {
     }
 
     /// Removes the cookies of a domain for which the condition does not hold.
-    mutating func keep(in domain: String, where condition: (Stored) -> Bool) {
+    private mutating func keep(in domain: String, where condition: (Stored) -> Bool) {
         guard let stored = domains[domain] else { return }
         let kept = stored.filter { condition($0.value) }
         count -= stored.count - kept.count
@@ -158,7 +158,7 @@ extension CookieStore {
     /// Enforces the limits. The order of eviction is RFC 6265bis's: expired cookies, then cookies without `Secure` of a
     /// domain that exceeds its limit, then any of that domain, then any cookie; the least recently used first within
     /// each group. Only the `changed` domains can exceed the limit per domain.
-    mutating func evict(around changed: Set<String>, at now: Date) {
+    private mutating func evict(around changed: Set<String>, at now: Date) {
         for domain in changed where (domains[domain]?.count ?? 0) > limits.perDomain {
             keep(in: domain) { !$0.cookie.isExpired(at: now) }
             guard let stored = domains[domain],

@@ -108,7 +108,7 @@ package struct ResumePlan: Sendable, Hashable {
         return values.count == 1 ? ContentRange(values[0]) : nil
     }
 
-    static func agree(_ length: Int64?, _ other: Int64?) -> Bool {
+    private static func agree(_ length: Int64?, _ other: Int64?) -> Bool {
         guard let length, let other else { return true }
         return length == other
     }

@@ -20,7 +20,7 @@ package struct CharsetLabel: Hashable, Sendable {
         self = CharsetTable.entries[index].label
     }
 
-    init(name: String, encoding: String.Encoding?) {
+    fileprivate init(name: String, encoding: String.Encoding?) {
         self.name = name
         self.encoding = encoding
     }
@@ -68,7 +68,7 @@ package struct CharsetLabel: Hashable, Sendable {
 }
 
 /// The labels of the WHATWG's Encoding standard, with Foundation's encoding for each.
-enum CharsetTable {
+private enum CharsetTable {
     struct Entry {
         let label: CharsetLabel
         /// The labels in lower case, separated by blanks.

@@ -134,7 +134,7 @@ extension ContentDisposition {
 /// Makes a harmless path component from a name that a server chose.
 package enum SafeFilename {
     /// NAME_MAX of Linux's file systems.
-    static let maximumLength = 255
+    private static let maximumLength = 255
 
     /// Returns the last part between slashes or backslashes that is more than dots; `nil` if nothing remains of it.
     ///
@@ -193,7 +193,7 @@ package enum SafeFilename {
 
 /// Decodes two encodings of a plain `filename` that RFC 6266 does not define, but that servers send and Chromium reads:
 /// percent escapes, and the encoded words of mail (RFC 2047). Otherwise they would appear in the names of files.
-enum LenientFilename {
+private enum LenientFilename {
     /// Returns the decoded name. A name with a malformed part is returned unchanged.
     static func decode(_ name: String) -> String {
         if name.hasPrefix("=?") { return encodedWords(name) ?? name }

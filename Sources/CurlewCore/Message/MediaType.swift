@@ -19,7 +19,7 @@ package struct MediaType: Hashable, Sendable {
         package let value: String
     }
 
-    init(type: String, subtype: String, parameters: [Parameter]) {
+    private init(type: String, subtype: String, parameters: [Parameter]) {
         self.type = type
         self.subtype = subtype
         self.parameters = parameters
@@ -42,7 +42,7 @@ package struct MediaType: Hashable, Sendable {
         (pattern.type == "*" || pattern.type == type) && (pattern.subtype == "*" || pattern.subtype == subtype)
     }
 
-    mutating func set(_ name: String, to value: String) {
+    private mutating func set(_ name: String, to value: String) {
         let parameter = Parameter(name: name, value: value)
         if let index = parameters.firstIndex(where: { $0.name == name }) {
             parameters[index] = parameter

@@ -12,7 +12,7 @@ package struct PermessageDeflate: Equatable, Sendable {
     package init() {}
 
     package static let name = "permessage-deflate"
-    static let windowBits = 8...15
+    private static let windowBits = 8...15
 
     /// Returns the parameters with which a side compresses.
     package func sending(as role: WebSocketRole) -> (windowBits: Int, keepsContext: Bool) {
