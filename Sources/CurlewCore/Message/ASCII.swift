@@ -24,7 +24,7 @@ package enum ASCII {
     /// Whether two strings are equal apart from the case of ASCII letters.
     package static func equalsIgnoringCase(_ lhs: String, _ rhs: String) -> Bool {
         guard lhs.utf8.count == rhs.utf8.count else { return false }
-        // Most names are written alike, and comparing short strings is as fast as comparing numbers.
+        // Most names have the same case already.
         if lhs == rhs { return true }
         // The bytes of a native string are contiguous, so `withUTF8` copies nothing.
         var (left, right) = (lhs, rhs)

@@ -1,4 +1,4 @@
-/// Reads the bytes of a header from left to right. The position never leaves the bytes.
+/// Reads the bytes of a header from left to right, and never beyond their end.
 struct ByteScanner {
     let bytes: [UInt8]
     private(set) var position = 0
@@ -79,7 +79,7 @@ struct ByteScanner {
 
 extension ByteScanner {
     /// Returns the bytes with escapes decoded: `escape` and two hexadecimal digits are one byte. `nil` if an escape is
-    /// malformed, or if `belongs` refuses one of the other bytes.
+    /// malformed, or if `belongs` is false for one of the other bytes.
     static func unescaped(
         _ text: some Sequence<UInt8>, escape: UInt8 = UInt8(ascii: "%"), where belongs: (UInt8) -> Bool = { _ in true }
     ) -> [UInt8]? {

@@ -4,13 +4,13 @@ internal import Foundation
 ///
 ///     ContentDisposition(parsing: "attachment; filename*=UTF-8''na%C3%AFve.txt").filename   // "naïve.txt"
 ///
-/// `filename` is exactly as the server wrote it, including paths. Use `safeFilename` for a file on disk.
+/// `filename` is decoded, but otherwise as the server wrote it, including paths. Use `safeFilename` for a file on disk.
 package struct ContentDisposition: Hashable, Sendable {
     /// The type, such as `attachment`, `inline` or `form-data`; empty if the server sent none.
     package let type: String
-    /// The file name as sent, from `filename*` or else from `filename`; `nil` if there is neither.
+    /// The decoded file name, from `filename*` or else from `filename`; `nil` if there is neither.
     package let filename: String?
-    /// The value of `filename` beside `filename*`.
+    /// The value of `filename` that is written beside `filename*`.
     private let fallback: Fallback
 
     /// The file name for recipients that do not know `filename*`, if the name is not ASCII.
@@ -23,7 +23,6 @@ package struct ContentDisposition: Hashable, Sendable {
         case text(String)
     }
 
-    /// Creates a disposition.
     package init(type: String = "attachment", filename: String? = nil, fallback: Fallback = .automatic) {
         self.type = type
         self.filename = filename
@@ -192,7 +191,7 @@ package enum SafeFilename {
 }
 
 /// Decodes two encodings of a plain `filename` that RFC 6266 does not define, but that servers send and Chromium reads:
-/// percent escapes, and the encoded words of mail (RFC 2047). Otherwise they would appear in the names of files.
+/// percent escapes, and the encoded words of mail (RFC 2047). Otherwise the escapes would appear in names of files.
 private enum LenientFilename {
     /// Returns the decoded name. A name with a malformed part is returned unchanged.
     static func decode(_ name: String) -> String {

@@ -72,7 +72,6 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         fields.removeAll { ASCII.equalsIgnoringCase($0.name, name) }
     }
 
-    /// Returns the fields sorted by name.
     package func sortedByName() -> HTTPHeaders {
         HTTPHeaders(received: fields.sorted { $0.name.lowercased() < $1.name.lowercased() })
     }
@@ -116,7 +115,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         for index in fields.indices { body(fields[index].name) }
     }
 
-    /// Returns these fields, followed by the session's fields whose names are missing here.
+    /// Returns these fields, followed by those of `defaults` whose names are missing here.
     func completed(by defaults: HTTPHeaders?) -> HTTPHeaders {
         guard let defaults else { return self }
         var all = self

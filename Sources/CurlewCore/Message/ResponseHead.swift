@@ -40,7 +40,6 @@ package struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, Cus
 
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Creates a status from its number.
     package init(_ code: Int) { rawValue = code }
 
     /// The five classes of status codes (RFC 9110, 15).
