@@ -51,7 +51,7 @@ public struct CurlewError: Error, Sendable {
         get { shared.values.underlying }
         set {
             shared.values.underlying = newValue
-            // The facts of the former error are not those of this one.
+            // The detail describes the former underlying error.
             shared.values.detail = nil
         }
     }
@@ -204,7 +204,6 @@ public struct CurlewError: Error, Sendable {
         /// The name that the manual gives to the number.
         public let name: String
 
-        /// Creates a native code.
         package init(number: Int, name: String) {
             self.number = number
             self.name = name
@@ -246,8 +245,8 @@ extension CurlewError {
         }
     }
 
-    /// Whether the transport failed: connection, TLS, protocol, a limit or a timeout. An error that knows more, for
-    /// instance what a trust evaluator refused, is not the transport's.
+    /// Whether the transport failed: connection, TLS, protocol, a limit or a timeout. An error with another detail than
+    /// `.exchange`, for instance one of a trust evaluator, is not the transport's.
     package var isExchangeFailure: Bool {
         switch detail {
         case .exchange?: return true
@@ -264,11 +263,9 @@ extension CurlewError {
         }
     }
 
-    // For CurlewAlamofire, which declares properties with the original names.
+    // CurlewAlamofire declares properties named `responseCode` and `underlying`, and reads the original ones as these.
 
-    /// `responseCode`.
     package var statusOfResponse: Int? { responseCode }
-    /// `underlying`.
     package var thrownError: (any Error)? {
         get { underlying }
         set { underlying = newValue }

@@ -111,7 +111,8 @@ extension CurlewError.Code {
     public static let sessionClosed = Self(rawValue: "sessionClosed")
     /// The server did not accept the WebSocket handshake.
     public static let webSocketRefused = Self(rawValue: "webSocketRefused")
-    /// The peer closed the WebSocket without a code, or with a code that does not mean a normal end.
+    /// The peer closed the WebSocket with a code that does not mean a normal end, or the connection ended without a
+    /// close frame. Sending on a WebSocket that has ended fails with this code, too.
     public static let webSocketClosed = Self(rawValue: "webSocketClosed")
     /// Curlew or the running libcurl does not support the requested feature.
     public static let unsupported = Self(rawValue: "unsupported")

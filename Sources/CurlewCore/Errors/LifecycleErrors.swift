@@ -1,4 +1,4 @@
-// Errors of requests that were ended, and of retriers that ended them.
+// Errors of requests that were ended by their user, their session, a retrier or a timeout.
 
 extension CurlewError {
     /// The request was cancelled.

@@ -26,7 +26,7 @@ package enum Redaction {
         return reference(text, base: withoutUser, items: values)
     }
 
-    /// Redacts a reference: what precedes its query and fragment with `base`, and the items of those with `items`.
+    /// Redacts a reference: `base` redacts the part before query and fragment, and `items` the items of both.
     package static func reference(
         _ text: String, base: (Substring) -> String, items: (Substring) -> String
     ) -> String {
@@ -71,7 +71,8 @@ package enum Redaction {
         guard text.contains("://") else { return text }
         var shown = ""
         var rest = text[...]
-        // The characters that may belong to one URL, or to several without a blank in between; each run is scanned once.
+        // The characters that may belong to one URL, or to several without a blank between them. Each run is scanned
+        // once.
         var run = rest.prefix(0)
         var lastAt: String.Index?
         while let mark = rest.range(of: "://") {
