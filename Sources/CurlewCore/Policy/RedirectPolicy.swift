@@ -34,8 +34,8 @@ public struct RedirectPolicy: Sendable, Hashable {
 extension RedirectPolicy {
     /// Decides about a response by the rules of RFC 9110, 15.4 and of the Fetch standard.
     ///
-    /// `upgrade` turns http into https for hosts that demand it. It is applied before anything is decided (RFC 6797,
-    /// 8.3).
+    /// `upgrade` turns http into https for hosts that demand it. It is applied before schemes and origins are compared
+    /// (RFC 6797, 8.3).
     package func action(
         for head: ResponseHead,
         answering origin: RedirectOrigin,
