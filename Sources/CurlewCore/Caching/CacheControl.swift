@@ -10,7 +10,6 @@ package struct CacheControl: Sendable, Hashable {
     /// The directives that violate the syntax of RFC 9111, 5.2: `public =`, `s-maxage= 60`.
     private var malformed: Set<String> = []
 
-    /// Creates an empty set of directives.
     package init() {}
 
     package init(_ value: String) { parse(value) }

@@ -7,7 +7,7 @@ public struct CacheEntry: Sendable, Equatable {
     /// The unique name of this response: 32 hexadecimal digits, usable as a file name. A validation keeps the name,
     /// because the body stays; a new response gets a new one.
     public let id: String
-    /// The key of the entry.
+    /// The URL and the partition under which the entry is found.
     public let key: CacheKey
     /// Distinguishes the variants of one key: a digest of the request fields that `Vary` names, empty without such
     /// fields. A store has one entry per key and variant: the one that was committed last.
@@ -19,7 +19,6 @@ public struct CacheEntry: Sendable, Equatable {
     /// The time for which the entry is fresh, and for which it may be served stale.
     public var lifetime: CacheLifetime
 
-    /// Creates an entry.
     package init(
         id: String,
         key: CacheKey,
@@ -60,7 +59,6 @@ package struct StoredResponse: Sendable, Equatable {
     /// Whether the stored body has its `Content-Encoding` removed.
     package var isContentDecoded: Bool
 
-    /// Creates a stored response.
     package init(head: ResponseHead, requestTime: Date, responseTime: Date, isContentDecoded: Bool = true) {
         self.head = head
         self.requestTime = requestTime

@@ -25,8 +25,7 @@ package final class CacheRequest: Sendable {
     /// response of an identical request that is in flight.
     package let isPlain: Bool
 
-    /// `defaults` supplies the fields that `headers` does not name. Pass `fields` if the cache-related fields of both
-    /// are known already.
+    /// `defaults` supplies the fields that `headers` does not name. Pass `fields` if those of both are known already.
     package init(
         url: URL,
         method: HTTPMethod = .get,

@@ -25,7 +25,7 @@ package enum Storability {
         isStorable(head, ResponseCacheFields(head.headers), for: request, mode: mode)
     }
 
-    /// `fields` are the fields of `head` that concern caches.
+    /// Whether the response may be stored. `fields` are those of `head`.
     package static func isStorable(
         _ head: ResponseHead,
         _ fields: ResponseCacheFields,
