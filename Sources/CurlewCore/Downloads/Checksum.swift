@@ -25,9 +25,7 @@ public enum ChecksumAlgorithm: String, Sendable, Hashable, CaseIterable, Codable
 
 /// The checksum that the bytes of a file must have.
 package struct Checksum: Sendable, Hashable, CustomStringConvertible {
-    /// The algorithm of the checksum.
     package let algorithm: ChecksumAlgorithm
-    /// The bytes of the checksum.
     package let bytes: [UInt8]
 
     /// Reads hexadecimal digits of either case. `nil` if their number is wrong for the algorithm or one is invalid.

@@ -37,7 +37,6 @@ package struct ResumeData: Hashable, Sendable {
     /// The segments of the file with their progress; `nil` if the file simply holds the first `bytesWritten` bytes.
     package var segments: [FileSegment]?
 
-    /// Creates resume data.
     package init(
         url: URL,
         headers: HTTPHeaders = [:],

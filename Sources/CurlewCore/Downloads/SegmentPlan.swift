@@ -136,16 +136,13 @@ package struct FileSegment: Hashable, Sendable, Codable {
     /// The number of bytes written, counted from `first`.
     package var written: Int64
 
-    /// Creates a segment from a range of bytes.
     package init(_ range: Range<Int64>, written: Int64 = 0) {
         first = range.lowerBound
         end = range.upperBound
         self.written = written
     }
 
-    /// The number of bytes in the segment.
     package var length: Int64 { end - first }
-    /// Whether all bytes are written.
     package var isComplete: Bool { written >= length }
     /// The offset of the next byte to write.
     package var position: Int64 { first + written }
