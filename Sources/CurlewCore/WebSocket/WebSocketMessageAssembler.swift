@@ -115,6 +115,7 @@ struct WebSocketMessageAssembler: Sendable {
         unmasked.removeAll(keepingCapacity: bytes.count <= Self.keptCapacity)
         unmasked.append(contentsOf: bytes)
         unmasked.withUnsafeMutableBytes { WebSocketMask.apply(mask, to: $0, position: position) }
+        // Taken out of `self`, because the closure that reads it changes `content`.
         var piece: [UInt8] = []
         swap(&piece, &unmasked)
         defer { swap(&piece, &unmasked) }
