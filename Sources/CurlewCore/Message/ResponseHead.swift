@@ -128,22 +128,11 @@ package enum ContentLength {
                 guard !digits.isEmpty, text[digits.endIndex...].allSatisfy(ASCII.isBlank) else {
                     return "Content-Length is not a number"
                 }
-                guard let length = number(digits) else { return "Content-Length is above 64 bits" }
+                guard let length = ASCII.number(digits) else { return "Content-Length is above 64 bits" }
                 if let known, known != length { return "there are two different Content-Length fields" }
                 known = length
             }
         }
         return nil
-    }
-
-    private static func number(_ digits: some Sequence<UInt8>) -> Int64? {
-        var number: Int64 = 0
-        for digit in digits {
-            let (tens, overflows) = number.multipliedReportingOverflow(by: 10)
-            let (sum, overflowsToo) = tens.addingReportingOverflow(Int64(digit - 0x30))
-            if overflows || overflowsToo { return nil }
-            number = sum
-        }
-        return number
     }
 }

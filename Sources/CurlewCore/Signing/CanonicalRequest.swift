@@ -72,14 +72,14 @@ package struct CanonicalRequest: Equatable, Sendable {
 
     /// Percent-encodes all bytes but the unreserved characters of RFC 3986.
     private static func encoded(_ bytes: [UInt8], keeping kept: UInt8? = nil) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         for byte in bytes {
             if byte == kept || ASCII.isAlpha(byte) || ASCII.isDigit(byte) || "-._~".utf8.contains(byte) {
                 result.append(byte)
             } else {
-                result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+                result.append(UInt8(ascii: "%"))
+                result += [ASCII.upperHexDigits[Int(byte >> 4)], ASCII.upperHexDigits[Int(byte & 15)]]
             }
         }
         return String(decoding: result, as: UTF8.self)
