@@ -161,9 +161,9 @@ extension CookieStore {
     private mutating func evict(around changed: Set<String>, at now: Date) {
         for domain in changed where (domains[domain]?.count ?? 0) > limits.perDomain {
             keep(in: domain) { !$0.cookie.isExpired(at: now) }
-            guard let stored = domains[domain],
-                let last = Self.last(of: stored.count - max(limits.perDomain, 0), stored)
-            else { continue }
+            guard let stored = domains[domain] else { continue }
+            let excess = stored.count - max(limits.perDomain, 0)
+            guard let last = Self.smallest(excess, of: stored.values.map(Usefulness.init)) else { continue }
             keep(in: domain) { last < Usefulness($0) }
         }
         guard count > limits.total else { return }
@@ -175,12 +175,7 @@ extension CookieStore {
         }
     }
 
-    /// The most useful of the `excess` least useful cookies: everything up to it is evicted.
-    private static func last(of excess: Int, _ stored: [Key: Stored]) -> Usefulness? {
-        smallest(excess, of: stored.values.map(Usefulness.init))
-    }
-
-    /// The greatest of the `count` smallest values; `nil` if there are none.
+    /// Returns the greatest of the `count` smallest values, up to which everything is evicted; `nil` if there are none.
     private static func smallest<Value: Comparable>(_ count: Int, of values: [Value]) -> Value? {
         guard count > 0, !values.isEmpty else { return nil }
         return count == 1 ? values.min() : values.sorted()[min(count, values.count) - 1]

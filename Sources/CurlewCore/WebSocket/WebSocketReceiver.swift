@@ -4,13 +4,10 @@ public import Foundation
 package struct WebSocketReceiver: Sendable {
     private var parser: WebSocketFrameParser
     private var message: WebSocketMessageAssembler
-    private var control = ControlFrame()
+    /// The payload of the control frame that is arriving, unmasked.
+    private var control: [UInt8] = []
     private var isClosed = false
     private var frame: WebSocketFrameHeader?
-
-    private struct ControlFrame: Sendable {
-        var payload: [UInt8] = []
-    }
 
     /// Creates a receiver. Pass a `decompressor` only if permessage-deflate was agreed on.
     package init(
@@ -32,7 +29,7 @@ package struct WebSocketReceiver: Sendable {
             case .began(let header):
                 frame = header
                 if header.opcode.isControl {
-                    control.payload.removeAll(keepingCapacity: true)
+                    control.removeAll(keepingCapacity: true)
                 } else {
                     try message.frameBegan(header)
                 }
@@ -53,20 +50,20 @@ package struct WebSocketReceiver: Sendable {
     }
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer, of frame: WebSocketFrameHeader, position: Int) {
-        control.payload.append(contentsOf: bytes)
+        control.append(contentsOf: bytes)
         guard let mask = frame.mask else { return }
-        control.payload.withUnsafeMutableBytes {
+        control.withUnsafeMutableBytes {
             WebSocketMask.apply(mask, to: .init(rebasing: $0[position...]), position: position)
         }
     }
 
     private mutating func controlEvent(_ opcode: WebSocketOpcode) throws(WebSocketViolation) -> WebSocketEvent? {
         switch opcode {
-        case .ping: return .ping(control.payload)
-        case .pong: return .pong(control.payload)
+        case .ping: return .ping(control)
+        case .pong: return .pong(control)
         case .close:
             isClosed = true
-            let payload = try WebSocketClosePayload(reading: control.payload)
+            let payload = try WebSocketClosePayload(reading: control)
             return .close(payload.code, reason: payload.reason)
         case .continuation, .text, .binary: return nil
         }
