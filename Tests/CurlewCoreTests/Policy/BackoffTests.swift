@@ -1,8 +1,8 @@
 import CurlewCore
 import Testing
 
-@Suite("Backoff, retry budget, total clock", .timeLimit(.minutes(4)))
-struct RetryTimingTests {
+@Suite("Backoff, retry budget, total timeout", .timeLimit(.minutes(4)))
+struct BackoffTests {
     static let delays: [(Backoff, Int, Double)] = [
         (Backoff(jitter: .none), 0, 0.5), (Backoff(jitter: .none), 1, 1), (Backoff(jitter: .none), 3, 4),
         (Backoff(jitter: .none), 50, 60), (Backoff(jitter: .none), 10_000, 60), (Backoff(jitter: .none), -3, 0.5),
@@ -57,7 +57,7 @@ struct RetryTimingTests {
         #expect(answers == [true, true, true, false, false])
     }
 
-    @Test("the total clock runs through everything")
+    @Test("the total timeout includes everything")
     func total() {
         let start = ContinuousClock.now
         let budget = TimeoutBudget(total: .seconds(10), started: start)
