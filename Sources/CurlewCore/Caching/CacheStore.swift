@@ -119,8 +119,8 @@ public protocol CacheBody: Sendable {
 
 /// Reads a stored body from front to back, on behalf of one consumer.
 public protocol CacheReader: AnyObject, Sendable {
-    /// Returns the next bytes of the range, or `nil` at its end. A chunk is never empty; its size is up to the store
-    /// (16 KiB to 1 MiB).
+    /// Returns the next bytes of the range, or `nil` at its end. A chunk is never empty. Its size is up to the store:
+    /// bytes in memory may be one chunk; 16 KiB to 1 MiB suit files and sockets.
     ///
     /// Called by one task at a time, and not again after `nil` or an error. Releasing a reader early abandons the read.
     /// It throws if the body turns out to be damaged or gone. The request then fails, because its response has already

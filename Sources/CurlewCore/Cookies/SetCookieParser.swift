@@ -87,7 +87,7 @@ package enum SetCookieLifetime: Sendable, Equatable {
     case until(Date)
 }
 
-/// The lenient date algorithm of cookies (RFC 6265bis, 5.6.1): a text with a time, a day, a month and a year in any
+/// The lenient date algorithm of cookies (RFC 6265bis, 5.1.1): a text with a time, a day, a month and a year in any
 /// order is a date in UTC.
 package enum CookieDate {
     package static func parse(_ text: String) -> Date? {

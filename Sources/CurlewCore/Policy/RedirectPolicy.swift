@@ -12,9 +12,8 @@ public struct RedirectPolicy: Sendable, Hashable {
     public var sensitiveHeaders: [String]
     /// Whether a redirect may lead from https to http. If not, it fails with `.redirectRefused`.
     public var allowsInsecure: Bool
-
-    /// Names of headers that are sent to another origin although their names mark them as secret. `Host` is never sent
-    /// along.
+    /// Names of headers that are sent to another origin although their names mark them as secret. `Host` and
+    /// `sensitiveHeaders` are never sent along.
     public var forwardedHeaders: [String]
 
     /// Creates a policy.
