@@ -10,7 +10,6 @@ package struct CacheControl: Sendable, Hashable {
     /// The directives that violate the syntax of RFC 9111, 5.2: `public =`, `s-maxage= 60`.
     private var malformed: Set<String> = []
 
-    /// Creates an empty set of directives.
     package init() {}
 
     package init(_ value: String) { parse(value) }
@@ -91,10 +90,4 @@ package struct CacheControl: Sendable, Hashable {
 
     /// `max-age` in seconds; `nil` if it is missing or not a number.
     package var maxAge: Int64? { seconds("max-age") }
-}
-
-extension ASCII {
-    static func trimmingBlanks(_ text: String) -> String {
-        String(decoding: trimmingBlanks(Array(text.utf8)[...]), as: UTF8.self)
-    }
 }

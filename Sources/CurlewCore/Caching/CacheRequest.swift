@@ -25,8 +25,7 @@ package final class CacheRequest: Sendable {
     /// response of an identical request that is in flight.
     package let isPlain: Bool
 
-    /// `defaults` supplies the fields that `headers` does not name. Pass `fields` if the cache-related fields of both
-    /// are known already.
+    /// `defaults` supplies the fields that `headers` does not name. Pass `fields` if those of both are known already.
     package init(
         url: URL,
         method: HTTPMethod = .get,
@@ -100,71 +99,4 @@ package struct RequestCacheFields: Sendable {
         default: return SecretNames.containsField(name)
         }
     }
-}
-
-extension CacheKey {
-    /// Creates the key of a request: scheme and host in lower case, no default port, at least `/` as the path, no
-    /// fragment.
-    package init(url: URL, partition: String = "") { self.init(url: Self.text(of: url), partition: partition) }
-
-    /// Returns the `CacheKey.url` of a URL.
-    package static func text(of url: URL) -> String {
-        let text = url.absoluteString
-        if isNormal(text) { return text }
-        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return text }
-        parts.fragment = nil
-        parts.scheme = parts.scheme?.lowercased()
-        parts.encodedHost = parts.encodedHost?.lowercased()
-        if parts.port == (parts.scheme == "https" ? 443 : 80) { parts.port = nil }
-        if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
-        return parts.string ?? text
-    }
-
-    /// Whether the URL needs no normalisation: `http` or `https`, lower case up to a path that is not empty, no port
-    /// that might be a default, no fragment.
-    private static func isNormal(_ text: String) -> Bool {
-        text.utf8.withContiguousStorageIfAvailable(isNormal) ?? false
-    }
-
-    private static func isNormal(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard let start = endOfScheme(bytes) else { return false }
-        var index = start
-        while index < bytes.count, isOfHost(bytes[index]) { index &+= 1 }
-        if index < bytes.count, bytes[index] == UInt8(ascii: ":") {
-            guard let end = endOfPort(bytes, from: index + 1) else { return false }
-            index = end
-        }
-        guard index < bytes.count, bytes[index] == UInt8(ascii: "/") else { return false }
-        while index < bytes.count, bytes[index] != UInt8(ascii: "#") { index &+= 1 }
-        return index == bytes.count
-    }
-
-    /// The index after `http://` or `https://`; `nil` if the URL begins with neither.
-    private static func endOfScheme(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
-        guard bytes.count > 8, bytes[0] == UInt8(ascii: "h"), bytes[1] == UInt8(ascii: "t"),
-            bytes[2] == UInt8(ascii: "t"),
-            bytes[3] == UInt8(ascii: "p")
-        else { return nil }
-        let colon = bytes[4] == UInt8(ascii: "s") ? 5 : 4
-        guard bytes[colon] == UInt8(ascii: ":"), bytes[colon + 1] == UInt8(ascii: "/"),
-            bytes[colon + 2] == UInt8(ascii: "/")
-        else { return nil }
-        return colon + 3
-    }
-
-    /// The index after a port that needs no normalisation: no leading zeros and not the default of either scheme. `nil`
-    /// for any other port.
-    private static func endOfPort(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
-        var (index, number) = (start, 0)
-        while index < bytes.count, index < start + 5, ASCII.isDigit(bytes[index]) {
-            number = number * 10 + Int(bytes[index] - UInt8(ascii: "0"))
-            if number == 0 { return nil }
-            index += 1
-        }
-        guard number > 0, number <= 65_535, number != 443, number != 80 else { return nil }
-        return index
-    }
-
-    /// A lower-case letter, a digit, a hyphen or a dot.
-    private static func isOfHost(_ byte: UInt8) -> Bool { byte &- 0x61 < 26 || byte &- 0x30 < 10 || byte &- 0x2D < 2 }
 }

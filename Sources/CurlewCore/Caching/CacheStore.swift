@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Storage for a cache's responses: in memory, on disk, or in another process.
 ///
 /// The cache decides which responses are stored, how long they are useful and when they are served. A store keeps what
@@ -80,6 +82,87 @@ public protocol CacheStore: Sendable {
     func fetchEnded(of key: CacheKey, stored: Bool) async
 }
 
+extension CacheStore {
+    public func removeAll(origin: String) async { await removeAll() }
+
+    public func claimFetch(of key: CacheKey) async -> Bool { true }
+
+    public func fetchEnded(of key: CacheKey, stored: Bool) async {}
+}
+
+/// An entry that a store has found, with its body.
+public struct StoredEntry: Sendable {
+    /// The entry without its body.
+    public var entry: CacheEntry
+    /// The body, read on demand.
+    public var body: any CacheBody
+
+    /// Creates a stored entry.
+    public init(entry: CacheEntry, body: any CacheBody) {
+        self.entry = entry
+        self.body = body
+    }
+}
+
+/// The body of a stored response. Creating one is cheap: bytes are read on demand.
+///
+/// A body keeps what it needs (a file descriptor, the bytes themselves) until it is released, so that a reader can
+/// finish an entry that is replaced or removed meanwhile. If a store cannot promise this, the reader throws.
+public protocol CacheBody: Sendable {
+    /// The number of bytes in the body.
+    var size: Int64 { get }
+
+    /// Begins to read a part of the body. `range` is within `0..<size`. Returns `nil` if the body is gone or damaged,
+    /// which counts as a miss.
+    func reader(of range: Range<Int64>) async -> (any CacheReader)?
+}
+
+/// Reads a stored body from front to back, on behalf of one consumer.
+public protocol CacheReader: AnyObject, Sendable {
+    /// Returns the next bytes of the range, or `nil` at its end. A chunk is never empty. Its size is up to the store:
+    /// bytes in memory may be one chunk; 16 KiB to 1 MiB suit files and sockets.
+    ///
+    /// Called by one task at a time, and not again after `nil` or an error. Releasing a reader early abandons the read.
+    /// It throws if the body turns out to be damaged or gone. The request then fails, because its response has already
+    /// begun; therefore a store must verify bytes before it returns them, not afterwards.
+    func next() async throws(CurlewError) -> Data?
+}
+
+/// A body in memory.
+public struct DataCacheBody: CacheBody {
+    private let data: Data
+
+    /// Creates a body that consists of these bytes.
+    public init(_ data: Data) { self.data = data }
+
+    public var size: Int64 { Int64(data.count) }
+
+    public func reader(of range: Range<Int64>) async -> (any CacheReader)? {
+        guard range.lowerBound >= 0, range.upperBound <= size else { return nil }
+        let start = data.startIndex
+        return DataCacheReader(data[(start + Int(range.lowerBound))..<(start + Int(range.upperBound))])
+    }
+}
+
+/// Receives the body of a response that is being stored.
+///
+/// Called by one task at a time: `write` any number of times, then `commit` or `drop` once. The response must be
+/// invisible to readers before `commit` and complete afterwards, even if the process ends, the disk is full, or another
+/// writer commits an entry with the same key and variant (the last commit wins). A writer that is released without
+/// either call counts as dropped.
+public protocol CacheWriter: AnyObject, Sendable {
+    /// Writes the next bytes of the body; `chunk` is never empty. Returns `false` if the store will not keep the entry
+    /// (no room, too large, a fault). `drop` is then the only call that follows.
+    func write(_ chunk: Data) async -> Bool
+
+    /// Completes the body. The entry replaces the one with the same key and variant, if there is one. Returns `false`
+    /// if the entry was not stored.
+    func commit() async -> Bool
+
+    /// Discards the entry.
+    func drop() async
+}
+
 /// A store whose `claimFetch` returns at once. The cache need not enforce the request's time limits while it waits for
 /// a claim.
 package protocol UnclaimedStore: CacheStore {}
@@ -94,10 +177,14 @@ package protocol ImmediateStore: AnyObject, UnclaimedStore {
     var maximumEntrySize: Int { get }
 }
 
-extension CacheStore {
-    public func removeAll(origin: String) async { await removeAll() }
+// SAFETY: `CacheReader` requires that one task at a time calls `next()`, so access to `rest` never overlaps.
+private final class DataCacheReader: CacheReader, @unchecked Sendable {
+    private var rest: Data?
 
-    public func claimFetch(of key: CacheKey) async -> Bool { true }
+    init(_ data: Data) { rest = data.isEmpty ? nil : data }
 
-    public func fetchEnded(of key: CacheKey, stored: Bool) async {}
+    func next() async throws(CurlewError) -> Data? {
+        defer { rest = nil }
+        return rest
+    }
 }

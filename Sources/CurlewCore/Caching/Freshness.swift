@@ -19,9 +19,9 @@ package struct Freshness: Sendable, Equatable {
 
     /// Heuristic freshness (RFC 9111, 4.2.2): a response without an explicit lifetime stays fresh for a tenth of the
     /// time since `Last-Modified`.
-    static let heuristicFraction = 0.1
+    private static let heuristicFraction = 0.1
     /// The upper limit of heuristic freshness, and the lifetime of permanent statuses without `Last-Modified`.
-    static let longestHeuristic: TimeInterval = 86_400
+    private static let longestHeuristic: TimeInterval = 86_400
 
     package init(_ response: StoredResponse, mode: CacheMode) {
         let fields = response.head.headers

@@ -25,7 +25,7 @@ package enum Storability {
         isStorable(head, ResponseCacheFields(head.headers), for: request, mode: mode)
     }
 
-    /// `fields` are the fields of `head` that concern caches.
+    /// Whether the response may be stored. `fields` are those of `head`.
     package static func isStorable(
         _ head: ResponseHead,
         _ fields: ResponseCacheFields,
@@ -117,9 +117,32 @@ package enum Storability {
     }
 }
 
+/// The fields of a response that concern a cache, found in one pass over the names.
+package struct ResponseCacheFields: Sendable {
+    /// Whether any field gives a lifetime or a validator.
+    package private(set) var sayHowToStore = false
+    /// Whether there is `Clear-Site-Data`.
+    package private(set) var mayClear = false
+
+    package init(_ headers: HTTPHeaders) {
+        headers.forEachName { name in
+            switch name.utf8.count {
+            case 4: sayHowToStore = sayHowToStore || ASCII.equalsIgnoringCase(name, "ETag")
+            case 7: sayHowToStore = sayHowToStore || ASCII.equalsIgnoringCase(name, "Expires")
+            case 13:
+                sayHowToStore =
+                    sayHowToStore || ASCII.equalsIgnoringCase(name, "Cache-Control")
+                    || ASCII.equalsIgnoringCase(name, "Last-Modified")
+            case 15: mayClear = mayClear || ASCII.equalsIgnoringCase(name, "Clear-Site-Data")
+            default: break
+            }
+        }
+    }
+}
+
 extension HTTPStatus {
     /// Whether the cache implements the caching rules of this status, for `must-understand`.
-    var isUnderstood: Bool { !reasonPhrase.isEmpty && rawValue != 206 && rawValue != 304 }
+    fileprivate var isUnderstood: Bool { !reasonPhrase.isEmpty && rawValue != 206 && rawValue != 304 }
 
     /// Whether the status says that the response is permanent.
     var isPermanent: Bool {

@@ -39,7 +39,7 @@ package enum Variants {
     ///
     /// Two requests that a server may answer differently must not have equal texts. The meaning of most fields is
     /// unknown. For them only blanks around commas and the division into lines are ignored.
-    static func normalised(_ values: [String], of name: String) -> String? {
+    private static func normalised(_ values: [String], of name: String) -> String? {
         guard !values.isEmpty else { return nil }
         var members = values.flatMap(members)
         if weighted.contains(name) {

@@ -74,9 +74,10 @@ public struct Cookie: Sendable, Hashable, Codable {
     }
 }
 
-/// A list of domains without a single owner (publicsuffix.org). No cookie may be set for such a domain as a whole.
+/// The domains whose subdomains belong to different owners (publicsuffix.org). No cookie may be set for such a domain
+/// as a whole.
 package protocol PublicSuffixes: Sendable {
-    /// Whether names directly below `domain` belong to different owners (`com`, `co.uk`, `github.io`).
+    /// Whether `domain` is such a domain: `com`, `co.uk`, `github.io`.
     func isPublicSuffix(_ domain: String) -> Bool
     /// Returns the public suffix of `domain` and one more label; `nil` if `domain` is itself a suffix.
     func registrableDomain(of domain: String) -> String?

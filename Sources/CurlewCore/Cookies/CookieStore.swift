@@ -130,7 +130,7 @@ package struct CookieStore: Sendable {
     }
 
     /// Removes the cookies of a domain for which the condition does not hold.
-    mutating func keep(in domain: String, where condition: (Stored) -> Bool) {
+    private mutating func keep(in domain: String, where condition: (Stored) -> Bool) {
         guard let stored = domains[domain] else { return }
         let kept = stored.filter { condition($0.value) }
         count -= stored.count - kept.count
@@ -152,4 +152,94 @@ package struct CookieStore: Sendable {
     package mutating func removeExpired(at now: Date) { remove { $0.isExpired(at: now) } }
 
     static func isSecure(_ url: URL) -> Bool { url.scheme?.lowercased() == "https" }
+}
+
+extension CookieStore {
+    /// Enforces the limits. The order of eviction is RFC 6265bis's: expired cookies, then cookies without `Secure` of a
+    /// domain that exceeds its limit, then any of that domain, then any cookie; the least recently used first within
+    /// each group. Only the `changed` domains can exceed the limit per domain.
+    private mutating func evict(around changed: Set<String>, at now: Date) {
+        for domain in changed where (domains[domain]?.count ?? 0) > limits.perDomain {
+            keep(in: domain) { !$0.cookie.isExpired(at: now) }
+            guard let stored = domains[domain] else { continue }
+            let excess = stored.count - max(limits.perDomain, 0)
+            guard let last = Self.smallest(excess, of: stored.values.map(Usefulness.init)) else { continue }
+            keep(in: domain) { last < Usefulness($0) }
+        }
+        guard count > limits.total else { return }
+        removeExpired(at: now)
+        let excess = count - max(limits.total, 0)
+        guard let last = Self.smallest(excess, of: domains.values.flatMap { $0.values.map(Age.init) }) else { return }
+        for (domain, stored) in domains where stored.values.contains(where: { !(last < Age($0)) }) {
+            keep(in: domain) { last < Age($0) }
+        }
+    }
+
+    /// Returns the greatest of the `count` smallest values, up to which everything is evicted; `nil` if there are none.
+    private static func smallest<Value: Comparable>(_ count: Int, of values: [Value]) -> Value? {
+        guard count > 0, !values.isEmpty else { return nil }
+        return count == 1 ? values.min() : values.sorted()[min(count, values.count) - 1]
+    }
+
+    /// The order of last use. The sequence number makes it unique.
+    private struct Age: Comparable {
+        let lastAccess: Date
+        let sequence: UInt64
+
+        init(_ stored: Stored) {
+            lastAccess = stored.lastAccess
+            sequence = stored.sequence
+        }
+
+        static func < (left: Age, right: Age) -> Bool {
+            (left.lastAccess, left.sequence) < (right.lastAccess, right.sequence)
+        }
+    }
+
+    private struct Usefulness: Comparable {
+        let isSecure: Bool
+        let age: Age
+
+        init(_ stored: Stored) {
+            isSecure = stored.cookie.isSecure
+            age = Age(stored)
+        }
+
+        static func < (left: Usefulness, right: Usefulness) -> Bool {
+            left.isSecure == right.isSecure ? left.age < right.age : !left.isSecure
+        }
+    }
+}
+
+/// The paths of cookies (RFC 6265bis, 5.1.4).
+enum CookiePath {
+    static func requestPath(of url: URL) -> String {
+        let path = url.path(percentEncoded: true)
+        return path.isEmpty ? "/" : path
+    }
+
+    /// The directory of the URL, which is the path of a cookie without a `Path` attribute.
+    static func defaultPath(of url: URL) -> String {
+        let path = requestPath(of: url)
+        guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
+        return String(path[..<slash])
+    }
+
+    static func matches(_ path: String, cookiePath: String) -> Bool {
+        let (request, cookie) = (path.utf8, cookiePath.utf8)
+        guard request.starts(with: cookie) else { return false }
+        if request.count == cookie.count || cookie.last == UInt8(ascii: "/") { return true }
+        return request[request.index(request.startIndex, offsetBy: cookie.count)] == UInt8(ascii: "/")
+    }
+
+    /// Returns all cookie paths that match `path`: the path itself, and each directory above it with and without its
+    /// slash.
+    static func directories(of path: String) -> [String] {
+        var paths = [path]
+        for slash in path.indices where path[slash] == "/" {
+            paths.append(String(path[...slash]))
+            if slash != path.startIndex { paths.append(String(path[..<slash])) }
+        }
+        return paths
+    }
 }

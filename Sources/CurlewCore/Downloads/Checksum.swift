@@ -25,9 +25,7 @@ public enum ChecksumAlgorithm: String, Sendable, Hashable, CaseIterable, Codable
 
 /// The checksum that the bytes of a file must have.
 package struct Checksum: Sendable, Hashable, CustomStringConvertible {
-    /// The algorithm of the checksum.
     package let algorithm: ChecksumAlgorithm
-    /// The bytes of the checksum.
     package let bytes: [UInt8]
 
     /// Reads hexadecimal digits of either case. `nil` if their number is wrong for the algorithm or one is invalid.
@@ -36,7 +34,9 @@ package struct Checksum: Sendable, Hashable, CustomStringConvertible {
         guard digits.count == algorithm.byteCount * 2 else { return nil }
         var bytes: [UInt8] = []
         for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
+            guard let high = ASCII.hexValue(digits[index]), let low = ASCII.hexValue(digits[index + 1]) else {
+                return nil
+            }
             bytes.append(high << 4 | low)
         }
         self.algorithm = algorithm
@@ -49,11 +49,5 @@ package struct Checksum: Sendable, Hashable, CustomStringConvertible {
     package static func hex(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        if ASCII.isDigit(digit) { return digit - 0x30 }
-        let letter = digit | 0x20
-        return letter >= 0x61 && letter <= 0x66 ? letter - 0x61 + 10 : nil
     }
 }

@@ -45,7 +45,7 @@ package enum EntityValidator: Hashable, Sendable {
         }
     }
 
-    static func isStrong(_ tag: String) -> Bool {
+    private static func isStrong(_ tag: String) -> Bool {
         let bytes = Array(tag.utf8)
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
             return false
@@ -55,7 +55,7 @@ package enum EntityValidator: Hashable, Sendable {
 
     /// Whether a date is strong: the server wrote its response at least a second later (RFC 9110, 8.8.2.2). A
     /// modification date counts as strong if the response's own date is missing or unreadable.
-    static func isStrong(_ modified: String, sentAt sent: String?) -> Bool {
+    private static func isStrong(_ modified: String, sentAt sent: String?) -> Bool {
         // The reference date only completes years without a century. It is the same for both dates, so their difference
         // is right.
         let present = Date(timeIntervalSince1970: 1_800_000_000)

@@ -51,7 +51,7 @@ public struct CurlewError: Error, Sendable {
         get { shared.values.underlying }
         set {
             shared.values.underlying = newValue
-            // The facts of the former error are not those of this one.
+            // The detail describes the former underlying error.
             shared.values.detail = nil
         }
     }
@@ -204,12 +204,124 @@ public struct CurlewError: Error, Sendable {
         /// The name that the manual gives to the number.
         public let name: String
 
-        /// Creates a native code.
         package init(number: Int, name: String) {
             self.number = number
             self.name = name
         }
 
         public var description: String { "\(number) \(name)" }
+    }
+}
+
+extension CurlewError {
+    /// Whether one of the five timeouts expired.
+    public var isTimeout: Bool {
+        switch code {
+        case .queueTimedOut, .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut: true
+        default: false
+        }
+    }
+
+    /// Whether the server or proxy could not be reached, or the connection broke.
+    public var isConnectivity: Bool {
+        switch code {
+        case .resolveFailed, .connectFailed, .proxyFailed, .sendFailed, .receiveFailed, .truncated,
+            .connectTimedOut:
+            true
+        default: false
+        }
+    }
+
+    /// Whether the request was cancelled.
+    public var isCancellation: Bool { code == .cancelled }
+
+    /// Whether the connection could not be secured.
+    public var isTLS: Bool {
+        switch code {
+        case .tlsFailed, .certificateExpired, .certificateHostMismatch, .certificateUntrusted,
+            .certificateRevoked, .clientCertificateRequired:
+            true
+        default: false
+        }
+    }
+
+    /// Whether the transport failed: connection, TLS, protocol, a limit or a timeout. An error with another detail than
+    /// `.exchange`, for instance one of a trust evaluator, is not the transport's.
+    package var isExchangeFailure: Bool {
+        switch detail {
+        case .exchange?: return true
+        case nil: break
+        default: return false
+        }
+        if isTimeout || isConnectivity || isTLS { return true }
+        switch code {
+        case .addressRefused, .protocolViolation, .contentDecodingFailed, .limitExceeded, .authenticationFailed,
+            .tooManyRedirects, .redirectRefused, .invalidURL:
+            return true
+        default:
+            return false
+        }
+    }
+
+    // CurlewAlamofire declares properties named `responseCode` and `underlying`, and reads the original ones as these.
+
+    package var statusOfResponse: Int? { responseCode }
+    package var thrownError: (any Error)? {
+        get { underlying }
+        set { underlying = newValue }
+    }
+}
+
+extension CurlewError: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The error in one line: code, reason, phase, URL, attempt, status and native code. It contains no credentials or
+    /// query values.
+    public var description: String {
+        var text = code.rawValue
+        if !reason.isEmpty { text += ": \(reason)" }
+        text += " (phase \(phase.rawValue)"
+        if let url { text += ", \(url.absoluteString)" }
+        // `attempt` counts from zero; the text counts from one, and leaves the first attempt out.
+        if attempt > 0 { text += ", attempt \(attempt + 1)" }
+        if let responseCode { text += ", status \(responseCode)" }
+        if let native { text += ", \(native)" }
+        return text + ")"
+    }
+
+    /// The description, followed by every other known detail on lines below it: the underlying error, the names in the
+    /// certificate, the error before a failed retry, the beginning of the body, the close frame of a WebSocket, the
+    /// metrics and the suggestion. It contains no credentials or query values either.
+    public var debugDescription: String {
+        var lines = [description]
+        if let underlying { lines.append("underlying: \(Self.typeAndText(of: underlying))") }
+        switch detail {
+        case .names(_, let names)?:
+            let list = names.isEmpty ? "none" : names.joined(separator: " ")
+            lines.append("names in the certificate: \(Redaction.excerpt(of: list, limit: 2_000))")
+        case .retry(let original)?: lines.append("original error: \(Self.typeAndText(of: original))")
+        default: break
+        }
+        if let responseBody { lines.append("body: \(Redaction.excerpt(of: responseBody, limit: 2_000))") }
+        if let closeCode { lines.append("close code: \(closeCode.rawValue)") }
+        if let closeReason { lines.append("close reason: \(Redaction.excerpt(of: closeReason, limit: 200))") }
+        if downloadResumeData != nil { lines.append("resume data: yes") }
+        lines.append("safe to retry: \(isSafeToRetry ? "yes" : "no")")
+        if let metrics { lines.append("metrics: \(metrics)") }
+        if let recoverySuggestion { lines.append("suggestion: \(recoverySuggestion)") }
+        return lines.joined(separator: "\n    ")
+    }
+
+    private static func typeAndText(of error: any Error) -> String {
+        let text = (error as? CurlewError)?.description ?? Redaction.excerpt(of: "\(error)", limit: 2_000)
+        return "\(type(of: error)): \(text)"
+    }
+}
+
+extension CurlewError: LocalizedError {
+    /// A sentence for people, without credentials and query values.
+    public var errorDescription: String? {
+        if isExchangeFailure {
+            return "The exchange failed with error: " + (reason.isEmpty ? code.rawValue : reason)
+        }
+        return reason.isEmpty ? "\(code.rawValue) (phase \(phase.rawValue))" : reason
     }
 }

@@ -1,8 +1,8 @@
 package import Foundation
 
 extension CurlewError {
-    /// A fact that neither the code nor another public property has. CurlewAlamofire derives Alamofire's reasons from
-    /// it. Errors of the transport have none.
+    /// A fact beyond the code and the other public properties. CurlewAlamofire derives Alamofire's reasons from it.
+    /// Errors of the transport have none.
     package enum Detail: Sendable {
         // MARK: Requests
 
@@ -12,8 +12,8 @@ extension CurlewError {
         case body(Data)
         /// The request to encode has no URL.
         case noURL
-        /// The request lacks what its `ParameterEncoder` requires: the URL if `method` is `nil`, otherwise a method, for
-        /// which it has this text.
+        /// The request lacks a component that its `ParameterEncoder` requires: the URL if `method` is `nil`, otherwise
+        /// the method, and `method` is the text in its place.
         case noComponent(method: String?)
 
         // MARK: Coding, of parameters and of responses
@@ -83,7 +83,7 @@ extension CurlewError {
         case notFileURL
         /// The name is empty, or has no extension that determines a media type.
         case unnamed
-        /// The file does not exist, or may not be looked for.
+        /// The file does not exist, or a directory of its path may not be searched.
         case unreachable
         /// It is a directory.
         case directory
@@ -99,7 +99,6 @@ extension CurlewError {
         case outputNotCreated
     }
 
-    /// Creates an error with a detail.
     package init(
         _ code: Code,
         phase: Phase,

@@ -1,8 +1,4 @@
-extension Error {
-    package func asCurlewError(or other: @autoclosure () -> CurlewError) -> CurlewError {
-        (self as? CurlewError) ?? other()
-    }
-}
+internal import Foundation
 
 /// Converts errors that user code has thrown, depending on the code that threw them.
 package enum ErrorWrapping {
@@ -32,5 +28,20 @@ package enum ErrorWrapping {
 
     package static func trust(_ error: any Error) -> CurlewError {
         error.asCurlewError(or: .trustEvaluatorFailed(error))
+    }
+}
+
+extension Error {
+    package func asCurlewError(or other: @autoclosure () -> CurlewError) -> CurlewError {
+        (self as? CurlewError) ?? other()
+    }
+}
+
+/// Describes an error within the message of another one.
+package enum Explanation {
+    package static func of(_ error: any Error) -> String {
+        if let error = error as? CurlewError { return error.reason.isEmpty ? error.code.rawValue : error.reason }
+        // An error from another library may contain the request's URL or a part of a body, with their secrets.
+        return Redaction.excerpt(of: (error as? any LocalizedError)?.errorDescription ?? "\(error)", limit: 2_000)
     }
 }

@@ -1,4 +1,4 @@
-// Errors of requests that were ended, and of retriers that ended them.
+// Errors of requests that were ended by their user, their session, a retrier or a timeout.
 
 extension CurlewError {
     /// The request was cancelled.
@@ -47,5 +47,20 @@ extension CurlewError {
         failure.responseBody = original.responseBody
         failure.downloadResumeData = original.downloadResumeData
         return failure
+    }
+}
+
+extension CurlewError {
+    /// Names the timeout that expired, and its value.
+    package static func timeoutReason(_ code: Code, after limit: Duration?) -> String {
+        let (what, name) =
+            switch code {
+            case .queueTimedOut: ("no connection became free", "queue")
+            case .connectTimedOut: ("the connection was not established", "connect")
+            case .firstByteTimedOut: ("no response began", "first-byte")
+            case .idleTimedOut: ("no byte was sent or received", "idle")
+            default: ("the request did not end", "total")
+            }
+        return "\(what) within " + (limit.map { "\($0), the \(name) timeout" } ?? "the \(name) timeout")
     }
 }

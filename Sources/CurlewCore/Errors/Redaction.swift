@@ -26,7 +26,7 @@ package enum Redaction {
         return reference(text, base: withoutUser, items: values)
     }
 
-    /// Redacts a reference: what precedes its query and fragment with `base`, and the items of those with `items`.
+    /// Redacts a reference: `base` redacts the part before query and fragment, and `items` the items of both.
     package static func reference(
         _ text: String, base: (Substring) -> String, items: (Substring) -> String
     ) -> String {
@@ -71,7 +71,8 @@ package enum Redaction {
         guard text.contains("://") else { return text }
         var shown = ""
         var rest = text[...]
-        // The characters that may belong to one URL, or to several without a blank in between; each run is scanned once.
+        // The characters that may belong to one URL, or to several without a blank between them. Each run is scanned
+        // once.
         var run = rest.prefix(0)
         var lastAt: String.Index?
         while let mark = rest.range(of: "://") {
@@ -114,5 +115,146 @@ package enum Redaction {
             guard let close = word.lastIndex(of: ">"), word.hasPrefix("<") else { return reference(String(word)) }
             return "<" + reference(String(word[..<close].dropFirst())) + word[close...]
         }.joined(separator: " ")
+    }
+}
+
+extension Redaction {
+    /// Returns the text of a body with the values of secret fields replaced: in forms and, at any depth, in JSON. Other
+    /// text is returned unchanged. Without `showsRejected`, the values that a server repeats in the JSON of a failed
+    /// validation are replaced too: `{"field":"password","rejectedValue":"…"}`.
+    package static func body(_ text: String, type: String, showsRejected: Bool = true) -> String {
+        let type = ASCII.lowercased(type)
+        if type.contains("x-www-form-urlencoded") { return form(text) }
+        if type.contains("json") { return json(text, showsRejected) }
+        // Servers also label JSON as text/plain or text/html, so a text that looks like JSON is redacted under any
+        // type.
+        let first = text.unicodeScalars.first { !$0.properties.isWhitespace && $0 != "\u{FEFF}" }
+        if first == "{" || first == "[" { return json(text, showsRejected) }
+        return type.isEmpty ? form(text) : text
+    }
+
+    private static func form(_ text: String) -> String {
+        text.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+            guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
+            guard SecretNames.containsMember(decoded(Substring(pair[..<equals]))) else { return String(pair) }
+            return String(pair[...equals]) + mark
+        }.joined(separator: "&")
+    }
+
+    /// Returns a name or value of a form without its encoding; invalid escapes are kept.
+    package static func decoded(_ text: Substring) -> String {
+        let text = String(text).replacing("+", with: " ")
+        return text.removingPercentEncoding ?? text
+    }
+
+    /// Members that hold the value that failed a validation, in lower case.
+    package static let rejectedMembers: Set<String> = ["value", "rejectedvalue", "attemptedvalue", "input"]
+
+    /// Scans the text instead of decoding it, so that truncated or invalid JSON is redacted as well.
+    private static func json(_ text: String, _ showsRejected: Bool) -> String {
+        var scanner = JSONRedaction(bytes: Array(text.utf8), showsRejected: showsRejected)
+        return String(decoding: scanner.redacted(), as: UTF8.self)
+    }
+}
+
+/// Scans a JSON text once and replaces the values of members with a secret name.
+private struct JSONRedaction {
+    let bytes: [UInt8]
+    let showsRejected: Bool
+    private var position = 0
+    private var shown: [UInt8] = []
+
+    init(bytes: [UInt8], showsRejected: Bool) {
+        self.bytes = bytes
+        self.showsRejected = showsRejected
+    }
+
+    mutating func redacted() -> [UInt8] {
+        shown.reserveCapacity(bytes.count)
+        while position < bytes.count {
+            guard bytes[position] == UInt8(ascii: "\"") else {
+                shown.append(bytes[position])
+                position += 1
+                continue
+            }
+            let string = takeString()
+            shown += string
+            guard let name = name(string),
+                SecretNames.containsMember(name)
+                    || !showsRejected && Redaction.rejectedMembers.contains(ASCII.lowercased(name))
+            else { continue }
+            let colon = afterBlanks(position)
+            guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }
+            let value = afterBlanks(colon + 1)
+            guard value < bytes.count else { continue }
+            shown += bytes[position..<value]
+            position = value
+            skipValue()
+            shown += Array("\"\(Redaction.mark)\"".utf8)
+        }
+        return shown
+    }
+
+    /// Consumes a string including its quotes, or the rest of the text if the closing quote is missing.
+    private mutating func takeString() -> ArraySlice<UInt8> {
+        let start = position
+        position += 1
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += byte == UInt8(ascii: "\\") ? 2 : 1
+            if byte == UInt8(ascii: "\"") { break }
+        }
+        position = min(position, bytes.count)
+        return bytes[start..<position]
+    }
+
+    private func name(_ string: ArraySlice<UInt8>) -> String? {
+        guard string.contains(UInt8(ascii: "\\")) else {
+            return String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
+        }
+        return try? JSONDecoder().decode(String.self, from: Data(string))
+    }
+
+    private func afterBlanks(_ start: Int) -> Int {
+        var index = start
+        while index < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[index]) { index += 1 }
+        return index
+    }
+
+    /// Skips a value and everything up to the next separator, because invalid JSON may continue the value there. A
+    /// word that is not a JSON value may be followed by anything: the rest of its line is skipped.
+    private mutating func skipValue() {
+        let rest = bytes[position...]
+        let isJSON =
+            "\"{[-0123456789,}]".utf8.contains(bytes[position])
+            || ["true", "false", "null"].contains { rest.starts(with: $0.utf8) }
+        skipJSONValue()
+        let ends = isJSON ? ",}]\r\n" : "\r\n"
+        let end = bytes[position...].firstIndex { ends.utf8.contains($0) } ?? bytes.endIndex
+        if afterBlanks(position) < end { position = end }
+    }
+
+    /// Skips a string, a number or word, or a complete object or array.
+    private mutating func skipJSONValue() {
+        var depth = 0
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                _ = takeString()
+                if depth == 0 { return }
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                if depth == 0 { return }
+                depth -= 1
+                if depth == 0 {
+                    position += 1
+                    return
+                }
+            case UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D: if depth == 0 { return }
+            default: break
+            }
+            position += 1
+        }
     }
 }

@@ -131,7 +131,7 @@ extension CurlewError {
         parameters("Encoding failed: the request has no URL.", .noComponent(method: nil))
     }
 
-    /// The `ParameterEncoder` does not support the request's method.
+    /// The `ParameterEncoder` requires a method, and the request has none; `method` is the text in its place.
     package static func encoderLacksMethod(_ method: String) -> CurlewError {
         parameters("Encoding failed: the request has no HTTP method (\(method)).", .noComponent(method: method))
     }

@@ -7,7 +7,6 @@ public struct AuthenticationChallenge: Hashable, Sendable {
     /// The single value of a scheme that has no parameters (`Negotiate`, `NTLM`).
     public let token68: String?
 
-    /// Creates a challenge.
     package init(scheme: String, parameters: [String: String] = [:], token68: String? = nil) {
         self.scheme = scheme
         self.parameters = parameters

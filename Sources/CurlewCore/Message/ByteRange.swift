@@ -19,6 +19,40 @@ package enum ByteRange: Hashable, Sendable, CustomStringConvertible {
     package var description: String { headerValue }
 }
 
+extension ByteRange {
+    /// Reads a single byte range (RFC 9110, 14.1.2). `nil` for several ranges, for other units and for invalid text.
+    package init?(_ value: String) {
+        var scanner = ByteScanner(value)
+        scanner.skip(while: ASCII.isBlank)
+        let unit = String(decoding: scanner.take(while: ASCII.isTokenByte), as: UTF8.self)
+        guard ASCII.equalsIgnoringCase(unit, "bytes"), scanner.skip("=") else { return nil }
+        scanner.skip(while: ASCII.isBlank)
+        if scanner.skip(UInt8(ascii: "-")) {
+            guard let count = scanner.number() else { return nil }
+            self = .last(count)
+        } else {
+            guard let first = scanner.number(), scanner.skip(UInt8(ascii: "-")) else { return nil }
+            if let next = scanner.peek, ASCII.isDigit(next) {
+                guard let last = scanner.number(), first <= last, last < .max else { return nil }
+                self = .bytes(first...last)
+            } else {
+                self = .from(first)
+            }
+        }
+        scanner.skip(while: ASCII.isBlank)
+        guard scanner.isAtEnd else { return nil }
+    }
+
+    /// The bytes that the range selects from a body of this size; `nil` if it selects none.
+    package func resolved(in size: Int64) -> Range<Int64>? {
+        switch self {
+        case .from(let first): first < size ? first..<size : nil
+        case .bytes(let range): range.lowerBound < size ? range.lowerBound..<min(range.upperBound + 1, size) : nil
+        case .last(let count): count > 0 && size > 0 ? max(0, size - count)..<size : nil
+        }
+    }
+}
+
 /// The value of a `Content-Range` header (RFC 9110, 14.4).
 package struct ContentRange: Hashable, Sendable {
     /// The first and last byte of the part; `nil` in the response to a range that cannot be satisfied (`bytes */50`).

@@ -1,4 +1,4 @@
-/// Reads the bytes of a header from left to right. The position never leaves the bytes.
+/// Reads the bytes of a header from left to right, and never beyond their end.
 struct ByteScanner {
     let bytes: [UInt8]
     private(set) var position = 0
@@ -79,7 +79,7 @@ struct ByteScanner {
 
 extension ByteScanner {
     /// Returns the bytes with escapes decoded: `escape` and two hexadecimal digits are one byte. `nil` if an escape is
-    /// malformed, or if `belongs` refuses one of the other bytes.
+    /// malformed, or if `belongs` is false for one of the other bytes.
     static func unescaped(
         _ text: some Sequence<UInt8>, escape: UInt8 = UInt8(ascii: "%"), where belongs: (UInt8) -> Bool = { _ in true }
     ) -> [UInt8]? {
@@ -97,47 +97,5 @@ extension ByteScanner {
             }
         }
         return bytes
-    }
-}
-
-extension ASCII {
-    /// Whether a byte is a space or a horizontal tab (OWS in RFC 9110).
-    package static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-    package static func isHexDigit(_ byte: UInt8) -> Bool { hexValue(byte) != nil }
-
-    package static func hexValue(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x41...0x46: byte - 0x41 + 10
-        case 0x61...0x66: byte - 0x61 + 10
-        default: nil
-        }
-    }
-
-    static let upperHexDigits = Array("0123456789ABCDEF".utf8)
-
-    /// Returns the decimal number; `nil` if it does not fit. Every byte must be a digit.
-    static func number(_ digits: some Sequence<UInt8>) -> Int64? {
-        var value: Int64 = 0
-        for digit in digits {
-            let (product, overflowsProduct) = value.multipliedReportingOverflow(by: 10)
-            let (sum, overflowsSum) = product.addingReportingOverflow(Int64(digit &- 0x30))
-            if overflowsProduct || overflowsSum { return nil }
-            value = sum
-        }
-        return value
-    }
-
-    static func trimmingBlanks(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        var bytes = bytes
-        while let first = bytes.first, isBlank(first) { bytes.removeFirst() }
-        while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-        return bytes
-    }
-
-    package static func lowercased(_ text: String) -> String {
-        if text.utf8.allSatisfy({ $0 &- 0x41 >= 26 }) { return text }
-        return String(decoding: text.utf8.map(lowercased), as: UTF8.self)
     }
 }

@@ -1,14 +1,16 @@
+internal import Foundation
+
 /// A `Content-Disposition` header (RFC 6266).
 ///
 ///     ContentDisposition(parsing: "attachment; filename*=UTF-8''na%C3%AFve.txt").filename   // "naïve.txt"
 ///
-/// `filename` is exactly as the server wrote it, including paths. Use `safeFilename` for a file on disk.
+/// `filename` is decoded, but otherwise as the server wrote it, including paths. Use `safeFilename` for a file on disk.
 package struct ContentDisposition: Hashable, Sendable {
     /// The type, such as `attachment`, `inline` or `form-data`; empty if the server sent none.
     package let type: String
-    /// The file name as sent, from `filename*` or else from `filename`; `nil` if there is neither.
+    /// The decoded file name, from `filename*` or else from `filename`; `nil` if there is neither.
     package let filename: String?
-    /// The value of `filename` beside `filename*`.
+    /// The value of `filename` that is written beside `filename*`.
     private let fallback: Fallback
 
     /// The file name for recipients that do not know `filename*`, if the name is not ASCII.
@@ -21,7 +23,6 @@ package struct ContentDisposition: Hashable, Sendable {
         case text(String)
     }
 
-    /// Creates a disposition.
     package init(type: String = "attachment", filename: String? = nil, fallback: Fallback = .automatic) {
         self.type = type
         self.filename = filename
@@ -121,5 +122,159 @@ extension ContentDisposition {
             byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? [UInt8(ascii: "\\"), byte] : [byte]
         }
         return "\"\(String(decoding: escaped, as: UTF8.self))\""
+    }
+}
+
+extension ContentDisposition {
+    /// The file name as a single path component that is harmless on disk; `nil` if nothing remains of it.
+    package var safeFilename: String? { filename.flatMap(SafeFilename.make) }
+}
+
+/// Makes a harmless path component from a name that a server chose.
+package enum SafeFilename {
+    /// NAME_MAX of Linux's file systems.
+    private static let maximumLength = 255
+
+    /// Returns the last part between slashes or backslashes that is more than dots; `nil` if nothing remains of it.
+    ///
+    /// Control characters are removed, and so are those that reverse the direction of the text, which disguise an
+    /// extension (`exe.txt` spelled backwards). Dots and blanks are removed from both ends, so that the file is not
+    /// hidden. A name above `maximumLength` is shortened.
+    package static func make(_ name: String) -> String? {
+        let parts = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }
+        guard let last = parts.last(where: { !isOnlyDots($0) }) else { return nil }
+        var kept = Substring.UnicodeScalarView(String.UnicodeScalarView(last.filter(isHarmless)))
+        while let first = kept.first, isDotOrBlank(first) { kept.removeFirst() }
+        trimEnd(&kept)
+        return kept.isEmpty ? nil : shortened(String(kept))
+    }
+
+    private static func isDotOrBlank(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "." || scalar.properties.isWhitespace
+    }
+
+    private static func trimEnd(_ text: inout Substring.UnicodeScalarView) {
+        while let last = text.last, isDotOrBlank(last) { text.removeLast() }
+    }
+
+    private static func isOnlyDots(_ part: Substring.UnicodeScalarView) -> Bool {
+        part.allSatisfy(isDotOrBlank)
+    }
+
+    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F...0x9F, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: false
+        default: true
+        }
+    }
+
+    /// Shortens the part in front of the extension. It cuts between characters if it can: a single character may have
+    /// more combining marks than a name may have bytes.
+    private static func shortened(_ name: String) -> String {
+        guard name.utf8.count > maximumLength else { return name }
+        var stem = name[...]
+        var ending = ""
+        if let dot = name.lastIndex(of: "."), name[dot...].utf8.count <= 32 {
+            ending = String(name[dot...])
+            stem = name[..<dot]
+        }
+        let room = maximumLength - ending.utf8.count
+        // Much longer names are cut at once, because the loop below removes one character at a time.
+        if stem.utf8.count > 8 * maximumLength { stem = Substring(stem.unicodeScalars.prefix(4 * maximumLength)) }
+        var cut = stem
+        while cut.utf8.count > room { cut.removeLast() }
+        var kept = (cut.isEmpty ? stem : cut).unicodeScalars
+        while String(kept).utf8.count > room { kept.removeLast() }
+        if ending.isEmpty { trimEnd(&kept) }
+        return String(kept) + ending
+    }
+}
+
+/// Decodes two encodings of a plain `filename` that RFC 6266 does not define, but that servers send and Chromium reads:
+/// percent escapes, and the encoded words of mail (RFC 2047). Otherwise the escapes would appear in names of files.
+private enum LenientFilename {
+    /// Returns the decoded name. A name with a malformed part is returned unchanged.
+    static func decode(_ name: String) -> String {
+        if name.hasPrefix("=?") { return encodedWords(name) ?? name }
+        return percentDecoded(name) ?? name
+    }
+
+    /// Decodes percent escapes; `nil` unless the name is ASCII, every `%` begins an escape, and the bytes are UTF-8.
+    private static func percentDecoded(_ name: String) -> String? {
+        guard name.utf8.contains(UInt8(ascii: "%")), name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        return ByteScanner.unescaped(name.utf8).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// Decodes `=?charset?B?…?=` or `=?charset?Q?…?=`, or several of them separated by blanks; `nil` if one is
+    /// malformed.
+    private static func encodedWords(_ name: String) -> String? {
+        var text = ""
+        for word in name.split(whereSeparator: { $0 == " " || $0 == "\t" }) {
+            guard let decoded = encodedWord(word) else { return nil }
+            text += decoded
+        }
+        return text
+    }
+
+    private static func encodedWord(_ word: Substring) -> String? {
+        let parts = word.split(separator: "?", omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0] == "=", parts[4] == "=",
+            // RFC 2231, 5 appends a language to the charset.
+            let charset = CharsetLabel(String(parts[1].prefix { $0 != "*" }))
+        else { return nil }
+        let data: Data? =
+            switch parts[2] {
+            case "B", "b": Data(base64Encoded: String(parts[3]))
+            case "Q", "q":
+                ByteScanner.unescaped(
+                    parts[3].utf8.lazy.map { $0 == UInt8(ascii: "_") ? 0x20 : $0 }, escape: UInt8(ascii: "=")
+                ).map { Data($0) }
+            default: nil
+            }
+        return data.flatMap(charset.decode)
+    }
+}
+
+/// Encodes and decodes extended parameter values (RFC 8187): `UTF-8'en'na%C3%AFve`.
+package enum ExtendedValue {
+    /// Returns the text and its language tag; `nil` if the value is malformed, its charset unknown, or its bytes
+    /// invalid in that charset.
+    package static func decode(_ value: String) -> (value: String, language: String)? {
+        let parts = value.utf8.split(
+            separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let charset = CharsetLabel(String(decoding: parts[0], as: UTF8.self)),
+            let language = String(parts[1]), let bytes = percentDecoded(parts[2]),
+            let text = charset.decode(Data(bytes))
+        else { return nil }
+        return (text, language)
+    }
+
+    /// Encodes a text in UTF-8, without a language.
+    package static func encode(_ text: String) -> String {
+        var bytes = Array("UTF-8''".utf8)
+        for byte in text.utf8 {
+            if isAttributeByte(byte) {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(ASCII.upperHexDigits[Int(byte >> 4)])
+                bytes.append(ASCII.upperHexDigits[Int(byte & 15)])
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Decodes percent escapes. All visible ASCII but the double quote is accepted unescaped, because servers leave
+    /// parentheses and similar characters unescaped.
+    private static func percentDecoded(_ text: Substring.UTF8View) -> [UInt8]? {
+        ByteScanner.unescaped(text) { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
+    }
+
+    /// Whether a byte is an `attr-char`.
+    private static func isAttributeByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "*"), UInt8(ascii: "'"), UInt8(ascii: "%"): false
+        default: ASCII.isTokenByte(byte)
+        }
     }
 }

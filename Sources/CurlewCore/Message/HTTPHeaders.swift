@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// An ordered list of header fields whose names are compared without regard to case.
 ///
 /// Creating a list follows Alamofire: each name occurs once, and a later value replaces an earlier one in its place.
@@ -70,7 +72,6 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         fields.removeAll { ASCII.equalsIgnoringCase($0.name, name) }
     }
 
-    /// Returns the fields sorted by name.
     package func sortedByName() -> HTTPHeaders {
         HTTPHeaders(received: fields.sorted { $0.name.lowercased() < $1.name.lowercased() })
     }
@@ -114,7 +115,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         for index in fields.indices { body(fields[index].name) }
     }
 
-    /// Returns these fields, followed by the session's fields whose names are missing here.
+    /// Returns these fields, followed by those of `defaults` whose names are missing here.
     func completed(by defaults: HTTPHeaders?) -> HTTPHeaders {
         guard let defaults else { return self }
         var all = self
@@ -129,17 +130,6 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
             if ASCII.equalsIgnoringCase(fields[index].name, name) { return index }
         }
         return nil
-    }
-}
-
-/// A field's name, compared and hashed without regard to the case of ASCII letters.
-private struct FieldName: Hashable {
-    let text: String
-
-    static func == (left: Self, right: Self) -> Bool { ASCII.equalsIgnoringCase(left.text, right.text) }
-
-    func hash(into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(ASCII.lowercased(byte)) }
     }
 }
 
@@ -160,4 +150,82 @@ extension HTTPHeaders: RandomAccessCollection {
 extension HTTPHeaders: CustomStringConvertible {
     /// One field per line, without credentials, cookies and tokens.
     public var description: String { fields.map(\.description).joined(separator: "\n") }
+}
+
+/// One header field.
+public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
+    /// The name, in the case in which it was written.
+    public let name: String
+    /// The value.
+    public let value: String
+
+    /// Creates a field. An invalid name or value is reported when the request is created.
+    public init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    /// `Name: value` for logs, without credentials, cookies and tokens. Use `value` for the actual value.
+    public var description: String { "\(name): \(Redaction.value(of: self))" }
+
+    /// Whether the field can be sent: the name is a token, and the value contains no CR, LF or NUL.
+    package var isValid: Bool { name.isHTTPToken && value.isHTTPFieldValue }
+}
+
+extension HTTPHeader {
+    /// `Accept`: the acceptable media types.
+    public static func accept(_ value: String) -> HTTPHeader { HTTPHeader(name: "Accept", value: value) }
+
+    /// `Authorization` with Basic credentials (RFC 7617) in UTF-8.
+    public static func authorization(username: String, password: String) -> HTTPHeader {
+        authorization("Basic " + Data("\(username):\(password)".utf8).base64EncodedString())
+    }
+
+    /// `Authorization` with a bearer token.
+    public static func authorization(bearerToken: String) -> HTTPHeader { authorization("Bearer \(bearerToken)") }
+
+    /// `Authorization` with a complete value, including the scheme.
+    public static func authorization(_ value: String) -> HTTPHeader {
+        HTTPHeader(name: "Authorization", value: value)
+    }
+
+    /// `Content-Type`: the body's media type.
+    public static func contentType(_ value: String) -> HTTPHeader { HTTPHeader(name: "Content-Type", value: value) }
+
+    /// `User-Agent`: the name of the client.
+    public static func userAgent(_ value: String) -> HTTPHeader { HTTPHeader(name: "User-Agent", value: value) }
+}
+
+extension String {
+    /// Whether the string is a `token` (RFC 9110, 5.6.2), which is never empty.
+    package var isHTTPToken: Bool {
+        !utf8.isEmpty && utf8.allSatisfy { ASCII.isTokenByte($0) }
+    }
+
+    /// Whether the string can be the value of a header field. CR, LF or NUL could add further fields.
+    package var isHTTPFieldValue: Bool {
+        utf8.allSatisfy { $0 != 0x0D && $0 != 0x0A && $0 != 0x00 }
+    }
+}
+
+extension Collection<String> {
+    /// Joins the elements with falling qualities: `["de", "en"]` becomes `de;q=1.0, en;q=0.9`. The lowest quality is
+    /// 0.1.
+    package func qualityEncoded() -> String {
+        enumerated().map { index, element in
+            let tenths = Swift.max(10 - index, 1)
+            return "\(element);q=\(tenths / 10).\(tenths % 10)"
+        }.joined(separator: ", ")
+    }
+}
+
+/// A field's name, compared and hashed without regard to the case of ASCII letters.
+private struct FieldName: Hashable {
+    let text: String
+
+    static func == (left: Self, right: Self) -> Bool { ASCII.equalsIgnoringCase(left.text, right.text) }
+
+    func hash(into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(ASCII.lowercased(byte)) }
+    }
 }

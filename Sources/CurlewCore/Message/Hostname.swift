@@ -27,8 +27,8 @@ package enum Hostname {
         return ASCII.lowercased(name)
     }
 
-    /// Whether a host without escapes is free of characters that would make it another host, or that would end the line
-    /// in which it is written (`http://a%0Ab/`, `http://a%2Fb/`).
+    /// Whether a host, its escapes decoded, is free of characters that would make it another host, or that would end
+    /// the line in which it is written (`http://a%0Ab/`, `http://a%2Fb/`).
     package static func isUsable(_ host: String) -> Bool {
         let delimiters = delimiters
         var isPlain = !host.isEmpty
@@ -38,8 +38,8 @@ package enum Hostname {
         return true
     }
 
-    /// Whether the host of a URL must be checked with `isUsable`: the text before its path may hide a delimiter in the
-    /// host, or contains credentials. Few URLs do, and this check is cheaper than parsing every URL.
+    /// Whether a URL must be parsed and its host checked with `isUsable`, because the text before its path contains an
+    /// unusual character or credentials. Most URLs do not, and need not be parsed.
     package static func mayBeUnusable(in url: String) -> Bool {
         var url = url
         return url.withUTF8 { !hasPlainHost($0) }

@@ -1,7 +1,7 @@
 package import Foundation
 
-/// The HTTP/3 alternatives that https origins have announced (RFC 7838), and the experience with each of them. A value
-/// type; the time is passed in.
+/// The HTTP/3 alternatives that https origins have announced (RFC 7838), and which of them work. A value type; the time
+/// is passed in.
 package struct AlternativeServiceList: Sendable, Hashable, Codable {
     /// One alternative of an origin.
     package struct Service: Sendable, Hashable {
@@ -12,13 +12,13 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
         package var expires: Date
         /// Whether the alternative stays valid when the network changes.
         package var persists: Bool
-        /// The experience with it in this process and on this network.
+        /// The result of trying it in this process and on this network.
         package var trial = Trial.none
         /// The number of failures since it last worked.
         package var failures = 0
     }
 
-    /// Whether an alternative works.
+    /// The result of trying an alternative.
     package enum Trial: Sendable, Hashable {
         case none
         /// One exchange is trying it; others do not use it until the result is known.
@@ -166,7 +166,7 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
         entries[route.origin]?.services[index] = service
     }
 
-    /// Removes the alternatives that are valid only on the previous network, and resets the experience with the others
+    /// Removes the alternatives that are valid only on the previous network, and forgets whether the others worked
     /// (RFC 7838, 2.2).
     package mutating func networkChanged() {
         for (origin, entry) in entries {

@@ -11,7 +11,6 @@ package struct HSTSList: Sendable, Hashable, Codable {
         /// The expiry that was last reported as a change. Later announcements are compared with it.
         fileprivate var announced: Date
 
-        /// Creates an entry.
         package init(expires: Date, includesSubdomains: Bool) {
             self.expires = expires
             self.includesSubdomains = includesSubdomains

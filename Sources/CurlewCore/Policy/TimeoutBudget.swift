@@ -1,11 +1,3 @@
-extension Duration {
-    /// Converts any number of seconds. Negative numbers and NaN become zero, and numbers above a billion become a
-    /// billion, because a Duration cannot represent all of them.
-    package static func bounded(seconds: Double) -> Duration {
-        seconds > 0 ? .seconds(min(seconds, 1_000_000_000)) : .zero
-    }
-}
-
 /// The total timeout of a request, which includes its retries, redirects and waits.
 package struct TimeoutBudget: Sendable {
     // A reference, because the size of an inline `ContinuousClock.Instant` is not known at compile time, and neither
@@ -44,5 +36,51 @@ package struct TimeoutBudget: Sendable {
     /// Whether a wait of this length would end in time.
     package func allows(_ wait: Duration, at now: ContinuousClock.Instant) -> Bool {
         remaining(at: now).map { wait < $0 } ?? true
+    }
+}
+
+/// The time limits of a request that waits for the response to an identical request in flight.
+package struct FollowerClocks: Sendable {
+    package typealias Instant = ContinuousClock.Instant
+
+    package enum Verdict: Sendable, Hashable {
+        case firstByteTimedOut
+        case totalTimedOut
+        /// The response has begun but makes no progress: the reader of the other request may have paused.
+        case stalled
+    }
+
+    private let timeouts: Timeouts
+    private let remaining: Duration?
+    private let joined: Instant
+
+    /// `remaining` is the request's remaining total time at the instant `joined`, when it began to wait.
+    package init(_ timeouts: Timeouts, remaining: Duration?, joined: Instant) {
+        self.timeouts = timeouts
+        self.remaining = remaining
+        self.joined = joined
+    }
+
+    /// Returns the next time limit to expire and its meaning; `nil` without a limit. `lastHeard` is when bytes of the
+    /// response last arrived, `nil` before its head.
+    package func limit(lastHeard: Instant?) -> (instant: Instant, verdict: Verdict)? {
+        let own: (Instant, Verdict)? =
+            if let lastHeard {
+                timeouts.idle.map { (max(lastHeard, joined).advanced(by: $0), .stalled) }
+            } else {
+                timeouts.firstByte.map { (joined.advanced(by: $0), .firstByteTimedOut) }
+            }
+        let whole = remaining.map { (joined.advanced(by: $0), Verdict.totalTimedOut) }
+        guard let own else { return whole }
+        guard let whole, whole.0 <= own.0 else { return own }
+        return whole
+    }
+}
+
+extension Duration {
+    /// Converts any number of seconds. Negative numbers and NaN become zero, and numbers above a billion become a
+    /// billion, because a Duration cannot represent all of them.
+    package static func bounded(seconds: Double) -> Duration {
+        seconds > 0 ? .seconds(min(seconds, 1_000_000_000)) : .zero
     }
 }

@@ -56,3 +56,45 @@ package enum WebSocketEnding: Sendable {
         }
     }
 }
+
+extension CurlewError {
+    /// Creates the error of a closed WebSocket. `byPeer` is `false` if this side has closed it.
+    package static func webSocketClosed(
+        _ code: WebSocketCloseCode, reason: String?, byPeer: Bool = true
+    ) -> CurlewError {
+        let text =
+            if !byPeer {
+                "this side has closed the WebSocket"
+            } else if code == .abnormalClosure {
+                "the connection ended without a close frame"
+            } else {
+                "the peer closed the WebSocket with code \(code)"
+            }
+        var error = CurlewError(.webSocketClosed, phase: .receive, reason: text)
+        error.closeCode = code
+        error.closeReason = reason
+        return error
+    }
+}
+
+/// A violation by the peer, and the code with which the connection is closed because of it.
+package struct WebSocketViolation: Error, Equatable {
+    package let closeCode: WebSocketCloseCode
+    package let reason: String
+
+    package init(_ closeCode: WebSocketCloseCode, _ reason: String) {
+        self.closeCode = closeCode
+        self.reason = reason
+    }
+
+    static func brokenProtocol(_ reason: String) -> Self { Self(.protocolError, reason) }
+
+    static func tooBig(_ what: String, limit: Int) -> Self {
+        Self(.messageTooBig, "\(what) is larger than \(limit) bytes")
+    }
+
+    package var error: CurlewError {
+        CurlewError(
+            closeCode == .messageTooBig ? .limitExceeded : .protocolViolation, phase: .receive, reason: reason)
+    }
+}

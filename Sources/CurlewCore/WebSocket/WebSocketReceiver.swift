@@ -1,16 +1,13 @@
-internal import Foundation
+public import Foundation
 
 /// Converts the peer's bytes into messages and control frames.
 package struct WebSocketReceiver: Sendable {
     private var parser: WebSocketFrameParser
     private var message: WebSocketMessageAssembler
-    private var control = ControlFrame()
+    /// The payload of the control frame that is arriving, unmasked.
+    private var control: [UInt8] = []
     private var isClosed = false
     private var frame: WebSocketFrameHeader?
-
-    private struct ControlFrame: Sendable {
-        var payload: [UInt8] = []
-    }
 
     /// Creates a receiver. Pass a `decompressor` only if permessage-deflate was agreed on.
     package init(
@@ -32,7 +29,7 @@ package struct WebSocketReceiver: Sendable {
             case .began(let header):
                 frame = header
                 if header.opcode.isControl {
-                    control.payload.removeAll(keepingCapacity: true)
+                    control.removeAll(keepingCapacity: true)
                 } else {
                     try message.frameBegan(header)
                 }
@@ -53,22 +50,63 @@ package struct WebSocketReceiver: Sendable {
     }
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer, of frame: WebSocketFrameHeader, position: Int) {
-        control.payload.append(contentsOf: bytes)
+        control.append(contentsOf: bytes)
         guard let mask = frame.mask else { return }
-        control.payload.withUnsafeMutableBytes {
+        control.withUnsafeMutableBytes {
             WebSocketMask.apply(mask, to: .init(rebasing: $0[position...]), position: position)
         }
     }
 
     private mutating func controlEvent(_ opcode: WebSocketOpcode) throws(WebSocketViolation) -> WebSocketEvent? {
         switch opcode {
-        case .ping: return .ping(control.payload)
-        case .pong: return .pong(control.payload)
+        case .ping: return .ping(control)
+        case .pong: return .pong(control)
         case .close:
             isClosed = true
-            let payload = try WebSocketClosePayload(reading: control.payload)
+            let payload = try WebSocketClosePayload(reading: control)
             return .close(payload.code, reason: payload.reason)
         case .continuation, .text, .binary: return nil
         }
+    }
+}
+
+/// A message or a control frame from the peer.
+package enum WebSocketEvent: Sendable, Equatable {
+    case message(WebSocketMessage)
+    case ping([UInt8])
+    case pong([UInt8])
+    /// A close frame; the code is `nil` if the frame had none. Everything after it is ignored.
+    case close(WebSocketCloseCode?, reason: String)
+}
+
+/// A message of a WebSocket.
+public enum WebSocketMessage: Sendable, Hashable {
+    /// Text, transferred as UTF-8.
+    case text(String)
+    /// Binary data.
+    case data(Data)
+}
+
+/// The limits for the data that one side accepts from the other.
+package struct WebSocketLimits: Sendable, Hashable {
+    /// The most payload bytes of one frame, before decompression.
+    package var frame: Int
+    /// The most bytes of one message, after decompression.
+    package var message: Int
+
+    package static let standardMessageSize = 16 * 1024 * 1024
+
+    package init(frame: Int, message: Int) {
+        self.frame = frame
+        self.message = message
+    }
+
+    /// Creates limits for messages of at most this size.
+    package init(message: Int = Self.standardMessageSize) {
+        let message = max(0, message)
+        // Incompressible data grow by five bytes per 16 KiB, and by a few more at the end. The limit has some reserve.
+        let growth = message / 2048 + 64
+        self.init(
+            frame: message.addingReportingOverflow(growth).overflow ? message : message + growth, message: message)
     }
 }

@@ -1,8 +1,8 @@
-internal import CurlewCore
-internal import Testing
+import CurlewCore
+import Testing
 
-@Suite("Backoff, retry budget, total clock", .timeLimit(.minutes(4)))
-struct RetryTimingTests {
+@Suite("Backoff, retry budget, total timeout", .timeLimit(.minutes(4)))
+struct BackoffTests {
     static let delays: [(Backoff, Int, Double)] = [
         (Backoff(jitter: .none), 0, 0.5), (Backoff(jitter: .none), 1, 1), (Backoff(jitter: .none), 3, 4),
         (Backoff(jitter: .none), 50, 60), (Backoff(jitter: .none), 10_000, 60), (Backoff(jitter: .none), -3, 0.5),
@@ -57,7 +57,7 @@ struct RetryTimingTests {
         #expect(answers == [true, true, true, false, false])
     }
 
-    @Test("the total clock runs through everything")
+    @Test("the total timeout includes everything")
     func total() {
         let start = ContinuousClock.now
         let budget = TimeoutBudget(total: .seconds(10), started: start)
@@ -76,6 +76,76 @@ struct RetryTimingTests {
         #expect(endless.remaining(at: start) == nil)
         #expect(endless.remaining(at: start + .seconds(1_000_000)) == nil)
         #expect(endless.allows(.seconds(1_000_000), at: start))
+    }
+}
+
+@Suite("Retries without a pause", .timeLimit(.minutes(4)))
+struct RetryPacingTests {
+    @Test("the first are immediate, then they wait longer and longer, and in the end there are no more")
+    func immediate() {
+        var pacing = RetryPacing()
+        let pauses = (0..<100).map { _ in pacing.pause(asked: .zero, after: .zero) }
+        #expect(pauses.prefix(5).allSatisfy { $0 == .zero })
+        let growing: [Duration] = [10, 20, 40, 80, 160, 320, 640, 1000, 1000].map { .milliseconds($0) }
+        #expect(pauses.dropFirst(5).prefix(9).elementsEqual(growing))
+        #expect(pauses.last == .seconds(1))
+        #expect(pacing.pause(asked: .zero, after: .zero) == nil)
+        #expect(pacing.pause(asked: .milliseconds(49), after: .zero) == nil)
+    }
+
+    @Test(
+        "a retry after a real pause is not counted",
+        arguments: [(50, 0), (0, 50), (25, 25), (60_000, 0), (0, 60_000)])
+    func paused(asked: Int, waited: Int) {
+        var pacing = RetryPacing(immediateRetries: 99)
+        for _ in 0..<1000 {
+            let pause = pacing.pause(asked: .milliseconds(asked), after: .milliseconds(waited))
+            #expect(pause == .milliseconds(asked))
+        }
+        #expect(pacing == RetryPacing(immediateRetries: 99))
+    }
+
+    @Test("a short pause that was asked for is never made shorter")
+    func short() {
+        var pacing = RetryPacing(immediateRetries: 5)
+        #expect(pacing.pause(asked: .milliseconds(30), after: .zero) == .milliseconds(30))
+        #expect(pacing.pause(asked: .milliseconds(5), after: .milliseconds(1)) == .milliseconds(20))
+    }
+}
+
+@Suite struct FollowerClocksTests {
+    private static let joined = ContinuousClock.now
+
+    private func limit(
+        _ timeouts: Timeouts,
+        remaining: Duration? = nil,
+        heard: Duration? = nil
+    ) -> (after: Duration, verdict: FollowerClocks.Verdict)? {
+        FollowerClocks(timeouts, remaining: remaining, joined: Self.joined)
+            .limit(lastHeard: heard.map { Self.joined.advanced(by: $0) })
+            .map { ($0.instant - Self.joined, $0.verdict) }
+    }
+
+    private let timeouts = Timeouts(firstByte: .seconds(5), idle: .seconds(20))
+
+    @Test func theFirstByteIsWaitedForUntilTheHeadHasCome() throws {
+        #expect(try #require(limit(timeouts)) == (.seconds(5), .firstByteTimedOut))
+        #expect(try #require(limit(timeouts, heard: .seconds(4))) == (.seconds(24), .stalled))
+        // The head arrived before this request joined.
+        #expect(try #require(limit(timeouts, heard: .seconds(-100))) == (.seconds(20), .stalled))
+    }
+
+    @Test func theTotalTimeGoesOn() throws {
+        #expect(try #require(limit(timeouts, remaining: .seconds(3))) == (.seconds(3), .totalTimedOut))
+        #expect(try #require(limit(timeouts, remaining: .seconds(9))) == (.seconds(5), .firstByteTimedOut))
+        #expect(
+            try #require(limit(timeouts, remaining: .seconds(9), heard: .zero)) == (.seconds(9), .totalTimedOut))
+    }
+
+    @Test func whatIsSwitchedOffIsNoLimit() throws {
+        let none = Timeouts(firstByte: nil, idle: nil)
+        #expect(limit(none) == nil && limit(none, heard: .zero) == nil)
+        #expect(try #require(limit(none, remaining: .seconds(1))) == (.seconds(1), .totalTimedOut))
     }
 }
 
