@@ -27,13 +27,3 @@ extension Session {
     /// Waits for the background validations, for tests.
     package nonisolated func untilCacheIsIdle() async { await (transport as? CachingTransport)?.settle() }
 }
-
-extension DataResponse {
-    /// The cache's part in the last attempt; `nil` without a cache.
-    public var cacheStatus: CacheStatus? { metrics?.cacheStatus }
-}
-
-extension DownloadResponse {
-    /// The cache's part in the last attempt; `nil` without a cache.
-    public var cacheStatus: CacheStatus? { metrics?.cacheStatus }
-}

@@ -27,6 +27,9 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     /// The response's head as received.
     public var head: ResponseHead? { lazyResponse?.head }
 
+    /// The cache's part in the last attempt; `nil` without a cache.
+    public var cacheStatus: CacheStatus? { metrics?.cacheStatus }
+
     /// The value, if there is one.
     public var value: Success? {
         guard case .success(let value) = result else { return nil }
