@@ -1,6 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
+internal import FoundationNetworking
 
 #if canImport(Glibc)
 internal import Glibc
@@ -114,5 +115,75 @@ final class DownloadFile: Sendable {
     private func remove() {
         unlink(file.path)
         file.close()
+    }
+}
+
+/// The state of the file that resume data names. The path comes from outside and must not give access to any other
+/// file.
+enum PartialFile {
+    case there(size: Int64)
+    case busy
+    case gone
+
+    static func look(at part: ResumeData) -> PartialFile {
+        guard let file = try? open(part.file, isFromOutside: true), let status = try? file.status() else {
+            return .gone
+        }
+        guard file.lockForWriting() else { return .busy }
+        return .there(size: Int64(status.st_size))
+    }
+
+    /// Opens the partial file at `path` for reading and writing. Returns `nil` if there is none. Throws
+    /// `.resumeRejected`, without touching the file, if it is not as a download leaves it.
+    ///
+    /// With `isFromOutside` the file must still be private. Otherwise this process has created it itself, possibly on a
+    /// file system that shows all files with the same permissions.
+    static func open(_ path: String, isFromOutside: Bool) throws(CurlewError) -> OpenFile? {
+        guard
+            PartialFileName.isMade(
+                path.suffix(from: path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex))
+        else { throw rejected(path, "its name is none that Curlew gives") }
+        let file: OpenFile
+        do throws(CurlewError) { file = try OpenFile.existing(path) } catch {
+            switch error.native?.number ?? 0 {
+            case Int(ELOOP): throw rejected(path, "it is a symbolic link")
+            case Int(EISDIR), Int(ENXIO): throw rejected(path, "it is no regular file")
+            case Int(EACCES), Int(EPERM): throw rejected(path, "it may not be written to")
+            default: return nil
+            }
+        }
+        let status = try file.status()
+        if let flaw = flaw(in: status, allowing: isFromOutside ? 0o600 : 0o755) { throw rejected(path, flaw) }
+        return file
+    }
+
+    private static func flaw(in status: stat, allowing mode: mode_t) -> String? {
+        if status.st_mode & S_IFMT != S_IFREG { return "it is no regular file" }
+        if status.st_uid != geteuid() { return "it belongs to another user" }
+        if status.st_nlink != 1 { return "it has more than one name" }
+        if status.st_mode & 0o7777 & ~mode != 0 { return "others have a right to it" }
+        return nil
+    }
+
+    private static func rejected(_ path: String, _ flaw: String) -> CurlewError {
+        CurlewError(
+            .resumeRejected,
+            phase: .creation,
+            reason: "the resume data names a file that is not a download's, \(path): \(flaw)"
+        )
+    }
+}
+
+/// The file name that a response suggests, safe to append to a directory.
+enum SuggestedFilename {
+    /// The name from `Content-Disposition`, otherwise the last component of the URL. `nil` if neither is usable.
+    static func make(for response: HTTPURLResponse) -> String? {
+        make(disposition: response.value(forHTTPHeaderField: "Content-Disposition"), url: response.url)
+    }
+
+    static func make(disposition: String?, url: URL?) -> String? {
+        if let disposition, let name = ContentDisposition(parsing: disposition).safeFilename { return name }
+        guard let last = url?.lastPathComponent, last != "/" else { return nil }
+        return SafeFilename.make(last)
     }
 }

@@ -121,5 +121,120 @@ final class OpenFile: Sendable {
     }
 }
 
+/// Copies and reads files in pieces. Blocks.
+enum FileCopy {
+    private static let pieceSize = 256 * 1024
+
+    static func copy(from source: OpenFile, to target: OpenFile) throws(CurlewError) {
+        try forEachPiece(of: source, in: 0..<Int64.max) { bytes, offset throws(CurlewError) in
+            try target.write(bytes, at: offset)
+        }
+    }
+
+    /// Calls `body` with consecutive pieces of `range`, up to the end of the file.
+    static func forEachPiece(
+        of file: OpenFile,
+        in range: Range<Int64>,
+        _ body: (UnsafeRawBufferPointer, Int64) throws(CurlewError) -> Void
+    ) throws(CurlewError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
+        defer { buffer.deallocate() }
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let wanted = Int(min(Int64(pieceSize), range.upperBound - offset))
+            let count = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
+            if count == 0 { return }
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]), offset)
+            offset += Int64(count)
+        }
+    }
+}
+
+/// The permissions of a finished file, as `open` with mode 0666 would set them.
+enum FilePermissions {
+    /// The mode of a new file under the process's umask. umask(2) cannot read the mask without changing it for all
+    /// threads for a moment, so it is read from `/proc/self/status`. Without that the file stays private.
+    static func ofNewFile() -> mode_t {
+        guard let mask = currentMask() else { return 0o600 }
+        return 0o666 & ~mask
+    }
+
+    static func currentMask() -> mode_t? {
+        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return nil }
+        return mask(inStatus: status)
+    }
+
+    static func mask(inStatus status: String) -> mode_t? {
+        for line in status.split(separator: "\n") where line.hasPrefix("Umask:") {
+            return mode_t(line.dropFirst(6).trimmingPrefix(while: \.isWhitespace), radix: 8)
+        }
+        return nil
+    }
+}
+
+/// Maps error numbers of the system to Curlew's codes for files that are written.
+enum FileFailure {
+    /// `action` describes the operation, for example "writing". `path` is shown unchanged.
+    static func error(_ number: Int32, _ action: String, _ path: String) -> CurlewError {
+        let (code, cocoa) = classify(number)
+        var error = CurlewError(
+            code,
+            phase: .file,
+            reason: "\(action) \(path): \(String(cString: strerror(number)))",
+            underlying: CocoaError(cocoa, userInfo: [NSFilePathErrorKey: path]),
+            native: CurlewError.NativeCode(number: Int(number), name: name(of: number))
+        )
+        if code == .destinationExists {
+            error.suggestion = "Choose another name, or replace the file with the option .removePreviousFile."
+        }
+        return error
+    }
+
+    /// The error for a directory at the destination. A directory is never replaced by a file.
+    static func directoryInTheWay(_ path: String) -> CurlewError {
+        var error = error(EISDIR, "moving the download to", path)
+        error.reason = "moving the download to \(path): a directory of that name is in the way"
+        return error
+    }
+
+    /// Curlew's code, and the underlying Cocoa error that code written for Alamofire may look for.
+    static func classify(_ number: Int32) -> (CurlewError.Code, CocoaError.Code) {
+        switch number {
+        case ENOSPC, EDQUOT, EFBIG: (.diskFull, .fileWriteOutOfSpace)
+        case ENOENT, ENOTDIR: (.destinationMissing, .fileNoSuchFile)
+        case EEXIST: (.destinationExists, .fileWriteFileExists)
+        case EACCES, EPERM: (.moveFailed, .fileWriteNoPermission)
+        case EROFS: (.moveFailed, .fileWriteVolumeReadOnly)
+        case ENAMETOOLONG, EINVAL: (.moveFailed, .fileWriteInvalidFileName)
+        default: (.moveFailed, .fileWriteUnknown)
+        }
+    }
+
+    static func name(of number: Int32) -> String {
+        switch number {
+        case EACCES: "EACCES"
+        case EBADF: "EBADF"
+        case EDQUOT: "EDQUOT"
+        case EEXIST: "EEXIST"
+        case EFBIG: "EFBIG"
+        case EINVAL: "EINVAL"
+        case EIO: "EIO"
+        case EISDIR: "EISDIR"
+        case ELOOP: "ELOOP"
+        case EMFILE: "EMFILE"
+        case ENAMETOOLONG: "ENAMETOOLONG"
+        case ENFILE: "ENFILE"
+        case ENOENT: "ENOENT"
+        case ENOSPC: "ENOSPC"
+        case ENOTDIR: "ENOTDIR"
+        case ENOTEMPTY: "ENOTEMPTY"
+        case EPERM: "EPERM"
+        case EROFS: "EROFS"
+        case EXDEV: "EXDEV"
+        default: "errno"
+        }
+    }
+}
+
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
 private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
