@@ -1,6 +1,8 @@
+internal import CPSL
 public import CurlewCore
 internal import CurlewLocks
 public import Foundation
+public import FoundationNetworking
 
 /// The cookies of one user, shared by all sessions that use the jar.
 ///
@@ -113,4 +115,94 @@ public final class CookieJar: Sendable {
     private var text: String {
         NetscapeCookieFile.text(of: keepsSessionCookies ? cookies : cookies.filter { $0.expires != nil })
     }
+}
+
+// Conversions from and to the cookies of Foundation, curl and wget.
+
+extension Cookie {
+    /// The cookie as Foundation's type. `nil` for a cookie without a name, which Foundation cannot represent.
+    public var httpCookie: HTTPCookie? {
+        // Foundation would accept an empty name and then send an equals sign that the server did not set.
+        guard !name.isEmpty else { return nil }
+        var properties: [HTTPCookiePropertyKey: Any] = [
+            .name: name, .value: value, .path: path, .domain: isHostOnly ? domain : "." + domain,
+        ]
+        if let expires { properties[.expires] = expires }
+        if isSecure { properties[.secure] = "TRUE" }
+        if isHTTPOnly { properties[Self.httpOnly] = "TRUE" }
+        return HTTPCookie(properties: properties)
+    }
+
+    /// Creates a cookie from Foundation's type. A domain without a leading dot is for that host only.
+    public init(_ cookie: HTTPCookie) {
+        self.init(
+            name: cookie.name,
+            value: cookie.value,
+            domain: cookie.domain,
+            path: cookie.path,
+            expires: cookie.expiresDate,
+            isSecure: cookie.isSecure,
+            isHTTPOnly: cookie.isHTTPOnly,
+            isHostOnly: !cookie.domain.hasPrefix("."),
+            created: Date()
+        )
+    }
+
+    // Foundation reads this property but has no constant for it.
+    private static let httpOnly = HTTPCookiePropertyKey(rawValue: "HttpOnly")
+}
+
+extension CookieJar {
+    /// All cookies that have not expired, as Foundation's type. Cookies without a name are omitted.
+    public var httpCookies: [HTTPCookie] { cookies.compactMap(\.httpCookie) }
+
+    /// Stores a cookie of Foundation's type. Returns false if the cookie could never be sent.
+    @discardableResult
+    public func set(_ cookie: HTTPCookie) -> Bool { set(Cookie(cookie)) }
+
+    /// Stores the cookies of a file in Netscape's format, as curl and wget write it. Invalid lines and expired cookies
+    /// are skipped. Returns the number of stored cookies.
+    @discardableResult
+    public func importNetscape(_ text: String) -> Int {
+        let now = Date()
+        return set(NetscapeCookieFile.cookies(in: text, now: now).filter { !$0.isExpired(at: now) })
+    }
+
+    /// Returns all cookies that have not expired in Netscape's format, including session cookies.
+    public func exportNetscape() -> String { NetscapeCookieFile.text(of: cookies) }
+}
+
+/// The public suffix list of libpsl, which the distribution keeps up to date.
+package struct SystemPublicSuffixes: PublicSuffixes {
+    /// Uses the list that libpsl was built with, or a newer one of the system.
+    package init() {}
+
+    package func isPublicSuffix(_ domain: String) -> Bool {
+        // `co.uk.` and `co.uk` are the same name, but libpsl knows only the second.
+        let name = (domain.hasSuffix(".") ? domain.dropLast() : domain[...]).lowercased()
+        guard let list = Self.list.pointer else { return !name.contains(".") }
+        return psl_is_public_suffix2(list, name, PSL_TYPE_ANY) != 0
+    }
+
+    package func registrableDomain(of domain: String) -> String? {
+        guard let list = Self.list.pointer, !domain.hasPrefix("."), !domain.hasSuffix(".") else { return nil }
+        // libpsl compares labels as the list spells them: in lower case, in UTF-8 or as `xn--`. The result points into
+        // `name`.
+        return domain.lowercased().withCString { name in
+            psl_registrable_domain(list, name).map { String(cString: $0) }
+        }
+    }
+
+    /// The name and version of libpsl, or `nil` if it has no list.
+    static var library: String? {
+        list.pointer == nil ? nil : "libpsl " + String(cString: psl_get_version())
+    }
+
+    // SAFETY: the list is loaded once, never freed, and libpsl only reads it afterwards.
+    private struct List: @unchecked Sendable {
+        let pointer: OpaquePointer?
+    }
+
+    /// The system's file if it is newer than the list that libpsl was built with, otherwise the latter.
+    private static let list = List(pointer: psl_latest(nil) ?? psl_builtin())
 }
