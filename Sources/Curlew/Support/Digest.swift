@@ -2,10 +2,10 @@ internal import COpenSSL
 internal import CurlewCore
 internal import Foundation
 
-/// A digest that is computed while a file grows, by libcrypto, which uses the processor's instructions for it. See
-/// EVP_DigestInit(3).
-// SAFETY: used by one owner at a time: the transport's thread while the exchange lasts, the run's file lane before and
-// after. The lock of the download's state orders the handover.
+/// A digest that is computed piece by piece, for instance while a file grows. libcrypto uses the processor's
+/// instructions for it. See EVP_DigestInit(3).
+// SAFETY: used by one owner at a time. A download's digest belongs to the transport's thread while the exchange lasts,
+// and to the run's file lane before and after; the lock of the download's state orders the handover.
 final class Digest: @unchecked Sendable {
     private let context: OpaquePointer
 

@@ -9,10 +9,11 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The file of a download that is not complete. It is private, has a unique name, and is removed unless it is moved to
-/// its destination or kept for a later resume.
+/// A file that is being written, usually by a download. It is private, has a unique name, and is removed unless it is
+/// moved to its destination or kept, for instance for a later resume.
 ///
-/// `write` is called on the transport's thread. All other methods block and are called on a `FileLane`.
+/// A download calls `write` on the transport's thread. All other methods may block for long and are called on a
+/// `FileLane`.
 final class DownloadFile: Sendable {
     private enum Fate { case undecided, settled }
 
@@ -23,7 +24,7 @@ final class DownloadFile: Sendable {
 
     deinit { discard() }
 
-    /// The present location of the file.
+    /// The current location of the file.
     var url: URL { URL(filePath: file.path) }
 
     /// Creates an empty file in `directory`.
@@ -92,7 +93,7 @@ final class DownloadFile: Sendable {
         }
     }
 
-    /// Closes the file and leaves it in its place, for a later resume.
+    /// Closes the file and leaves it in its place.
     func keep() {
         guard settle() else { return }
         file.close()

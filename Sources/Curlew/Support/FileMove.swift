@@ -45,7 +45,7 @@ enum FileMove {
         unlink(file.path)
     }
 
-    /// Returns 0 or `errno`.
+    /// Renames a file. Without `replacing`, an existing destination is an error. Returns 0 or `errno`.
     static func rename(_ source: String, _ destination: String, replacing: Bool) -> Int32 {
         if replacing {
             return systemRename(source, destination) == 0 ? 0 : errno
@@ -92,9 +92,10 @@ enum TemporaryName {
     }
 }
 
-/// Chooses the directory of a download's temporary file: that of the destination, so that the final move is a rename.
+/// Chooses the directory of a download's temporary file, and creates the destination's directory.
 enum DestinationDirectory {
-    /// The destination's directory if a file can be created there, otherwise the directory for temporary files.
+    /// Returns the destination's directory if a file can be created there, so that the final move is a rename.
+    /// Otherwise returns the directory for temporary files.
     static func forTemporaryFile(beside destination: URL?) -> String {
         if let destination {
             let parent = FileMove.parent(of: destination.path(percentEncoded: false))

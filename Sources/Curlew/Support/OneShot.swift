@@ -100,8 +100,8 @@ package final class OneShot<Value: Sendable>: Sendable {
 
 /// Work that several tasks wait for, and that outlives each of them.
 ///
-/// One of the few places that start an unstructured task: shared work belongs to none of its waiters, and cancelling a
-/// waiter must end that wait and nothing else.
+/// The work runs in an unstructured task, because it belongs to none of its waiters: cancelling a waiter ends that wait
+/// and nothing else.
 final class SingleFlight<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
@@ -161,14 +161,15 @@ final class SingleFlight<Value: Sendable>: Sendable {
 }
 
 extension Result where Failure == any Error {
+    /// Returns the value of the work, or the error that it throws.
     package static func of(_ work: () async throws -> Success) async -> Self {
         do { return .success(try await work()) } catch { return .failure(error) }
     }
 }
 
-/// A wait that usually ends before its time. `Task.sleep` keeps a task and a timer, about a kilobyte, until the time
-/// has passed, even if it is cancelled: the time limits of ten thousand short connections would take ten megabytes for
-/// a minute.
+/// A wait for a time limit, which is usually cancelled early. A cancelled `Task.sleep` keeps its task and timer, about
+/// a kilobyte, until the time has passed: the limits of ten thousand short connections would take ten megabytes for a
+/// minute.
 enum Pause {
     private static let queue = DispatchQueue(label: "curlew.pauses")
 
@@ -195,7 +196,8 @@ enum Pause {
     }
 }
 
-/// The unstructured task that reads a body from an asynchronous sequence. It belongs to an exchange, not to a task.
+/// Starts the unstructured tasks that belong to an exchange: they read a body from an asynchronous sequence, write a
+/// large one to a cache's store, or tell the store that nothing will be stored.
 enum BodyTask {
     static func start(_ pump: @escaping @Sendable () async -> Void) -> Task<Void, Never> { Task { await pump() } }
 }

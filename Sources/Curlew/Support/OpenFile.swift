@@ -28,7 +28,7 @@ final class OpenFile: Sendable {
         try open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, "creating")
     }
 
-    /// Opens an existing file, but no symbolic link.
+    /// Opens an existing file for reading and writing. Fails if the path is a symbolic link.
     static func existing(_ path: String) throws(CurlewError) -> OpenFile {
         try open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, "opening")
     }
@@ -172,7 +172,7 @@ enum FilePermissions {
     }
 }
 
-/// Maps error numbers of the system to Curlew's codes for files that are written.
+/// Makes errors from the system's error numbers for files.
 enum FileFailure {
     /// `action` describes the operation, for example "writing". `path` is shown unchanged.
     static func error(_ number: Int32, _ action: String, _ path: String) -> CurlewError {
@@ -197,7 +197,7 @@ enum FileFailure {
         return error
     }
 
-    /// Curlew's code, and the underlying Cocoa error that code written for Alamofire may look for.
+    /// Returns Curlew's code, and the Cocoa error that code written for Alamofire may look for in `underlying`.
     static func classify(_ number: Int32) -> (CurlewError.Code, CocoaError.Code) {
         switch number {
         case ENOSPC, EDQUOT, EFBIG: (.diskFull, .fileWriteOutOfSpace)

@@ -4,9 +4,9 @@ internal import CurlewLocks
 /// of credentials.
 ///
 /// A request cannot end before the calls for it do. So such a call must never wait for the request's end. While a call
-/// waits in `Session.drain()`, one of its siblings, or for a refresh, `waiting` marks the request in its session's
-/// registry, and waits inside of a call leave out every marked request. Otherwise two requests whose code ends the
-/// session would wait for each other forever.
+/// waits for all requests of a session, as `Session.drain()` does, or for a refresh, `waiting` marks the request in its
+/// session's registry, and waits inside of a call leave out every marked request. Otherwise two requests whose code
+/// ends the session would wait for each other forever.
 ///
 /// The calls around a call count too. A retrier of one request may await another request, whose adapter then waits: the
 /// first request cannot end before that adapter does.
@@ -39,7 +39,7 @@ enum UserCode {
     ) async rethrows -> T {
         let call = Lock<Caller?>(caller)
         defer { _ = call.withLock { exchange(&$0, with: nil) } }
-        // Without the calls that have returned: tasks that start each other from calls would otherwise keep them all.
+        // Drops the calls that have returned. Tasks that start each other from calls would otherwise collect them.
         var open = calls.filter { $0.withLock { $0 != nil } }
         open.append(call)
         return try await $calls.withValue(open) { try await work() }
@@ -141,7 +141,7 @@ class ForeignWork: @unchecked Sendable {
         end?.resume()
     }
 
-    /// Called in the child: from then on `cancel` reaches it.
+    /// Makes the child reachable by `cancel`. Called in the child.
     // Never inlined: the frames of this and `ends` have a dynamic size, for which an asynchronous function would
     // allocate.
     @inline(never)
@@ -157,7 +157,7 @@ class ForeignWork: @unchecked Sendable {
         }
     }
 
-    /// Called in the child: from then on `cancel` does not reach it. Returns `false` if a thread is still cancelling
+    /// Makes the child unreachable by `cancel`. Called in the child. Returns `false` if a thread is still cancelling
     /// it.
     // Never inlined: see `begins`.
     @inline(never)
