@@ -2,7 +2,8 @@ internal import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
-/// A store of the servers that have announced HTTP/3 (`Alt-Svc`, RFC 7838), and of those with which it does not work.
+/// A store of the servers that have announced HTTP/3 (`Alt-Svc`, RFC 7838), which also remembers for which of them
+/// HTTP/3 fails.
 ///
 /// It is in memory unless it is created with a file. The file is read at creation and written some time after a change.
 /// Only sessions with `httpVersion = .automatic` use the store, and only if the running libcurl has HTTP/3.
@@ -48,7 +49,7 @@ public final class AlternativeServiceStore: Sendable, NetworkDependent {
     /// Writes the file at once. Does nothing for a store in memory.
     public func save() async throws(CurlewError) { try await file?.writeNow { self.text } }
 
-    /// Called when the machine is in another network.
+    /// Called when the machine's default routes have changed, so HTTP/3 may work that failed before.
     func networkChanged() {
         list.withLock { $0.networkChanged() }
         changed()
@@ -79,7 +80,7 @@ extension AlternativeServiceStore: AlternativeServices {
         if end == .misdirected { changed() }
     }
 
-    /// Observes the network from the first lookup on. Before it there is nothing to forget.
+    /// Observes the network from the first lookup on. Before it, no failure can have been recorded.
     private func watchNetwork() {
         let isFirst = watchesNetwork.withLock { watches in
             defer { watches = true }
