@@ -151,7 +151,7 @@ public final class NetworkReachabilityManager: Sendable {
     }
 }
 
-/// The reachability of the network, as the kernel's routes and links tell it.
+/// The reachability of the network, derived from the kernel's routes and links.
 ///
 /// A route does not guarantee a response: use the status to decide when to try again, never to decide whether to try at
 /// all.
