@@ -5,7 +5,8 @@ internal import Foundation
 ///
 ///     let session = Session(interceptor: .offlineRetrier(maximumWait: .seconds(30)))
 ///
-/// It does not wait for a host that fails although the network is reachable: then nothing is retried.
+/// A request that fails although the network is reachable is not retried. Neither is one that must not be repeated, and
+/// that a server has carried out before it redirected.
 public struct OfflineRetrier: RequestInterceptor {
     private let reachability: NetworkReachabilityManager
     private let maximumWait: Duration

@@ -219,7 +219,7 @@ enum RetryDecision {
 }
 
 extension RetryPolicy {
-    /// The codes that Alamofire retries.
+    /// The codes that Alamofire retries by default.
     package static let usualFoundationCodes: Set<URLError.Code> = [
         .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,
         .cannotConnectToHost, .cannotFindHost, .cannotLoadFromNetwork, .dataNotAllowed, .dnsLookupFailed,
