@@ -62,10 +62,10 @@ extension JSONEncoding.Error: LocalizedError {
     public var errorDescription: String? { "Invalid JSON object provided for parameter or object encoding." }
 }
 
-/// Writes an `Encodable` value as JSON into the body, with `FastJSONEncoder` unless `encoder` is a subclass of
-/// `JSONEncoder`.
+/// Writes an `Encodable` value as JSON into the body, with `FastJSONEncoder` and the options of `encoder`, unless
+/// `encoder` is a subclass of `JSONEncoder`.
 ///
-/// Without `.sortedKeys`, keys have the order in which the type encodes them.
+/// `FastJSONEncoder` writes keys in the order in which the type encodes them, unless the options contain `.sortedKeys`.
 // SAFETY: `jsonEncoder` is set once; JSONEncoder may encode on several threads at once, and is not changed here.
 open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
     /// The encoder that turns values into JSON.

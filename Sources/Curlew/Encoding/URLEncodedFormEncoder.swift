@@ -166,9 +166,9 @@ extension URLEncodedFormEncoder {
         case convertToKebabCase
         /// `oneTwoThree` → `OneTwoThree`
         case capitalized
-        /// `oneTwoThree` becomes `ONETWOTHREE`.
+        /// `oneTwoThree` → `ONETWOTHREE`
         case uppercased
-        /// `oneTwoThree` becomes `onetwothree`.
+        /// `oneTwoThree` → `onetwothree`
         case lowercased
         /// Makes the key with a closure.
         case custom(@Sendable (_ key: String) -> String)
