@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// A response's head, which is converted to Foundation's type on demand, and only once.
 ///
-/// The conversion costs more than the rest of a small response and loses repeated fields, so Curlew itself uses the
+/// The conversion costs more than the rest of a small response and joins repeated fields, so Curlew itself uses the
 /// head.
 final class LazyResponse: Sendable {
     let url: URL

@@ -7,8 +7,8 @@ public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
     /// The value of a response.
     associatedtype SerializedObject: Sendable
 
-    /// Returns the value of a response. `error` is the request's, if it has failed; most serializers only throw it
-    /// again.
+    /// Returns the value of a response. `error` is the request's, if it has failed; most serializers only
+    /// rethrow it.
     func serialize(
         request: URLRequest?,
         response: HTTPURLResponse?,
@@ -22,8 +22,8 @@ public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
     /// The value of a download.
     associatedtype SerializedObject: Sendable
 
-    /// Returns the value of a download. `error` is the request's, if it has failed; most serializers only throw it
-    /// again.
+    /// Returns the value of a download. `error` is the request's, if it has failed; most serializers only
+    /// rethrow it.
     func serializeDownload(
         request: URLRequest?,
         response: HTTPURLResponse?,
@@ -56,7 +56,7 @@ extension ResponseSerializer {
     public var emptyRequestMethods: Set<HTTPMethod> { Self.defaultEmptyRequestMethods }
     public var emptyResponseCodes: Set<Int> { Self.defaultEmptyResponseCodes }
 
-    /// Returns the body after the preprocessor; `nil` if it is empty and may be.
+    /// Returns the body after the preprocessor; `nil` if it is empty and the rule allows that.
     package func prepared(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data? {
         let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
         return try rule.body(data, method: method, status: status).map(dataPreprocessor.preprocess)
@@ -134,7 +134,7 @@ package struct EmptyBodyRule: Sendable {
         return methods.contains(method)
     }
 
-    /// Returns the body; `nil` if it is empty and may be. Throws if it must not be empty.
+    /// Returns the body; `nil` if it is empty and the rule allows that. Throws if the rule does not.
     package func body(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data? {
         if let data, !data.isEmpty { return data }
         guard allows(method: method, status: status) else {
