@@ -206,8 +206,8 @@ final class CacheFlights: Sendable {
     }
 }
 
-/// This process's claim to send the request for a key, if several processes share a store. The store is told once that
-/// the claim is over.
+/// This process's claim to send the request for a key, if several processes share a store. The store is notified once,
+/// when the claim is over.
 final class CacheClaim: Sendable {
     private struct State: Sendable {
         var isOver = false
@@ -230,7 +230,7 @@ final class CacheClaim: Sendable {
         }
     }
 
-    /// Ends the claim with the request. Returns when the store has been told.
+    /// Ends the claim with the request. Returns when the store has been notified.
     func end(stored: Bool) async {
         let (wasOver, telling) = state.withLock { state in
             defer { state.isOver = true }

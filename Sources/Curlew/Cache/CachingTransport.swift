@@ -68,14 +68,14 @@ extension Session {
     /// The transport below the cache, for exchanges that cannot be cached.
     nonisolated var network: any Transport { (transport as? CachingTransport)?.context.network ?? transport }
 
-    /// Waits for the background validations, for tests.
+    /// Waits for the background validations. Called by tests.
     package nonisolated func untilCacheIsIdle() async { await (transport as? CachingTransport)?.settle() }
 }
 
 /// Validates stored responses that were served stale, in the background.
 ///
-/// This file is one of the few places that start an unstructured task, because no request waits for a validation. The
-/// session owns the tasks, a limited number at a time and one per key, and ends them when it drains or is invalidated.
+/// A validation is an unstructured task, because no request waits for it. The session owns the tasks, a limited number
+/// at a time and one per key, and ends them when it drains or is invalidated.
 final class BackgroundRevalidations: Sendable {
     private struct State: Sendable {
         var running: [CacheKey: Task<Void, Never>] = [:]
