@@ -7,7 +7,8 @@ public import Foundation
 ///     let reachability = NetworkReachabilityManager()
 ///     for await status in reachability.statuses() { print(status) }
 ///
-/// It wakes only when something changes. It stops with `stopListening()`, or when the last reference to it is released.
+/// It observes while it has a listener or a stream, and wakes only when something changes. It stops when the last
+/// reference to it is released.
 public final class NetworkReachabilityManager: Sendable {
     /// A closure that is called with each new status.
     public typealias Listener = @Sendable (_ status: NetworkReachabilityStatus) -> Void

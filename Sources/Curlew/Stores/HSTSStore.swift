@@ -6,8 +6,8 @@ public import Foundation
 /// https.
 ///
 /// It is in memory unless it is created with a file. The file is read at creation and written some time after a change.
-/// If a host repeats its request, the file is written once its expiry has moved by an hour, or by a tenth of a shorter
-/// `max-age`; `save()` writes the current state at once.
+/// If a host repeats its announcement, the file is written once its expiry has moved by an hour, or by a tenth of a
+/// shorter `max-age`; `save()` writes the current state at once.
 public final class HSTSStore: Sendable {
     private let list: MostlyEmpty<HSTSList>
     let file: StoredText?
