@@ -1,8 +1,29 @@
 internal import CurlewCore
 internal import Foundation
 
+/// A body in a separate file.
+struct FileBody: CacheBody {
+    let file: StoredFile
+    let size: Int64
+    /// The checksums of the body's pieces, encoded by `BodyPieces`.
+    let checks: Data
+    let number: Int64
+    let uses: UseList
+    /// Called if the file is damaged or cannot be read.
+    let report: @Sendable (BodyFault) -> Void
+
+    func reader(of range: Range<Int64>) async -> (any CacheReader)? {
+        guard range.lowerBound >= 0, range.upperBound <= size else { return nil }
+        uses.note(number)
+        let reader = FileBodyReader(self, range)
+        // Damage at the beginning of the range is a miss. Damage further on ends a response that has already begun.
+        guard await reader.prepare() else { return nil }
+        return reader
+    }
+}
+
 /// Reads a file in groups of pieces and checks each piece before it returns a part of it.
-actor FileBodyReader: CacheReader {
+private actor FileBodyReader: CacheReader {
     // The number of pieces read in one visit to the lane.
     private static let piecesAtOnce: Int64 = 4
 
@@ -65,5 +86,52 @@ actor FileBodyReader: CacheReader {
         }
         guard isWhole else { throw .damaged }
         return data[Int(range.lowerBound - first * size)..<Int(min(stop, range.upperBound) - first * size)]
+    }
+}
+
+/// The division of a stored body into pieces. Each piece has a checksum, so that a range of the body can be verified
+/// without reading the rest.
+enum BodyPieces {
+    /// The size of every piece but the last.
+    static let size = 256 << 10
+
+    static func check(_ bytes: UnsafeRawBufferPointer, of piece: Int64) -> UInt64 {
+        StoreChecksum.of(bytes, seed: UInt64(piece))
+    }
+
+    static func check(_ bytes: Data, of piece: Int64) -> UInt64 {
+        bytes.withUnsafeBytes { check($0, of: piece) }
+    }
+
+    /// The number of pieces of a body.
+    static func count(_ size: Int64) -> Int64 { (size + Int64(Self.size) - 1) / Int64(Self.size) }
+
+    /// The checksums as the index stores them: eight bytes each, little-endian.
+    static func encoded(_ checks: [UInt64]) -> Data {
+        var data = Data(capacity: checks.count * 8)
+        for check in checks { withUnsafeBytes(of: check.littleEndian) { data.append(contentsOf: $0) } }
+        return data
+    }
+
+    static func check(in encoded: Data, at piece: Int64) -> UInt64? {
+        let offset = Int(piece) * 8
+        guard piece >= 0, offset + 8 <= encoded.count else { return nil }
+        return encoded.withUnsafeBytes {
+            UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        }
+    }
+}
+
+/// A small body that was read from the index with its entry.
+struct InlineBody: CacheBody {
+    let bytes: Data
+    let number: Int64
+    let uses: UseList
+
+    var size: Int64 { Int64(bytes.count) }
+
+    func reader(of range: Range<Int64>) async -> (any CacheReader)? {
+        uses.note(number)
+        return await DataCacheBody(bytes).reader(of: range)
     }
 }
