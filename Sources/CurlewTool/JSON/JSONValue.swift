@@ -67,3 +67,92 @@ extension JSONValue {
         return elements
     }
 }
+
+/// Writes JSON on one line, with a space after colons and commas, or indented for files that people open.
+enum JSONWriter {
+    static func compact(_ value: JSONValue) -> String {
+        var text = ""
+        write(value, into: &text, indent: nil, depth: 0)
+        return text
+    }
+
+    static func indented(_ value: JSONValue) -> String {
+        var text = ""
+        write(value, into: &text, indent: 4, depth: 0)
+        return text + "\n"
+    }
+
+    private static func write(_ value: JSONValue, into text: inout String, indent: Int?, depth: Int) {
+        switch value {
+        case .null: text += "null"
+        case .bool(let flag): text += flag ? "true" : "false"
+        case .number(let digits): text += digits
+        case .string(let string): text += quoted(string)
+        case .array(let elements):
+            writeList("[", "]", count: elements.count, into: &text, indent: indent, depth: depth) { index, text in
+                write(elements[index], into: &text, indent: indent, depth: depth + 1)
+            }
+        case .object(let object):
+            let members = object.members
+            writeList("{", "}", count: members.count, into: &text, indent: indent, depth: depth) { index, text in
+                text += quoted(members[index].key) + ": "
+                write(members[index].value, into: &text, indent: indent, depth: depth + 1)
+            }
+        }
+    }
+
+    private static func writeList(
+        _ open: String,
+        _ close: String,
+        count: Int,
+        into text: inout String,
+        indent: Int?,
+        depth: Int,
+        element: (Int, inout String) -> Void
+    ) {
+        text += open
+        for index in 0..<count {
+            if index > 0 { text += indent == nil ? ", " : "," }
+            if let indent { text += "\n" + String(repeating: " ", count: indent * (depth + 1)) }
+            element(index, &text)
+        }
+        if let indent, count > 0 { text += "\n" + String(repeating: " ", count: indent * depth) }
+        text += close
+    }
+
+    /// Returns the string in quotes. Characters beyond ASCII are not escaped, because bodies are UTF-8.
+    static func quoted(_ string: String) -> String {
+        var text = "\""
+        for scalar in string.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case _ where scalar.value < 0x20: text += escape(scalar)
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text + "\""
+    }
+
+    /// Escapes the characters that a terminal would act on: DEL, the control characters of C1, and those that change
+    /// the direction of text or break lines. In JSON they occur only in strings, so the document keeps its meaning.
+    static func safeForTerminals(_ json: String) -> String {
+        var text = ""
+        for scalar in json.unicodeScalars {
+            if TerminalText.isHidden(scalar.value) {
+                text += escape(scalar)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        let hex = String(scalar.value, radix: 16)
+        return "\\u" + String(repeating: "0", count: max(0, 4 - hex.count)) + hex
+    }
+}

@@ -1,4 +1,6 @@
 internal import Curlew
+internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 
 /// One download, from its request to its file.
@@ -197,6 +199,60 @@ extension ChecksumSetting.Algorithm {
         case .sha256: .sha256
         case .sha384: .sha384
         case .sha512: .sha512
+        }
+    }
+}
+
+/// The names of downloaded files and of their resume files.
+enum DownloadName {
+    /// Returns the path of the file from which `--continue` resumes.
+    static func resumeFile(for path: String) -> String { path + ".curlew-resume" }
+
+    /// Returns the first free name of `name`, `name-1`, `name-2`, …, with the number before the extension. If 9,999
+    /// numbers are taken, returns `name`.
+    static func free(_ name: String, isTaken: (String) -> Bool) -> String {
+        guard isTaken(name) else { return name }
+        let start = name.lastIndex(of: "/").map { name.index(after: $0) } ?? name.startIndex
+        var dot = name[start...].lastIndex(of: ".") ?? name.endIndex
+        if dot == start { dot = name.endIndex }
+        var number = 1
+        while number < 10_000 {
+            let candidate = "\(name[..<dot])-\(number)\(name[dot...])"
+            if !isTaken(candidate) { return candidate }
+            number += 1
+        }
+        return name
+    }
+
+    /// Returns the path relative to `folder`, or unchanged if it is elsewhere.
+    static func relative(_ path: String, to folder: String) -> String {
+        let prefix = folder.hasSuffix("/") ? folder : folder + "/"
+        return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
+    }
+
+    /// Returns the name that the URL suggests. The server may suggest another one later.
+    static func expected(for url: String) -> String {
+        let path = URLParts(url).target.prefix { $0 != "?" }
+        let last = path.split(separator: "/").last.map(String.init) ?? ""
+        // The library sanitises the name of a download in this way too.
+        return SafeFilename.make(last.removingPercentEncoding ?? last) ?? "download"
+    }
+}
+
+/// The names chosen by downloads that run at the same time. Their files need not exist yet.
+final class NameReservations: Sendable {
+    private let owners = Lock<[String: ObjectIdentifier]>([:])
+
+    /// Reserves the first free name derived from `name` for this job. A job that asks again, for another attempt, gets
+    /// its name again.
+    func reserve(_ name: String, for job: DownloadJob, isTaken: (String) -> Bool) -> String {
+        let owner = ObjectIdentifier(job)
+        return owners.withLock { owners in
+            let free = DownloadName.free(name) { name in
+                isTaken(name) || owners[name].map { $0 != owner } ?? false
+            }
+            owners[free] = owner
+            return free
         }
     }
 }

@@ -186,3 +186,126 @@ struct PrettyJSON: Sendable {
             || byte == UInt8(ascii: ".")
     }
 }
+
+/// Sorts the keys of JSON objects. Each document is held back until it is complete; several may follow each other
+/// (NDJSON). From a document that exceeds the limit, keys are not sorted.
+struct SortedJSON: BodyShaper {
+    private static let limit = 16 << 20
+
+    private var json: PrettyJSON
+    private var document: [UInt8] = []
+    private var depth = 0
+    private var isInString = false
+    private var isEscaped = false
+    private var isPassingThrough = false
+
+    init(_ json: PrettyJSON) { self.json = json }
+
+    mutating func feed(_ bytes: some Sequence<UInt8>, into out: inout [UInt8]) {
+        for byte in bytes {
+            if isPassingThrough {
+                json.feed(CollectionOfOne(byte), into: &out)
+                continue
+            }
+            document.append(byte)
+            if endsDocument(byte) {
+                endDocument(into: &out)
+            } else if document.count > Self.limit {
+                isPassingThrough = true
+                json.feed(document, into: &out)
+                document = []
+            }
+        }
+    }
+
+    mutating func finish(into out: inout [UInt8]) {
+        endDocument(into: &out)
+        json.finish(into: &out)
+    }
+
+    private mutating func endDocument(into out: inout [UInt8]) {
+        json.feed(JSONSorting.sorted(document) ?? document, into: &out)
+        document = []
+        (depth, isInString, isEscaped) = (0, false, false)
+    }
+
+    private mutating func endsDocument(_ byte: UInt8) -> Bool {
+        if isInString {
+            if isEscaped {
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else if byte == UInt8(ascii: "\"") {
+                isInString = false
+            }
+            return false
+        }
+        switch byte {
+        case UInt8(ascii: "\""): isInString = true
+        case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+        case UInt8(ascii: "}"), UInt8(ascii: "]"):
+            depth -= 1
+            return depth <= 0
+        // A number, word or string outside a container ends with its line.
+        case 0x0A: return depth == 0
+        default: break
+        }
+        return false
+    }
+}
+
+/// Formats JSON that is sent as text, for example as `text/plain`. Any other text is written unchanged.
+///
+/// The text is held back while it may still be JSON, up to 1 MiB. The first byte that cannot be part of JSON releases
+/// it.
+struct FoundJSON: BodyShaper {
+    private static let limit = 1 << 20
+
+    private enum State: Sendable { case undecided, collecting, plain }
+
+    private let shaping: Shaping
+    private var state = State.undecided
+    private var text: [UInt8] = []
+    private var probe = PrettyJSON(palette: Palette(isColored: false), isFormatted: false)
+
+    init(shaping: Shaping) { self.shaping = shaping }
+
+    mutating func feed(_ bytes: some Sequence<UInt8>, into out: inout [UInt8]) {
+        if state == .plain {
+            out += bytes
+            return
+        }
+        let start = text.count
+        text += bytes
+        if state == .undecided {
+            guard let first = text.first(where: { !Shaping.isSpace($0) }) else { return }
+            guard Shaping.beginsJSON(first) else { return release(into: &out) }
+            state = .collecting
+            check(text[...])
+        } else {
+            check(text[start...])
+        }
+        if probe.isPassingThrough || text.count > Self.limit { release(into: &out) }
+    }
+
+    mutating func finish(into out: inout [UInt8]) {
+        guard state != .plain else { return }
+        if state == .collecting, let shaped = shaping.formattedJSON(text) {
+            out += shaped
+            text = []
+        } else {
+            release(into: &out)
+        }
+    }
+
+    private mutating func check(_ piece: ArraySlice<UInt8>) {
+        var ignored: [UInt8] = []
+        probe.feed(piece, into: &ignored)
+    }
+
+    private mutating func release(into out: inout [UInt8]) {
+        out += text
+        text = []
+        state = .plain
+    }
+}
