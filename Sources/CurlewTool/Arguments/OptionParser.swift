@@ -1,3 +1,5 @@
+internal import CurlewCore
+
 /// An option as written on the command line or in the configuration.
 struct GivenOption: Equatable, Sendable {
     let option: Option
@@ -160,7 +162,7 @@ enum ValueParsing {
 
     /// Parses digits with at most one point. Refuses signs, exponents and `inf`, which `Double` would accept.
     private static func plainNumber(_ text: String) -> Double? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 &- 0x30 < 10 || $0 == UInt8(ascii: ".") }) else { return nil }
+        guard !text.isEmpty, text.utf8.allSatisfy({ ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }) else { return nil }
         return Double(text)
     }
 }

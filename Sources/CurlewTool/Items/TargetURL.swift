@@ -1,3 +1,4 @@
+internal import CurlewCore
 internal import Foundation
 
 /// Completes a typed URL: `example.org`, `:8080/x`, `/x`, `localhost/x y`, `://pasted.example`.
@@ -50,7 +51,7 @@ enum TargetURL {
             let rest = withHost(text[separator.upperBound...])
             if written.isEmpty { return "\(scheme)://\(rest)" }
             if schemes.contains(written) { return "\(written)://\(rest)" }
-            if written.utf8.allSatisfy({ ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "+-.".utf8.contains($0) }) {
+            if written.utf8.allSatisfy({ ASCII.isAlpha($0) || ASCII.isDigit($0) || "+-.".utf8.contains($0) }) {
                 throw UsageError(
                     "'\(written)' is not a scheme that curlew speaks", hint: "It speaks http, https, ws and wss.")
             }
@@ -126,7 +127,7 @@ enum TargetURL {
         for byte in text.utf8 {
             switch byte {
             case 0x20: out += "+"
-            case _ where byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "-._~".utf8.contains(byte):
+            case _ where ASCII.isDigit(byte) || ASCII.isAlpha(byte) || "-._~".utf8.contains(byte):
                 out.unicodeScalars.append(Unicode.Scalar(byte))
             default: out += percent(byte)
             }
@@ -253,6 +254,6 @@ enum FurtherURL: Equatable {
     }
 
     private static func isOfHost(_ byte: UInt8) -> Bool {
-        byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || ".-_".utf8.contains(byte) || byte >= 0x80
+        ASCII.isDigit(byte) || ASCII.isAlpha(byte) || ".-_".utf8.contains(byte) || byte >= 0x80
     }
 }

@@ -1,3 +1,5 @@
+internal import CurlewCore
+
 /// Parses one JSON text (RFC 8259) from memory: item values, session files, the configuration.
 struct JSONParser {
     struct Failure: Error, Equatable {
@@ -48,7 +50,7 @@ struct JSONParser {
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
-        case .some(let byte) where byte == UInt8(ascii: "-") || Self.isDigit(byte): return .number(try number())
+        case .some(let byte) where byte == UInt8(ascii: "-") || ASCII.isDigit(byte): return .number(try number())
         case .some: throw failure("expected a value")
         case nil: throw failure("expected a value, but the text ends")
         }
@@ -102,11 +104,9 @@ struct JSONParser {
         return value
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
-
     private mutating func digits() throws(Failure) {
-        guard let first = current, Self.isDigit(first) else { throw failure("expected a digit") }
-        while let byte = current, Self.isDigit(byte) { position += 1 }
+        guard let first = current, ASCII.isDigit(first) else { throw failure("expected a digit") }
+        while let byte = current, ASCII.isDigit(byte) { position += 1 }
     }
 
     private mutating func number() throws(Failure) -> String {

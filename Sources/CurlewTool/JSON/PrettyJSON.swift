@@ -1,3 +1,5 @@
+internal import CurlewCore
+
 /// Indents and colours JSON while it arrives, in one pass. The memory needed grows only with the depth of nesting.
 ///
 /// The text of keys, strings and numbers is written unchanged, so order, digits and escapes are kept. From the first
@@ -182,7 +184,7 @@ struct PrettyJSON: Sendable {
     }
 
     private static func isBare(_ byte: UInt8) -> Bool {
-        byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
+        ASCII.isDigit(byte) || ASCII.isAlpha(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
             || byte == UInt8(ascii: ".")
     }
 }

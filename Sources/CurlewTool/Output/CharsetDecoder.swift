@@ -1,3 +1,4 @@
+internal import CurlewCore
 internal import Foundation
 
 /// Converts text from any charset that the C library knows to UTF-8, piece by piece. Invalid bytes become U+FFFD.
@@ -61,9 +62,7 @@ final class CharsetConverter: Sendable {
 
     init?(from name: String) {
         // A server may choose the name, and iconv gives some characters a meaning, as in `//TRANSLIT`.
-        let isPlain = name.utf8.allSatisfy {
-            $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || "-_.".utf8.contains($0)
-        }
+        let isPlain = name.utf8.allSatisfy { ASCII.isDigit($0) || ASCII.isAlpha($0) || "-_.".utf8.contains($0) }
         guard isPlain, 1...40 ~= name.utf8.count else { return nil }
         descriptor = Int(bitPattern: iconv_open("UTF-8", name))
         if descriptor == -1 { return nil }

@@ -1,3 +1,5 @@
+internal import CurlewCore
+
 /// Splits XML and HTML into bytes of text and tokens of markup: tags, comments, declarations.
 struct MarkupScanner: Sendable {
     enum Token: Equatable, Sendable {
@@ -92,7 +94,7 @@ struct MarkupTag: Equatable, Sendable {
     }
 
     static func beginsName(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- 0x61 < 26 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ":") || byte >= 0x80
+        ASCII.isAlpha(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ":") || byte >= 0x80
     }
 }
 

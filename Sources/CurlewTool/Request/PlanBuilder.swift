@@ -1,3 +1,5 @@
+internal import CurlewCore
+
 /// Builds the request plan of an invocation. Files are read through `read`, so tests need none.
 struct PlanBuilder {
     /// Returns the whole content of a file.
@@ -64,12 +66,9 @@ struct PlanBuilder {
     }
 
     private func check(_ item: RequestItem, _ value: String) throws(UsageError) {
-        let isToken =
-            !item.key.isEmpty
-            && item.key.utf8.allSatisfy {
-                $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || "!#$%&'*+-.^_`|~".utf8.contains($0)
-            }
-        guard isToken else { throw UsageError("'\(item.original)': '\(item.key)' is not a header name") }
+        guard !item.key.isEmpty, item.key.utf8.allSatisfy(ASCII.isTokenByte) else {
+            throw UsageError("'\(item.original)': '\(item.key)' is not a header name")
+        }
         guard value.utf8.allSatisfy({ $0 != 0 && $0 != 0x0A && $0 != 0x0D }) else {
             throw UsageError("'\(item.key)': a header value has no line breaks")
         }

@@ -1,3 +1,5 @@
+internal import CurlewCore
+
 /// A valid command line: one request, or several downloads.
 struct Invocation: Equatable, Sendable {
     /// `nil` means POST if there is a body, and GET otherwise.
@@ -118,7 +120,7 @@ extension Invocation {
     /// Checks a boundary (RFC 2046, 5.1.1). The characters that would need quotes are not allowed.
     private static func boundary(_ text: String, for flag: String) throws(UsageError) -> String {
         let extra = Set("'+_-.".utf8)
-        let isFine = text.utf8.allSatisfy { $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || extra.contains($0) }
+        let isFine = text.utf8.allSatisfy { ASCII.isDigit($0) || ASCII.isAlpha($0) || extra.contains($0) }
         guard isFine, 1...70 ~= text.utf8.count else {
             throw UsageError("\(flag): a boundary is 1 to 70 letters, digits, and ' + _ - .")
         }
@@ -213,7 +215,7 @@ struct ChecksumSetting: Equatable, Sendable {
             let names = Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
             throw UsageError("\(flag): '\(text)' is not ALGORITHM:HEX", hint: "The algorithm is one of \(names).")
         }
-        let isHex = parts[1].utf8.allSatisfy { $0 &- 0x30 < 10 || $0 &- 0x61 < 6 }
+        let isHex = parts[1].utf8.allSatisfy { ASCII.isDigit($0) || "abcdef".utf8.contains($0) }
         guard isHex, parts[1].utf8.count == algorithm.hexLength else {
             throw UsageError("\(flag): a \(parts[0]) checksum is \(algorithm.hexLength) hexadecimal digits")
         }
