@@ -1,6 +1,6 @@
 internal import CurlewLocks
 
-/// A random number generator that yields an identical sequence for identical seeds.
+/// SplitMix64: a random number generator that yields an identical sequence for identical seeds.
 package struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 
@@ -32,18 +32,12 @@ enum PatternBlock {
         }
     }
 
-    /// SplitMix64, eight bytes at a time.
     private static func make(seed: UInt64) -> [UInt8] {
-        var state = seed
+        var random = SplitMix(seed: seed)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(length + 8)
         while bytes.count < length {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var word = state
-            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-            word ^= word >> 31
-            withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) }
+            withUnsafeBytes(of: random.next().littleEndian) { bytes.append(contentsOf: $0) }
         }
         return Array(bytes[..<length])
     }
