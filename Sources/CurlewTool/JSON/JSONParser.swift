@@ -1,6 +1,7 @@
 internal import CurlewCore
 
-/// Parses one JSON text (RFC 8259) from memory: item values, session files, the configuration.
+/// Parses one JSON text (RFC 8259) from memory: item values, session files, the configuration. Also sorts the keys of
+/// one.
 struct JSONParser {
     struct Failure: Error, Equatable {
         let message: String
@@ -12,6 +13,7 @@ struct JSONParser {
     static let maximumDepth = 512
 
     private let bytes: [UInt8]
+    private let depthLimit: Int
     private var position = 0
     private var depth = 0
 
@@ -25,7 +27,10 @@ struct JSONParser {
         return value
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8], depthLimit: Int = maximumDepth) {
+        self.bytes = bytes
+        self.depthLimit = depthLimit
+    }
 
     private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
@@ -44,8 +49,8 @@ struct JSONParser {
     private mutating func value() throws(Failure) -> JSONValue {
         skipSpace()
         switch current {
-        case UInt8(ascii: "{"): return try nested { (parser) throws(Failure) in try parser.object() }
-        case UInt8(ascii: "["): return try nested { (parser) throws(Failure) in try parser.array() }
+        case UInt8(ascii: "{"): return try object()
+        case UInt8(ascii: "["): return try array()
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
@@ -56,44 +61,48 @@ struct JSONParser {
         }
     }
 
-    private mutating func nested(
-        _ body: (inout JSONParser) throws(Failure) -> JSONValue
-    ) throws(Failure) -> JSONValue {
+    /// Reads an object or an array: calls `element` at each element, and reads the commas and the end.
+    private mutating func list(
+        until end: UInt8,
+        _ element: (inout JSONParser) throws(Failure) -> Void
+    ) throws(Failure) {
         depth += 1
-        guard depth <= Self.maximumDepth else { throw failure("nested too deeply") }
-        let value = try body(&self)
-        depth -= 1
-        return value
+        guard depth <= depthLimit else { throw failure("nested too deeply") }
+        defer { depth -= 1 }
+        position += 1
+        skipSpace()
+        if take(end) { return }
+        repeat {
+            try element(&self)
+            skipSpace()
+        } while take(UInt8(ascii: ","))
+        guard take(end) else { throw failure("expected ',' or '\(Unicode.Scalar(end))'") }
+    }
+
+    /// Reads a key and its colon. Returns the key, and its place in the text with its quotes.
+    private mutating func key() throws(Failure) -> (text: String, place: Range<Int>) {
+        skipSpace()
+        guard current == UInt8(ascii: "\"") else { throw failure("expected a key in double quotes") }
+        let start = position
+        let text = try string()
+        let end = position
+        skipSpace()
+        guard take(UInt8(ascii: ":")) else { throw failure("expected ':'") }
+        return (text, start..<end)
     }
 
     private mutating func object() throws(Failure) -> JSONValue {
-        position += 1
         var object = JSONObject()
-        skipSpace()
-        if take(UInt8(ascii: "}")) { return .object(object) }
-        repeat {
-            skipSpace()
-            guard current == UInt8(ascii: "\"") else { throw failure("expected a key in double quotes") }
-            let key = try string()
-            skipSpace()
-            guard take(UInt8(ascii: ":")) else { throw failure("expected ':'") }
-            object[key] = try value()
-            skipSpace()
-        } while take(UInt8(ascii: ","))
-        guard take(UInt8(ascii: "}")) else { throw failure("expected ',' or '}'") }
+        try list(until: UInt8(ascii: "}")) { (parser) throws(Failure) in
+            let key = try parser.key().text
+            object[key] = try parser.value()
+        }
         return .object(object)
     }
 
     private mutating func array() throws(Failure) -> JSONValue {
-        position += 1
         var elements: [JSONValue] = []
-        skipSpace()
-        if take(UInt8(ascii: "]")) { return .array(elements) }
-        repeat {
-            elements.append(try value())
-            skipSpace()
-        } while take(UInt8(ascii: ","))
-        guard take(UInt8(ascii: "]")) else { throw failure("expected ',' or ']'") }
+        try list(until: UInt8(ascii: "]")) { (parser) throws(Failure) in elements.append(try parser.value()) }
         return .array(elements)
     }
 
@@ -184,51 +193,40 @@ struct JSONParser {
     }
 }
 
-/// Sorts the members of objects by key, and removes white space between tokens. Strings, numbers and words are kept as
-/// written.
-enum JSONSorting {
-    /// A document with deeper nesting is not sorted, because it could exhaust the stack.
-    private static let maximumDepth = 200
+// MARK: Sorting
 
-    /// Returns the sorted text. `nil` if the text is not one JSON value, or is nested too deeply.
+extension JSONParser {
+    /// Returns the text with the members of its objects sorted by key, and without white space between tokens. Strings,
+    /// numbers and words are kept as written. `nil` if the text is not one JSON value, or is nested too deeply.
     static func sorted(_ text: some Collection<UInt8>) -> [UInt8]? {
-        let bytes = Array(text)
-        var position = 0
-        guard let value = value(bytes, &position, depth: 0) else { return nil }
-        let rest = bytes[position...]
-        guard rest.allSatisfy(Shaping.isSpace) else { return nil }
-        return value + rest
+        // Each level of nesting copies its bytes once more.
+        var parser = JSONParser(bytes: Array(text), depthLimit: 200)
+        guard let value = try? parser.sortedValue() else { return nil }
+        let rest = parser.bytes[parser.position...]
+        parser.skipSpace()
+        return parser.current == nil ? value + rest : nil
     }
 
-    private static func value(_ bytes: [UInt8], _ position: inout Int, depth: Int) -> [UInt8]? {
-        skipSpace(bytes, &position)
-        guard position < bytes.count, depth < maximumDepth else { return nil }
-        switch bytes[position] {
-        case UInt8(ascii: "{"): return object(bytes, &position, depth: depth)
-        case UInt8(ascii: "["): return array(bytes, &position, depth: depth)
-        case UInt8(ascii: "\""): return string(bytes, &position)
+    private mutating func sortedValue() throws(Failure) -> [UInt8] {
+        skipSpace()
+        switch current {
+        case UInt8(ascii: "{"): return try sortedObject()
+        case UInt8(ascii: "["):
+            var elements: [[UInt8]] = []
+            try list(until: UInt8(ascii: "]")) { (parser) throws(Failure) in elements.append(try parser.sortedValue()) }
+            return Array("[".utf8) + elements.joined(separator: ",".utf8) + Array("]".utf8)
         default:
             let start = position
-            while position < bytes.count, !",]}:".utf8.contains(bytes[position]), !Shaping.isSpace(bytes[position]) {
-                position += 1
-            }
-            return position > start ? Array(bytes[start..<position]) : nil
+            _ = try value()
+            return Array(bytes[start..<position])
         }
     }
 
-    private static func object(_ bytes: [UInt8], _ position: inout Int, depth: Int) -> [UInt8]? {
-        position += 1
+    private mutating func sortedObject() throws(Failure) -> [UInt8] {
         var members: [(key: [UInt8], value: [UInt8])] = []
-        if ends(bytes, &position, with: UInt8(ascii: "}")) { return Array("{}".utf8) }
-        while true {
-            skipSpace(bytes, &position)
-            guard position < bytes.count, bytes[position] == UInt8(ascii: "\""),
-                let key = string(bytes, &position), ends(bytes, &position, with: UInt8(ascii: ":")),
-                let value = value(bytes, &position, depth: depth + 1)
-            else { return nil }
-            members.append((key, value))
-            if ends(bytes, &position, with: UInt8(ascii: "}")) { break }
-            guard ends(bytes, &position, with: UInt8(ascii: ",")) else { return nil }
+        try list(until: UInt8(ascii: "}")) { (parser) throws(Failure) in
+            let key = try parser.key().place
+            members.append((Array(parser.bytes[key]), try parser.sortedValue()))
         }
         // Members with the same key keep their order.
         let ordered = members.enumerated().sorted { left, right in
@@ -236,42 +234,6 @@ enum JSONSorting {
             return left.element.key.lexicographicallyPrecedes(right.element.key)
         }
         let pieces = ordered.map { $0.element.key + [UInt8(ascii: ":")] + $0.element.value }
-        return Array("{".utf8) + Array(pieces.joined(separator: ",".utf8)) + Array("}".utf8)
-    }
-
-    private static func array(_ bytes: [UInt8], _ position: inout Int, depth: Int) -> [UInt8]? {
-        position += 1
-        var elements: [[UInt8]] = []
-        if ends(bytes, &position, with: UInt8(ascii: "]")) { return Array("[]".utf8) }
-        while true {
-            guard let element = value(bytes, &position, depth: depth + 1) else { return nil }
-            elements.append(element)
-            if ends(bytes, &position, with: UInt8(ascii: "]")) { break }
-            guard ends(bytes, &position, with: UInt8(ascii: ",")) else { return nil }
-        }
-        return Array("[".utf8) + Array(elements.joined(separator: ",".utf8)) + Array("]".utf8)
-    }
-
-    private static func string(_ bytes: [UInt8], _ position: inout Int) -> [UInt8]? {
-        let start = position
-        position += 1
-        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
-            position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
-        }
-        guard position < bytes.count else { return nil }
-        position += 1
-        return Array(bytes[start..<position])
-    }
-
-    /// Skips white space and consumes the byte if it is next.
-    private static func ends(_ bytes: [UInt8], _ position: inout Int, with byte: UInt8) -> Bool {
-        skipSpace(bytes, &position)
-        guard position < bytes.count, bytes[position] == byte else { return false }
-        position += 1
-        return true
-    }
-
-    private static func skipSpace(_ bytes: [UInt8], _ position: inout Int) {
-        while position < bytes.count, Shaping.isSpace(bytes[position]) { position += 1 }
+        return Array("{".utf8) + pieces.joined(separator: ",".utf8) + Array("}".utf8)
     }
 }

@@ -72,56 +72,44 @@ extension JSONValue {
 enum JSONWriter {
     static func compact(_ value: JSONValue) -> String {
         var text = ""
-        write(value, into: &text, indent: nil, depth: 0)
+        write(value, into: &text)
         return text
     }
 
     static func indented(_ value: JSONValue) -> String {
-        var text = ""
-        write(value, into: &text, indent: 4, depth: 0)
-        return text + "\n"
+        var printer = PrettyJSON(palette: Palette(isColored: false))
+        var text: [UInt8] = []
+        printer.feed(compact(value).utf8, into: &text)
+        printer.finish(into: &text)
+        return String(decoding: text, as: UTF8.self) + "\n"
     }
 
-    private static func write(_ value: JSONValue, into text: inout String, indent: Int?, depth: Int) {
+    private static func write(_ value: JSONValue, into text: inout String) {
         switch value {
         case .null: text += "null"
         case .bool(let flag): text += flag ? "true" : "false"
         case .number(let digits): text += digits
         case .string(let string): text += quoted(string)
         case .array(let elements):
-            writeList("[", "]", count: elements.count, into: &text, indent: indent, depth: depth) { index, text in
-                write(elements[index], into: &text, indent: indent, depth: depth + 1)
+            text += "["
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text += ", " }
+                write(element, into: &text)
             }
+            text += "]"
         case .object(let object):
-            let members = object.members
-            writeList("{", "}", count: members.count, into: &text, indent: indent, depth: depth) { index, text in
-                text += quoted(members[index].key) + ": "
-                write(members[index].value, into: &text, indent: indent, depth: depth + 1)
+            text += "{"
+            for (index, member) in object.members.enumerated() {
+                if index > 0 { text += ", " }
+                text += quoted(member.key) + ": "
+                write(member.value, into: &text)
             }
+            text += "}"
         }
-    }
-
-    private static func writeList(
-        _ open: String,
-        _ close: String,
-        count: Int,
-        into text: inout String,
-        indent: Int?,
-        depth: Int,
-        element: (Int, inout String) -> Void
-    ) {
-        text += open
-        for index in 0..<count {
-            if index > 0 { text += indent == nil ? ", " : "," }
-            if let indent { text += "\n" + String(repeating: " ", count: indent * (depth + 1)) }
-            element(index, &text)
-        }
-        if let indent, count > 0 { text += "\n" + String(repeating: " ", count: indent * depth) }
-        text += close
     }
 
     /// Returns the string in quotes. Characters beyond ASCII are not escaped, because bodies are UTF-8.
-    static func quoted(_ string: String) -> String {
+    private static func quoted(_ string: String) -> String {
         var text = "\""
         for scalar in string.unicodeScalars {
             switch scalar {

@@ -226,7 +226,7 @@ struct SortedJSON: BodyShaper {
     }
 
     private mutating func endDocument(into out: inout [UInt8]) {
-        json.feed(JSONSorting.sorted(document) ?? document, into: &out)
+        json.feed(JSONParser.sorted(document) ?? document, into: &out)
         document = []
         (depth, isInString, isEscaped) = (0, false, false)
     }

@@ -125,7 +125,7 @@ struct Shaping: Sendable, Equatable {
     func formattedJSON(_ text: some Collection<UInt8>) -> [UInt8]? {
         var json = json
         var out: [UInt8] = []
-        json.feed(look.format.sortsKeys ? JSONSorting.sorted(text) ?? Array(text) : Array(text), into: &out)
+        json.feed(look.format.sortsKeys ? JSONParser.sorted(text) ?? Array(text) : Array(text), into: &out)
         json.finish(into: &out)
         return json.isComplete ? out : nil
     }

@@ -123,7 +123,7 @@ struct FoundJSONTests {
 
     @Test func doesNotRunOutOfStack() {
         let deep = String(repeating: "[", count: 100_000)
-        #expect(JSONSorting.sorted(deep.utf8) == nil)
+        #expect(JSONParser.sorted(deep.utf8) == nil)
     }
 
     @Test func obeysFormatOptions() {
