@@ -53,17 +53,10 @@ struct ExchangePrinter: Sendable {
         try write(out)
     }
 
-    mutating func response(
-        version: String,
-        status: Int,
-        reason: String,
-        headers: [HeaderField]
-    ) throws(OutputFile.Failure) {
+    mutating func response(_ head: ResponseHead) throws(OutputFile.Failure) {
         try begin()
-        if parts.contains(.responseHead) {
-            try block(heads.response(version: version, status: status, reason: reason, headers: headers))
-        }
-        let type = headers.first { $0.name.lowercased() == "content-type" }?.value
+        if parts.contains(.responseHead) { try block(heads.response(head)) }
+        let type = head.headers.first { $0.name.lowercased() == "content-type" }?.value
         formatter = BodyFormatter(kind: MediaKind(contentType: type, look: target.look), target: target)
         hasBody = false
     }
@@ -111,17 +104,6 @@ struct ExchangePrinter: Sendable {
     }
 }
 
-extension ExchangePrinter {
-    mutating func response(_ head: ResponseHead) throws(OutputFile.Failure) {
-        try response(
-            version: head.version.rawValue,
-            status: head.status,
-            reason: head.reason,
-            headers: head.headers.map { HeaderField($0.name, $0.value) }
-        )
-    }
-}
-
 /// Writes the heads of requests and responses.
 struct HeadPrinter: Sendable {
     let palette: Palette
@@ -136,6 +118,12 @@ struct HeadPrinter: Sendable {
             palette(.protocolVersion, head.version),
         ]
         return line.joined(separator: " ") + "\n" + fields(head.headers)
+    }
+
+    func response(_ head: ResponseHead) -> String {
+        response(
+            version: head.version.rawValue, status: head.status, reason: head.reason,
+            headers: head.headers.map { HeaderField($0.name, $0.value) })
     }
 
     func response(version: String, status: Int, reason: String, headers: [HeaderField]) -> String {

@@ -83,7 +83,7 @@ struct ProgressLine: Sendable {
         var details = [Self.left(amount, snapshot.total == nil ? 10 : 22)]
         switch snapshot.state {
         case .done:
-            details.append(Self.right(Amount.rate(Self.average(snapshot)), 12))
+            details.append(Self.right(Amount.rate(snapshot.averageRate), 12))
             details.append("in " + Amount.time(snapshot.elapsed))
         case .running, .waiting:
             details.append(Self.right(snapshot.bytesPerSecond.map(Amount.rate) ?? "", 12))
@@ -91,10 +91,6 @@ struct ProgressLine: Sendable {
         case .failed, .retrying: break
         }
         return details
-    }
-
-    private static func average(_ snapshot: TransferSnapshot) -> Double {
-        snapshot.elapsed > 0 ? Double(snapshot.completed) / snapshot.elapsed : 0
     }
 
     private func bar(_ snapshot: TransferSnapshot, width: Int) -> String {
@@ -154,9 +150,8 @@ struct PlainProgress: Sendable {
             return nil
         case .done:
             last.hasEnded = true
-            let rate = snapshot.elapsed > 0 ? Double(snapshot.completed) / snapshot.elapsed : 0
             return "\(snapshot.name): done, \(Amount.bytes(snapshot.completed)) in \(Amount.time(snapshot.elapsed)) "
-                + "(\(Amount.rate(rate)))"
+                + "(\(Amount.rate(snapshot.averageRate)))"
         // The failure is reported once, when all downloads have ended.
         case .failed:
             last.hasEnded = true

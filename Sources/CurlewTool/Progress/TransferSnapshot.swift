@@ -34,6 +34,9 @@ struct TransferSnapshot: Sendable, Equatable {
         return fraction.map { min(99, Int($0 * 100)) }
     }
 
+    /// The bytes per second since the start.
+    var averageRate: Double { elapsed > 0 ? Double(completed) / elapsed : 0 }
+
     var remainingSeconds: Double? {
         guard let total, let bytesPerSecond, bytesPerSecond > 0, total > completed else { return nil }
         return Double(total - completed) / bytesPerSecond

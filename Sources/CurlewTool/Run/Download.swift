@@ -107,14 +107,7 @@ struct Download: Sendable {
 
     private func show(_ head: ResponseHead, _ cache: CacheStatus?) {
         guard preparation.invocation.output.parts?.contains(.responseHead) == true else { return }
-        let fields = head.headers.map { HeaderField($0.name, $0.value) }
-        let text = heads.response(
-            version: head.version.rawValue,
-            status: head.status,
-            reason: head.reason,
-            headers: fields
-        )
-        try? context.errors.write(text + "\n")
+        try? context.errors.write(heads.response(head) + "\n")
         if let cache { context.note("Cache-Status: \(cache)") }
     }
 

@@ -43,14 +43,10 @@ struct TimingChart: Sendable {
                 palette(.barRest, String(repeating: rest, count: start))
                 + palette(.barDone, String(repeating: full, count: length))
                 + palette(.barRest, String(repeating: rest, count: barWidth - start - length))
-            lines.append("  \(padded(phase.name, 8)) \(bar) \(Amount.time(phase.duration))")
+            lines.append("  \(Columns.padded(phase.name, to: 8)) \(bar) \(Amount.time(phase.duration))")
         }
-        lines.append("  \(padded("total", 8)) \(String(repeating: " ", count: barWidth)) \(Amount.time(total))")
+        lines.append("  \(Columns.padded("total", to: 9 + barWidth)) \(Amount.time(total))")
         if let cache = metrics.cacheStatus { lines.append("  \(cache)") }
         return lines.joined(separator: "\n") + "\n"
-    }
-
-    private func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 }

@@ -51,12 +51,7 @@ actor SharedPrinter {
         let hop = self.hop ?? HopResponse(response)
         self.hop = nil
         print { printer throws(OutputFile.Failure) in
-            try printer.response(
-                version: hop.head.version.rawValue,
-                status: hop.head.status,
-                reason: hop.head.reason,
-                headers: hop.head.headers.map { HeaderField($0.name, $0.value) }
-            )
+            try printer.response(hop.head)
             try printer.body(hop.body)
             try printer.endBody(isFollowed: true)
         }
