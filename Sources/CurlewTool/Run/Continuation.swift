@@ -20,11 +20,11 @@ struct Continuation: Sendable {
             if let url = URL(string: preparation.plan.url) { data.url = url }
             return data.encoded
         }
-        guard let partial = PartialFile(at: path) else { return nil }
+        guard let partial = UnfinishedFile(at: path) else { return nil }
         return try adopt(partial, try await ask(about: partial))
     }
 
-    private func ask(about partial: PartialFile) async throws -> PartialFile.Match {
+    private func ask(about partial: UnfinishedFile) async throws -> UnfinishedFile.Match {
         let end = try partial.end()
         var asking = try preparation.plan.urlRequest()
         asking.setValue(ByteRange.bytes(partial.compared).headerValue, forHTTPHeaderField: "Range")
@@ -48,7 +48,7 @@ struct Continuation: Sendable {
 
     /// Turns the partial file into an interrupted download of curlew: hides it under a random name and writes a resume
     /// file.
-    private func adopt(_ partial: PartialFile, _ match: PartialFile.Match) throws -> Data {
+    private func adopt(_ partial: UnfinishedFile, _ match: UnfinishedFile.Match) throws -> Data {
         guard let url = URL(string: preparation.plan.url) else { return Data() }
         let place = URL(filePath: path)
         let hidden = place.deletingLastPathComponent().appending(
@@ -96,7 +96,7 @@ struct PlannedFields: RequestInterceptor {
 
 /// A file that another program may have downloaded in part. To find out if it is the beginning of the server's file,
 /// the server is asked for the bytes at its end.
-struct PartialFile: Equatable, Sendable {
+struct UnfinishedFile: Equatable, Sendable {
     /// The properties of the response that allow the rest to be appended.
     struct Match: Equatable, Sendable {
         let validator: EntityValidator

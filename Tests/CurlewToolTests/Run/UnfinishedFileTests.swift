@@ -6,7 +6,7 @@ import Testing
 @testable import CurlewTool
 
 @Suite("The beginning of a file that another program has fetched")
-struct PartialFileTests {
+struct UnfinishedFileTests {
     private static let end = Data("0123456789".utf8)
 
     private func head(_ status: Int, _ headers: [String: String]) -> ResponseHead {
@@ -14,7 +14,7 @@ struct PartialFileTests {
     }
 
     private func refusal(_ head: ResponseHead, body: Data = end) -> String? {
-        let file = PartialFile(path: "f", size: 10)
+        let file = UnfinishedFile(path: "f", size: 10)
         do throws(UsageError) {
             _ = try file.match(head, body: body, end: Self.end)
             return nil
@@ -25,25 +25,25 @@ struct PartialFileTests {
 
     @Test(arguments: [(1, 0...0), (65_536, 0...65_535), (65_537, 1...65_536), (1_000_000, 934_464...999_999)])
     func comparesItsEnd(_ size: Int64, _ compared: ClosedRange<Int64>) {
-        #expect(PartialFile(path: "f", size: size).compared == compared)
+        #expect(UnfinishedFile(path: "f", size: size).compared == compared)
     }
 
     @Test func readsItsEnd() throws {
         let scratch = try ScratchDirectory()
         let bytes = TestServer.patternBytes(count: 100_000)
         let path = try scratch.write("f", bytes).path
-        #expect(try PartialFile(at: path)?.end() == bytes.suffix(65_536))
-        #expect(PartialFile(at: try scratch.write("empty", "").path) == nil)
-        #expect(PartialFile(at: path + "-not") == nil)
-        #expect(PartialFile(at: scratch.path) == nil)
+        #expect(try UnfinishedFile(at: path)?.end() == bytes.suffix(65_536))
+        #expect(UnfinishedFile(at: try scratch.write("empty", "").path) == nil)
+        #expect(UnfinishedFile(at: path + "-not") == nil)
+        #expect(UnfinishedFile(at: scratch.path) == nil)
     }
 
     @Test(arguments: [("bytes 0-9/10", Int64(10)), ("bytes 0-9/25", 25), ("bytes 0-9/*", nil)])
     func matches(_ range: String, _ total: Int64?) throws {
-        let file = PartialFile(path: "f", size: 10)
+        let file = UnfinishedFile(path: "f", size: 10)
         let tagged = try file.match(
             head(206, ["Content-Range": range, "ETag": "\"v\""]), body: Self.end, end: Self.end)
-        #expect(tagged == PartialFile.Match(validator: .entityTag("\"v\""), total: total))
+        #expect(tagged == UnfinishedFile.Match(validator: .entityTag("\"v\""), total: total))
         let date = "Tue, 15 Nov 1994 12:45:26 GMT"
         let dated = try file.match(
             head(206, ["Content-Range": range, "Last-Modified": date]), body: Self.end, end: Self.end)
