@@ -26,7 +26,7 @@ extension StandardRoutes {
     ]
 
     private static func authenticated(_ request: TestServer.Request, user: String) -> TestServer.Response {
-        .json(JSONText.echo(request).adding([("authenticated", .bool(true)), ("user", .string(user))]))
+        .json(JSONValue.echo(request).adding([("authenticated", .bool(true)), ("user", .string(user))]))
     }
 
     private static func digest(_ request: TestServer.Request) -> TestServer.Response {

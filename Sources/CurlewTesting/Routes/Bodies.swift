@@ -62,17 +62,17 @@ extension StandardRoutes {
     static let streams: [Entry] = [
         Entry("/stream/{count}") { request in
             try counted(request, type: "application/json", every: .zero) { index, count in
-                JSONText.echo(request).adding([("id", .number(String(index)))]).text + (index < count - 1 ? "\n" : "")
+                JSONValue.echo(request).adding([("id", .number(String(index)))]).text + (index < count - 1 ? "\n" : "")
             }
         },
         Entry("/payloads/{count}") { request in
             try counted(request, type: "application/octet-stream", every: .milliseconds(1)) { _, _ in
-                JSONText.echo(request).text
+                JSONValue.echo(request).text
             }
         },
         Entry("/ndjson/{count}") { request in
             try counted(request, type: "application/x-ndjson", every: .zero) { index, _ in
-                JSONText.object([("id", .number(String(index)))]).text + "\n"
+                JSONValue.object([("id", .number(String(index)))]).text + "\n"
             }
         },
         Entry("/sse") { request in
@@ -90,7 +90,7 @@ extension StandardRoutes {
             )
         },
         Entry("/trailers", ["GET", "POST"]) { request in
-            var response = TestServer.Response.json(JSONText.echo(request))
+            var response = TestServer.Response.json(JSONValue.echo(request))
             response.framing = .chunked
             for pair in request.query {
                 let field = HTTPHeader(name: pair.name, value: pair.value)

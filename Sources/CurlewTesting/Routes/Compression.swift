@@ -18,7 +18,7 @@ extension StandardRoutes {
     ]
 
     private static func body(_ request: TestServer.Request, _ name: String) -> Data {
-        Data((JSONText.echo(request).adding([(name, .bool(true))]).text + "\n").utf8)
+        Data((JSONValue.echo(request).adding([(name, .bool(true))]).text + "\n").utf8)
     }
 
     private static func coded(

@@ -9,7 +9,7 @@ extension StandardRoutes {
             }
             switch code {
             case 300...303, 305, 307, 308: return .redirect(to: request.base + request.echoPath, status: code)
-            case 200...203, 206...299: return .json(JSONText.echo(request), status: code)
+            case 200...203, 206...299: return .json(JSONValue.echo(request), status: code)
             case 401: return .status(401, headers: ["WWW-Authenticate": "Basic realm=\"Fake Realm\""])
             case 407: return .status(407, headers: ["Proxy-Authenticate": "Basic realm=\"Fake Realm\""])
             // A client waits for a final response, so an interim status precedes a 200.
@@ -24,7 +24,7 @@ extension StandardRoutes {
         },
         Entry("/response-headers", ["GET", "POST"]) { request in
             // Like httpbin, the fields are also in the body.
-            var response = TestServer.Response.json(JSONText.merged(request.query.map { ($0.name, $0.value) }))
+            var response = TestServer.Response.json(JSONValue.merged(request.query.map { ($0.name, $0.value) }))
             for pair in request.query {
                 let field = HTTPHeader(name: pair.name, value: pair.value)
                 guard field.isValid else { return .text("not a header field\n", status: 400) }
