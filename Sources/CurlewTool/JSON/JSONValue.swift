@@ -38,8 +38,6 @@ struct JSONObject: Equatable, Sendable {
         }
     }
 
-    var isEmpty: Bool { keys.isEmpty }
-
     var members: [(key: String, value: JSONValue)] {
         keys.compactMap { key in values[key].map { (key, $0) } }
     }

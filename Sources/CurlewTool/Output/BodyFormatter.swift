@@ -167,9 +167,6 @@ struct MediaKind: Equatable, Sendable {
         let label = parameter?.dropFirst("charset=".count).lowercased().filter { $0 != "\"" && $0 != "'" }
         charset = look.charset ?? (label?.isEmpty == false ? label : nil)
     }
-
-    /// Whether the format is one of records that are shown while they arrive.
-    var isLive: Bool { format == .lines || format == .events }
 }
 
 /// The notice that a terminal shows instead of binary data.

@@ -72,7 +72,6 @@ struct Theme: Sendable, Equatable {
 
 /// The role of a piece of output. The palette decides its appearance.
 enum Style: Sendable, CaseIterable {
-    case plain
     case protocolVersion, method, url, statusSuccess, statusRedirect, statusError, reason
     case headerName, headerValue
     case jsonKey, jsonString, jsonNumber, jsonWord
