@@ -28,6 +28,7 @@ public final class RedisCacheStore: CacheStore {
 
     /// Creates a store. It connects at its first use.
     ///
+    /// - Parameters:
     ///   - url: `redis://user:password@host:port/database`; only the host is required. With a URL that cannot be used
     ///     the store finds nothing, and `ping()` reports why.
     ///   - prefix: The prefix of the names of all keys of the store.

@@ -11,6 +11,7 @@ extension Duration {
     package var asTestBound: Duration { self * Self.testTimeFactor }
 }
 
+/// The condition of `eventually` did not hold in time.
 package struct NeverHappened: Error {}
 
 /// Returns when the condition holds. Polls, because some conditions cannot notify a waiter.

@@ -1,4 +1,4 @@
-/// The httpbin-like routes; each family has a file.
+/// The httpbin-like routes. Extensions in this folder add them by families.
 enum StandardRoutes {
     struct Entry: Sendable {
         var pattern: String

@@ -152,7 +152,7 @@ public final class TestServer: Sendable {
     }
 }
 
-// MARK: Answers
+// MARK: Routes and scripts
 
 extension TestServer {
     /// Answers requests whose path matches `pattern` with a closure: `/a/b`, `/status/{code}`, `/files/*`.

@@ -13,8 +13,8 @@ struct UsageError: Error, Equatable, Sendable {
 /// Finds the word that was probably meant.
 enum Suggestion {
     /// Returns the nearest candidate. `nil` if none is within a third of the word's length, or within one edit if the
-    /// word is shorter than six letters. A candidate that begins with a word of three or more letters counts as one
-    /// edit.
+    /// word is shorter than six letters. A candidate that begins with the word counts as one edit away, if the
+    /// word has three or more letters.
     static func closest(to word: String, in candidates: [String]) -> String? {
         let word = word.lowercased()
         guard word.count > 1 else { return nil }

@@ -1,7 +1,7 @@
 internal import CurlewCore
 
-/// Parses one JSON text (RFC 8259) from memory: item values, session files, the configuration. Also sorts the keys of
-/// one.
+/// Parses one JSON text (RFC 8259) from memory: item values, session files, the configuration. `sorted` reads a text to
+/// order its keys.
 struct JSONParser {
     struct Failure: Error, Equatable {
         let message: String

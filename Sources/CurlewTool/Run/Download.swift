@@ -89,7 +89,7 @@ struct Download: Sendable {
         return try await Continuation(preparation: preparation, session: session, job: job, path: path).resumeData()
     }
 
-    // MARK: What -v shows
+    // MARK: Heads for -v
 
     /// Prints to standard error, because standard output may be used for something else.
     private var heads: HeadPrinter {
