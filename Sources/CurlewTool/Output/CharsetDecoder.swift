@@ -105,7 +105,7 @@ final class CharsetConverter: Sendable {
                 var from = input.baseAddress.map { $0 + offset }
                 var to = output.baseAddress
                 let result = iconv(iconv_t(bitPattern: descriptor), &from, &left, &to, &free)
-                code = result == Int(bitPattern: UInt.max) || Int(bitPattern: UInt(result)) == -1 ? errno : 0
+                code = result == -1 ? errno : 0
             }
         }
         return (available - left, room - free, code)
