@@ -30,9 +30,7 @@ struct Continuation: Sendable {
         asking.setValue(ByteRange.bytes(partial.compared).headerValue, forHTTPHeaderField: "Range")
         let request = session.streamRequest(asking)
         request.validate(statusCode: Array(200..<300) + [416])
-        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
-            request.authenticate(with: authentication)
-        }
+        preparation.authenticate(request)
         guard await job.asks(request) else { throw ToolFailure.interrupted }
         let head = try await request.head()
         var body = Data()

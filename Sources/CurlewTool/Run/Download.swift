@@ -76,9 +76,7 @@ struct Download: Sendable {
         }
         request.cachePolicy(preparation.invocation.cache.policy.forLibrary)
         if settings.segments > 1 { request.segments(settings.segments) }
-        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
-            request.authenticate(with: authentication)
-        }
+        preparation.authenticate(request)
         return request
     }
 
@@ -112,14 +110,7 @@ struct Download: Sendable {
     }
 
     private var interceptor: (any RequestInterceptor)? {
-        var parts: [any RequestInterceptor] = []
-        if let retries { parts.append(retries) }
-        if preparation.compressesBody { parts.append(.deflatingBodies) }
-        return parts.isEmpty ? nil : Interceptor(interceptors: parts)
-    }
-
-    private var retries: (any RequestInterceptor)? {
-        RetrySettings(preparation).interceptor { [job, context] note in
+        preparation.interceptor { [job, context] note in
             // A line between the progress bars would break their frame.
             if context.terminal.isError {
                 await job.waits(note.text, until: Date(timeIntervalSinceNow: note.delay))

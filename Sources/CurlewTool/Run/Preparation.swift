@@ -194,9 +194,27 @@ extension Preparation {
     }
 }
 
+// MARK: The library's request
+
+extension Preparation {
+    /// Returns the interceptor that retries the request and compresses its body. `nil` if neither is wanted.
+    func interceptor(announce: @escaping @Sendable (RetryNote) async -> Void) -> (any RequestInterceptor)? {
+        var parts: [any RequestInterceptor] = []
+        if let retries = RetrySettings(self).interceptor(announce) { parts.append(retries) }
+        if compressesBody { parts.append(.deflatingBodies) }
+        return parts.isEmpty ? nil : Interceptor(interceptors: parts)
+    }
+
+    /// Sets the credentials of a scheme that needs a challenge. Others are header fields of the plan.
+    func authenticate(_ request: Request) {
+        guard let authentication = auth.flatMap({ TransferAuthentication($0) }) else { return }
+        request.authenticate(with: authentication)
+    }
+}
+
 extension RequestInterceptor where Self == Adapter {
     /// Sends bodies in memory with the coding `deflate`, as HTTPie does.
-    static var deflatingBodies: Adapter {
+    fileprivate static var deflatingBodies: Adapter {
         Adapter { request, _ in
             try BodyCompression(format: .zlib, duplicates: .error, wants: { _ in true }).compressing(request)
         }

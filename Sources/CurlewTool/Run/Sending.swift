@@ -29,7 +29,7 @@ struct Sending: Sendable {
     /// Sends the request. The response is passed on while it arrives, even if the body is still being sent.
     func perform(_ handle: (Event) async throws -> Void) async throws -> Outcome {
         let request = try makeRequest()
-        let retry = retry
+        let retry = RetrySettings(preparation)
         if retry.limit == 0 {
             request.acceptingAnyStatus()
         } else {
@@ -64,14 +64,13 @@ struct Sending: Sendable {
     private func makeRequest() throws -> DataStreamRequest {
         let request = try streamRequest()
         request.cachePolicy(preparation.invocation.cache.policy.forLibrary)
-        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
-            request.authenticate(with: authentication)
-        }
+        preparation.authenticate(request)
         return request
     }
 
     private func streamRequest() throws -> DataStreamRequest {
-        let request = try plannedRequest()
+        let request = try preparation.plan.urlRequest()
+        let interceptor = preparation.interceptor(announce: announce)
         let body: RequestBody
         switch preparation.plan.body {
         // A body in memory is part of the `URLRequest`, so that the interceptor can compress it.
@@ -82,17 +81,6 @@ struct Sending: Sendable {
             body = .multipart(try RequestPlan.form(parts, boundary: boundary))
         }
         return session.streamRequest(request, body: body, interceptor: interceptor)
-    }
-
-    private func plannedRequest() throws -> URLRequest { try preparation.plan.urlRequest() }
-
-    private var retry: RetrySettings { RetrySettings(preparation) }
-
-    private var interceptor: (any RequestInterceptor)? {
-        var parts: [any RequestInterceptor] = []
-        if let policy = retry.interceptor(announce) { parts.append(policy) }
-        if preparation.compressesBody { parts.append(.deflatingBodies) }
-        return parts.isEmpty ? nil : Interceptor(interceptors: parts)
     }
 }
 

@@ -39,9 +39,7 @@ struct WebSocketRun: Sendable {
             options.pingInterval = settings.pingInterval
             if case .some(.some(let time)) = invocation.network.timeout { options.pongTimeout = time }
         }
-        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
-            socket.authenticate(with: authentication)
-        }
+        preparation.authenticate(socket)
         let farewell = Farewell(patience(configuration.timeouts.idle)) { try? await socket.close(code: $0) }
         interruption.answer { Task { await farewell.interrupt() } }
         do {
