@@ -314,7 +314,7 @@ public final class RedisCacheStore: CacheStore {
             let command =
                 [Data("SCAN".utf8), cursor] + ["MATCH", keys.everything, "COUNT", "500"].map { Data($0.utf8) }
             guard let parts = await replies([RedisCommand(command)])?.first?.elements, parts.count == 2,
-                let next = parts[0].data, next.allSatisfy({ (0x30...0x39).contains($0) }),
+                let next = parts[0].data, next.allSatisfy(ASCII.isDigit),
                 let names = parts[1].elements?.compactMap(\.data), !Task.isCancelled
             else { return false }
             if !names.isEmpty, await !body(names) { return false }

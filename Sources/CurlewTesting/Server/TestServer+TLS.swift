@@ -79,14 +79,7 @@ struct ServerIdentity: Sendable {
     /// Returns the subjectAltName entry in the syntax of OpenSSL's configuration. Commas and colons are separators
     /// there, so names that contain them are rejected.
     private static func alternativeName(_ name: String) throws(TestServer.TLSFailure) -> String {
-        let isName = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "*"):
-                true
-            default: false
-            }
-        }
+        let isName = name.utf8.allSatisfy { ASCII.isAlpha($0) || ASCII.isDigit($0) || ".-*".utf8.contains($0) }
         guard isName, !name.isEmpty else { throw .invalidName(name) }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         let isAddress = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
