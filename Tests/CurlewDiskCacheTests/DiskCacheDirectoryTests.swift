@@ -1,8 +1,9 @@
 import CurlewCore
-import CurlewDiskCache
+import CurlewLocks
 import Foundation
 import StoreSupport
 import Testing
+@testable import CurlewDiskCache
 
 @Suite("The directory of a disk cache")
 struct DiskCacheDirectoryTests {
@@ -64,5 +65,79 @@ struct DiskCacheDirectoryTests {
         #expect(error?.code == .destinationMissing)
         #expect(FileManager.default.fileExists(atPath: folder.cache.path(percentEncoded: false)) == hasDirectory)
         if hasDirectory { #expect(try names.isEmpty) }
+    }
+}
+
+@Suite("A disk cache whose directory is removed")
+struct DiskCacheRemovedDirectoryTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    @Test("a store that is cleared afterwards goes on") func clearing() async throws {
+        let store = try folder.open()
+        #expect(await store.put(entry("a"), bytes(100)))
+        try FileManager.default.removeItem(at: folder.cache)
+        await store.removeAll()
+        #expect(await store.entries(for: entry("a").key).isEmpty)
+        #expect(await store.put(entry("a"), bytes(20_000)))
+        #expect(try await store.body(entry("a").key) == bytes(20_000))
+        #expect(store.faults == DiskCacheFaults())
+    }
+
+    @Test("a store that has gone does not make it anew") func ended() async throws {
+        var store: DiskCacheStore? = try folder.open()
+        #expect(await store?.put(entry("a"), bytes(100)) == true)
+        // Acts as another process in the middle of a change, for which the work of the next store's opening waits.
+        var writer: Database? = try Database(path: folder.index.path(percentEncoded: false), patience: .seconds(2))
+        try writer?.execute("BEGIN IMMEDIATE")
+        store = try folder.open()
+        #expect(try await store?.body(entry("a").key) == bytes(100))
+        store = nil
+        try FileManager.default.removeItem(at: folder.cache)
+        try writer?.execute("COMMIT")
+        writer = nil
+        // The store's connections close once its lanes have no work left.
+        #expect(try await eventually { try folder.openFiles() == 0 })
+        #expect(!FileManager.default.fileExists(atPath: folder.cache.path(percentEncoded: false)))
+    }
+}
+
+@Suite("Entries that are replaced while they are looked up")
+struct DiskCacheReplacementTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    /// A lookup first reads the rows and then opens their files. In between, another store may replace an entry and
+    /// remove its file.
+    @Test("an entry whose file goes after its row was read is no damage", arguments: [1, 2])
+    func replacedMeanwhile(variants: Int) async throws {
+        let (writing, reading) = (try folder.open(), try folder.open())
+        let key = entry("a").key
+        let isWriting = Lock(true)
+        async let stored = {
+            defer { isWriting.withLock { $0 = false } }
+            var stored = 0
+            for round in 0..<1_000 {
+                let entry = entry("a", variant: "v\(round % variants)")
+                if await writing.put(entry, bytes(20_000)) { stored += 1 }
+            }
+            return stored
+        }()
+        var read = 0
+        while isWriting.withLock({ $0 }) {
+            for found in await reading.entries(for: key) {
+                guard let body = try await found.body.whole() else { continue }
+                #expect(body == bytes(20_000))
+                read += 1
+            }
+        }
+        #expect(await stored == 1_000)
+        #expect(read > 0)
+        #expect(await reading.entries(for: key).count == variants)
+        // The update runs after the work that the last misses have queued.
+        await reading.update(entry("a"))
+        #expect(reading.faults == DiskCacheFaults())
     }
 }

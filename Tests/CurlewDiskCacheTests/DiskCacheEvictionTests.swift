@@ -77,3 +77,77 @@ struct DiskCacheEvictionTests {
         for name in ["a", "b", "c"] { #expect(try await store.body(entry(name).key) != nil) }
     }
 }
+
+@Suite("Variants in a disk cache")
+struct DiskCacheVariantTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    private func variant(_ number: Int) -> CacheEntry { entry("a", variant: "v\(number)", canBeValidated: true) }
+
+    @Test(
+        "a key has sixteen variants at most, and the one that was not used for longest goes", arguments: [100, 300_000])
+    func bound(size: Int) async throws {
+        let store = try folder.open()
+        let variants = (0..<17).map(variant)
+        for variant in variants.dropLast() { #expect(await store.put(variant, bytes(size))) }
+        let others = [entry("a", partition: "p", variant: "v"), entry("b", variant: "v")]
+        for other in others { #expect(await store.put(other, bytes(10))) }
+        let first = try #require(await store.entries(for: variants[0].key).first { $0.entry == variants[0] })
+        #expect(try await first.body.whole() == bytes(size))
+        #expect(await store.put(variants[16], bytes(size)))
+        let kept = Set(await store.entries(for: variants[0].key).map(\.entry.variant))
+        #expect(kept == Set(variants.map(\.variant)).subtracting(["v1"]))
+        // The limit counts the variants of each key, so entries of other keys stay.
+        for other in others { #expect(await store.entries(for: other.key).count == 1) }
+        // The body of an evicted entry is removed.
+        #expect(try await eventually { try folder.bodyNames().count == (size > 16_384 ? 16 : 0) })
+    }
+
+    @Test("a new response of a variant takes none of the others' places") func replacing() async throws {
+        let store = try folder.open()
+        for number in 0..<16 { #expect(await store.put(variant(number), bytes(10))) }
+        for _ in 0..<3 { #expect(await store.put(variant(7), bytes(10))) }
+        #expect(await store.entries(for: variant(0).key).count == 16)
+    }
+
+    @Test("of several variants a lookup opens no body before it is read") func opening() async throws {
+        let store = try folder.open()
+        for number in 0..<8 { #expect(await store.put(variant(number), bytes(300_000, seed: UInt64(number)))) }
+        #expect(try await eventually { try folder.openBodies() == 0 })
+        let found = await store.entries(for: variant(0).key)
+        #expect(found.count == 8)
+        #expect(try folder.openBodies() == 0)
+        let third = try #require(found.first { $0.entry.variant == "v3" })
+        let reader = try #require(await third.body.reader(of: 0..<300_000))
+        #expect(try folder.openBodies() == 1)
+        var read = Data()
+        while let chunk = try await reader.next() { read.append(chunk) }
+        #expect(read == bytes(300_000, seed: 3))
+    }
+
+    @Test("a variant that is replaced before its body is read is a miss, and no damage") func replacedBefore()
+        async throws
+    {
+        let store = try folder.open()
+        for number in 0..<2 { #expect(await store.put(variant(number), bytes(300_000))) }
+        let found = try #require(await store.entries(for: variant(0).key).first { $0.entry.variant == "v0" })
+        #expect(await store.put(variant(0), bytes(300_000, seed: 2)))
+        #expect(try await eventually { try folder.bodyNames().count == 2 })
+        #expect(await found.body.reader(of: 0..<300_000) == nil)
+        #expect(await store.entries(for: variant(0).key).count == 2)
+        // The update runs after the work that the miss has queued.
+        await store.update(found.entry)
+        #expect(store.faults == DiskCacheFaults())
+    }
+
+    @Test("a variant whose file is missing is a miss and is removed, and the others stay") func missing() async throws {
+        let store = try folder.open()
+        let variants = (0..<3).map(variant)
+        for variant in variants { #expect(await store.put(variant, bytes(300_000))) }
+        try FileManager.default.removeItem(at: folder.bodies.appending(path: variants[1].id))
+        #expect(Set(await store.entries(for: variants[0].key).map(\.entry.variant)) == ["v0", "v2"])
+        #expect(try await eventually { store.faults.damagedEntries == 1 })
+    }
+}

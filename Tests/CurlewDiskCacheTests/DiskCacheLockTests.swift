@@ -1,10 +1,10 @@
 import CurlewCore
-import CurlewDiskCache
 import CurlewLocks
 import Foundation
 import Glibc
 import StoreSupport
 import Testing
+@testable import CurlewDiskCache
 
 @Suite("A disk cache whose lock another process keeps")
 struct DiskCacheLockTests {
@@ -63,5 +63,80 @@ struct DiskCacheLockTests {
         let error = try #require(thrown.withLock { $0 })
         #expect(error.code == .moveFailed)
         #expect("\(error)".contains("held its lock"))
+    }
+}
+
+/// Between fork and exec, a starting process has copies of all descriptors, even of those that this process closes in
+/// that time. Such a copy keeps a lock on its file.
+@Suite("Locks on files whose descriptors a starting process has copied")
+struct CopiedDescriptorTests {
+    private let folder: TestFolder
+    private let body: String
+
+    init() throws {
+        folder = try TestFolder()
+        try FileManager.default.createDirectory(at: folder.bodies, withIntermediateDirectories: true)
+        body = folder.bodies.appending(path: "body").path(percentEncoded: false)
+    }
+
+    /// Copies this process's descriptors of a file, as a starting process would.
+    private func copies(of path: String) throws -> [FileHandle] {
+        // The links in /proc are resolved paths, so only the part from the test's folder is compared.
+        let name = try #require(path.firstRange(of: folder.url.lastPathComponent).map { path[$0.lowerBound...] })
+        let opened = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { number in
+            let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + number)
+            return file?.hasSuffix("/" + name) == true
+        }
+        // Copies are made after the listing, because a copy may reuse the descriptor with which the folder was listed.
+        return opened.compactMap { Int32($0) }.map { descriptor in
+            FileHandle(fileDescriptor: fcntl(descriptor, F_DUPFD_CLOEXEC, 0), closeOnDealloc: true)
+        }
+    }
+
+    private func isUnused(_ path: String) -> Bool {
+        guard let body = UnusedBody(path) else { return false }
+        _ = consume body
+        return true
+    }
+
+    @Test("a body that is stored is no longer its writer's") func stored() throws {
+        let file = try #require(NewBodyFile(body, expectedSize: nil))
+        let copies = try copies(of: body)
+        #expect(copies.count == 1 && !isUnused(body))
+        file.release()
+        file.close(isKept: true)
+        #expect(isUnused(body))
+        withExtendedLifetime(copies) {}
+    }
+
+    @Test("a body that a collector has looked at is free again") func lookedAt() throws {
+        try Data().write(to: URL(filePath: body))
+        guard let unused = UnusedBody(body) else { throw CocoaError(.fileNoSuchFile) }
+        let copies = try copies(of: body)
+        _ = consume unused
+        #expect(copies.count == 1 && isUnused(body))
+    }
+
+    @Test("the lock of the directory is free after its use") func directory() throws {
+        let cache = CacheFolder(folder.cache)
+        var copies: [FileHandle] = []
+        for _ in 0..<2 {
+            try cache.locked(patience: .zero) { () throws(SystemFault) in
+                copies += (try? self.copies(of: cache.path + "/lock")) ?? []
+            }
+        }
+        #expect(copies.count >= 2)
+    }
+
+    @Test("a clearing removes the body of an entry that has just been stored") func clearing() async throws {
+        let store = try folder.open()
+        let stored = entry("a")
+        let writer = try #require(await store.writer(for: stored, expectedSize: nil))
+        #expect(await writer.write(bytes(300_000)))
+        let copies = try copies(of: folder.bodies.appending(path: stored.id).path(percentEncoded: false))
+        #expect(await writer.commit())
+        await store.removeAll()
+        #expect(try folder.bodyNames().isEmpty)
+        #expect(copies.count == 1)
     }
 }

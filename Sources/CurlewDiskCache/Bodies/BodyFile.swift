@@ -1,26 +1,6 @@
+internal import CurlewLocks
 internal import Foundation
 internal import Glibc
-
-/// The reason that a body cannot be read.
-enum BodyFault: Error {
-    /// The file does not contain the body that was stored. The entry should be removed.
-    case damaged
-    /// The file does not exist. Either it was lost, or its entry was removed after the lookup; the index tells which.
-    case missing
-    /// The system cannot open or read the file at the moment (too many open files, no memory, no permission, an input
-    /// error). The entry may be intact.
-    case unavailable
-
-    /// Classifies the error of a system call that was given the file's name.
-    init(errno number: Int32) {
-        switch number {
-        case ENOENT: self = .missing
-        // The file is a symbolic link. No store creates one.
-        case ELOOP: self = .damaged
-        default: self = .unavailable
-        }
-    }
-}
 
 /// An open file with a stored body. It can be read to the end even if its entry is removed meanwhile.
 final class BodyFile: Sendable {
@@ -69,5 +49,57 @@ final class BodyFile: Sendable {
             done += read
         }
         return Data(bytesNoCopy: buffer, count: count, deallocator: .free)
+    }
+}
+
+/// The file of an entry that a lookup found. Opened at once or at the first read.
+final class StoredFile: Sendable {
+    private let path: String
+    private let size: Int64
+    private let opened: Lock<BodyFile?>
+
+    /// Call it on a lane; it blocks.
+    init(_ path: String, size: Int64, isOpen: Bool) throws(BodyFault) {
+        self.path = path
+        self.size = size
+        if isOpen {
+            opened = Lock(try BodyFile(path, size: size))
+        } else {
+            try BodyFile.expect(path, size: size)
+            opened = Lock(nil)
+        }
+    }
+
+    /// Returns the open file, which all readers of the body share. Call it on a lane; it blocks.
+    func open() throws(BodyFault) -> BodyFile {
+        if let file = opened.withLock({ $0 }) { return file }
+        let file = try BodyFile(path, size: size)
+        return opened.withLock { opened in
+            // Another reader opened the file in the meantime. Its file is used, and this one closes.
+            if let other = opened { return other }
+            opened = file
+            return file
+        }
+    }
+}
+
+/// The reason that a body cannot be read.
+enum BodyFault: Error {
+    /// The file does not contain the body that was stored. The entry should be removed.
+    case damaged
+    /// The file does not exist. Either it was lost, or its entry was removed after the lookup; the index tells which.
+    case missing
+    /// The system cannot open or read the file at the moment (too many open files, no memory, no permission, an input
+    /// error). The entry may be intact.
+    case unavailable
+
+    /// Classifies the error of a system call that was given the file's name.
+    init(errno number: Int32) {
+        switch number {
+        case ENOENT: self = .missing
+        // The file is a symbolic link. No store creates one.
+        case ELOOP: self = .damaged
+        default: self = .unavailable
+        }
     }
 }

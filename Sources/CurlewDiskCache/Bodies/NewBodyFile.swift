@@ -147,3 +147,67 @@ final class NewBodyFile: Sendable {
         if closes { Glibc.close(descriptor) }
     }
 }
+
+/// The file of a body that no process is writing. This value holds the file's lock.
+struct UnusedBody: ~Copyable {
+    private let path: String
+    private let descriptor: Int32
+
+    /// `nil` if the file does not exist, its writer is alive, or another collector has removed it; in the last case the
+    /// path may name a new file of another writer.
+    init?(_ path: String) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        var status = stat()
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
+            FileLock.release(descriptor)
+            close(descriptor)
+            return nil
+        }
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        FileLock.release(descriptor)
+        close(descriptor)
+    }
+
+    func remove() { unlink(path) }
+}
+
+/// Removes body files without an entry: those that killed processes left, and those of a damaged index.
+///
+/// Runs in the background. The names are checked in small groups, so that the lane can run other work in between.
+struct OrphanCollection: Sendable {
+    private static let namesAtOnce = 64
+
+    let folder: CacheFolder
+    let lane: IndexLane
+
+    func start() {
+        Lane.nextForBodies().enqueue {
+            collect(folder.bodyIDs()[...])
+        }
+    }
+
+    private func collect(_ ids: ArraySlice<EntryID>) {
+        guard !ids.isEmpty else { return }
+        lane.enqueue { index throws(DatabaseFault) in
+            for id in ids.prefix(Self.namesAtOnce) { try collect(id, index) }
+        } completion: { isDone in
+            // After a failure the lane cannot reach its index, or has to open another one. The remaining names would
+            // fail too.
+            if isDone { collect(ids.dropFirst(Self.namesAtOnce)) }
+        }
+    }
+
+    func collect(_ id: EntryID, _ index: CacheIndex) throws(DatabaseFault) {
+        guard try !index.contains(id) else { return }
+        // A writer holds the lock of its body until the row exists. Between the first query and our lock it may have
+        // inserted the row and released the lock, so the index is asked again. If the index has moved, the row may be
+        // in the new one.
+        guard let body = UnusedBody(folder.body(id)), try !index.contains(id), !index.database.hasMoved else { return }
+        body.remove()
+    }
+}

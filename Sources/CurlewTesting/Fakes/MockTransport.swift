@@ -1,5 +1,5 @@
 public import CurlewCore
-internal import Foundation
+public import Foundation
 
 /// A transport without a network: closures and canned responses replace servers.
 ///
@@ -177,5 +177,129 @@ public final class MockTransport: Transport {
         if error.url == nil { error.url = request.url }
         error.attempt = request.attempt
         return error
+    }
+}
+
+extension MockTransport {
+    /// Opens an in-memory WebSocket for every handshake at a path such as `/feed` or `/rooms/{id}`, and follows the
+    /// script. A handshake at any other path is answered like an ordinary request.
+    ///
+    ///     let transport = MockTransport()
+    ///     transport.webSocket("/feed", TestServer.WebSocketScript([.send(.text("one")), .close(.goingAway)]))
+    ///     let socket = Session(transport: transport).webSocket("wss://example.org/feed")
+    ///
+    /// Pauses in the script take real time; with a `Gate`, the test decides when to continue.
+    public func webSocket(_ pattern: String, _ script: TestServer.WebSocketScript) {
+        state.change { $0.webSockets.append((PathPattern(pattern), script)) }
+    }
+}
+
+extension MockTransport: ConnectTransport {
+    package func connect(
+        _ request: TransferRequest, sendBuffer: Int
+    ) async throws(CurlewError) -> any ByteConnection {
+        let (up, down) = (MemoryPipe(), MemoryPipe())
+        let peer = MockPeer(wire: MemoryWire(incoming: up, outgoing: down))
+        let index = state.change { state -> Int? in
+            guard !state.isShutDown else { return nil }
+            state.started += 1
+            return state.started - 1
+        }
+        guard let index else {
+            throw located(CurlewError(.sessionClosed, phase: .lifecycle), request)
+        }
+        let task = state.change { state in
+            // The task is created under the lock, so that it cannot remove itself from `peers` before it is stored
+            // there.
+            let task = Task {
+                await peer.serve { headers throws(CurlewError) in try await self.answer(request, headers, index) }
+                self.state.change { $0.peers[index] = nil }
+            }
+            state.peers[index] = task
+            if state.isShutDown { task.cancel() }
+            return task
+        }
+        return MemoryWire(incoming: down, outgoing: up) { task.cancel() }
+    }
+
+    private func answer(
+        _ request: TransferRequest, _ headers: HTTPHeaders, _ index: Int
+    ) async throws(CurlewError) -> MockPeer.Answer {
+        var seen = request
+        seen.headers = headers
+        let asked = MockRequest(transfer: seen, body: Data(), index: index)
+        let script = state.change { state in
+            state.requests.append(asked)
+            let path = request.url.path(percentEncoded: true)
+            return state.webSockets.last { $0.pattern.match(path) != nil }?.script
+        }
+        if let script { return .webSocket(script) }
+        do {
+            return .response(try await respond(to: asked))
+        } catch {
+            if let error = error as? CurlewError { throw error }
+            throw CurlewError(.receiveFailed, phase: .waiting, reason: "the mock's closure threw", underlying: error)
+        }
+    }
+}
+
+/// One request that a `MockTransport` received.
+public struct MockRequest: Sendable {
+    /// The request as the session passed it to the transport.
+    public let transfer: TransferRequest
+    /// The whole body; empty if there is none or the transport does not collect bodies.
+    public let body: Data
+    /// The number of the exchange in its transport, from 0.
+    public let index: Int
+    /// The values of the placeholders in the route's pattern.
+    public internal(set) var parameters: [String: String] = [:]
+
+    /// The request's URL.
+    public var url: URL { transfer.url }
+    /// The HTTP method.
+    public var method: HTTPMethod { transfer.method }
+    /// The fields that would have been sent: the session's, overlaid with the request's.
+    public var headers: HTTPHeaders { transfer.effectiveHeaders }
+    /// The URL's path, percent-decoded.
+    public var path: String { url.path(percentEncoded: false) }
+    /// The body as text; `nil` if it is not UTF-8.
+    public var bodyText: String? { String(data: body, encoding: .utf8) }
+
+    /// Returns the first query value with that name; `nil` if there is none.
+    public func queryValue(_ name: String) -> String? {
+        URLComponents(url: url, resolvingAgainstBaseURL: true)?.queryItems?.first { $0.name == name }?.value
+    }
+
+    /// Decodes the body as JSON.
+    public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
+        try JSONDecoder().decode(type, from: body)
+    }
+}
+
+/// Finds texts that resemble another one, for errors that suggest what a test may have meant.
+enum Nearness {
+    /// Longer texts are compared by their first bytes only, because the distance takes quadratic time.
+    private static let longest = 200
+
+    /// Returns the `most` nearest candidates, nearest first; ties keep the order of `candidates`.
+    static func nearest<Candidate>(
+        _ most: Int = 3, of candidates: some Sequence<Candidate>, by distance: (Candidate) -> Int
+    ) -> [Candidate] {
+        let ranked = candidates.enumerated().map { (distance: distance($1), index: $0, candidate: $1) }
+        return ranked.sorted { ($0.distance, $0.index) < ($1.distance, $1.index) }.prefix(most).map(\.candidate)
+    }
+
+    /// The number of bytes to insert, delete or replace to turn one text into the other.
+    static func distance(_ one: some StringProtocol, _ other: some StringProtocol) -> Int {
+        let (rows, columns) = (Array(one.utf8.prefix(longest)), Array(other.utf8.prefix(longest)))
+        var above = Array(0...columns.count)
+        for (row, byte) in rows.enumerated() {
+            var line = [row + 1]
+            for (column, second) in columns.enumerated() {
+                line.append(min(above[column + 1] + 1, line[column] + 1, above[column] + (byte == second ? 0 : 1)))
+            }
+            above = line
+        }
+        return above[columns.count]
     }
 }

@@ -77,7 +77,7 @@ struct HTTP2RequestHead: Equatable {
     private static func length(_ fields: [HTTPHeader]) throws(HTTP2Failure) -> Int64? {
         var length: Int64?
         for field in fields where field.name == "content-length" {
-            let isNumber = field.value.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            let isNumber = field.value.utf8.allSatisfy(ASCII.isDigit)
             guard isNumber, let found = Int64(field.value), length == nil || length == found else {
                 throw .violation("content-length: \(field.value)")
             }

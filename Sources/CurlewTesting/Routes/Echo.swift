@@ -18,7 +18,7 @@ extension StandardRoutes {
             Entry("/headers", nil) { .json(.object([("headers", .headers($0))])) },
             Entry("/ip", nil) { _ in .json(.object([("origin", "127.0.0.1")])) },
             Entry("/user-agent", nil) {
-                .json(.object([("user-agent", $0.headers["User-Agent"].map(JSONText.string) ?? .null)]))
+                .json(.object([("user-agent", $0.headers["User-Agent"].map(JSONValue.string) ?? .null)]))
             },
             Entry("/upload", ["POST", "PUT", "PATCH"]) { request in
                 .json(
@@ -31,8 +31,8 @@ extension StandardRoutes {
         ]
 }
 
-extension JSONText {
-    static func headers(_ request: TestServer.Request) -> JSONText {
+extension JSONValue {
+    static func headers(_ request: TestServer.Request) -> JSONValue {
         // An object cannot have a name twice, so repeated fields are joined (RFC 9110, 5.3).
         var names: [String] = []
         for field in request.headers
@@ -42,11 +42,11 @@ extension JSONText {
         return .object(names.map { ($0, .string(request.headers.combinedValue(for: $0) ?? "")) })
     }
 
-    static func echo(_ request: TestServer.Request) -> JSONText {
+    static func echo(_ request: TestServer.Request) -> JSONValue {
         var form: [(String, String)] = []
         var files: [(String, String)] = []
         var data = ""
-        var json = JSONText.null
+        var json = JSONValue.null
         let type = request.headers["Content-Type"] ?? ""
         let essence = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
         switch essence {
@@ -86,11 +86,82 @@ extension JSONText {
 
     private static func text(_ data: Data) -> String { String(decoding: data, as: UTF8.self) }
 
-    private static func parsed(_ data: Data) -> JSONText {
+    private static func parsed(_ data: Data) -> JSONValue {
         guard !data.isEmpty, let value = try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed),
             let out = try? JSONSerialization.data(withJSONObject: value, options: [.fragmentsAllowed, .sortedKeys])
         else { return .null }
         // `number` emits its text verbatim, and the text is JSON already.
         return .number(text(out))
+    }
+}
+
+/// A JSON value whose objects keep the order of their members.
+indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
+    case null
+    case bool(Bool)
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object([(String, JSONValue)])
+
+    init(stringLiteral value: String) { self = .string(value) }
+    init(integerLiteral value: Int) { self = .number(String(value)) }
+
+    var text: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .number(let digits): digits
+        case .string(let value): Self.quoted(value)
+        case .array(let values): "[" + values.map(\.text).joined(separator: ", ") + "]"
+        case .object(let members):
+            "{" + members.map { Self.quoted($0) + ": " + $1.text }.joined(separator: ", ") + "}"
+        }
+    }
+
+    /// Returns an object with the pairs' names as members; a repeated name gets an array of its values.
+    static func merged(_ pairs: [(String, String)]) -> JSONValue {
+        var order: [String] = []
+        var values: [String: [String]] = [:]
+        for (name, value) in pairs {
+            if values[name] == nil { order.append(name) }
+            values[name, default: []].append(value)
+        }
+        return .object(
+            order.map { name in
+                let all = values[name, default: []].map { JSONValue.string($0) }
+                return (name, all.count == 1 ? all[0] : .array(all))
+            }
+        )
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var out = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": out += "\\\""
+            case "\\": out += "\\\\"
+            case "\n": out += "\\n"
+            case "\r": out += "\\r"
+            case "\t": out += "\\t"
+            case "\0"..<" ":
+                let digits = String(scalar.value, radix: 16)
+                out += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: out.unicodeScalars.append(scalar)
+            }
+        }
+        return out + "\""
+    }
+}
+
+extension TestServer.Response {
+    static func json(_ value: JSONValue, status: Int = 200) -> Self {
+        .text(value.text + "\n", status: status, type: "application/json")
+    }
+}
+
+extension JSONValue {
+    func adding(_ more: [(String, JSONValue)]) -> JSONValue {
+        if case .object(let members) = self { .object(members + more) } else { self }
     }
 }

@@ -1,24 +1,4 @@
-internal import Foundation
-
-extension TestServer {
-    /// The patterns of the standard routes, in alphabetical order.
-    public static let standardRoutes: [String] = StandardRoutes.all.map(\.pattern).sorted()
-
-    func addStandardRoutes() {
-        for route in StandardRoutes.all {
-            core.router.add(
-                Router.Route(
-                    pattern: PathPattern(route.pattern),
-                    methods: route.methods,
-                    expectation: nil,
-                    handler: route.handler
-                )
-            )
-        }
-    }
-}
-
-/// The httpbin-like routes; each family has a file.
+/// The httpbin-like routes. Extensions in this folder add them by families.
 enum StandardRoutes {
     struct Entry: Sendable {
         var pattern: String

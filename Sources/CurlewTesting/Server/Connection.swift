@@ -34,8 +34,8 @@ final class Connection {
     var script: [TestServer.Response]
     /// The response, if a script has chosen it.
     var chosen: TestServer.Response?
-    var bodyCursor = BodyCursor(.none, isChunked: false)
-    var isBodyChunked = false
+    private var bodyCursor = BodyCursor(.none, isChunked: false)
+    private var isBodyChunked = false
     var trailers: HTTPHeaders = [:]
     /// The open WebSocket.
     var conversation: WebSocketConversation?
@@ -201,5 +201,140 @@ final class Connection {
         trailers = response.trailers
         bodyCursor = BodyCursor(response.body, isChunked: plan.isChunked)
         append(plan.answering())
+    }
+}
+
+extension Connection {
+    /// Sends the rest of `output`; returns `nil` when all of it has been sent.
+    func flush(_ now: ContinuousClock.Instant) -> Need? {
+        var turns = 0
+        while outputStart < output.count {
+            if let sendTime, now < sendTime { return .time(sendTime) }
+            // A peer that accepts everything must not keep the other connections waiting.
+            turns += 1
+            guard turns <= 16 else { return .writable }
+            let most = min(output.count - outputStart, sendPace?.bytes ?? .max)
+            let portion = outputStart..<outputStart + most
+            switch output.withUnsafeBytes({ wire.send(UnsafeRawBufferPointer(rebasing: $0[portion])) }) {
+            case .moved(let count):
+                server.recorder.sent(count)
+                outputStart += count
+                if let sendPace { sendTime = now + sendPace.every }
+            case .needs(let need):
+                return need
+            case .ended:
+                close()
+                return .event
+            }
+        }
+        return nil
+    }
+
+    func sendBody(upTo limit: Int64?, _ now: ContinuousClock.Instant) -> Need? {
+        while true {
+            if let need = flush(now) { return need }
+            if pauseAfterPiece > .zero {
+                stepWait.end = now + pauseAfterPiece
+                pauseAfterPiece = .zero
+            }
+            if let end = stepWait.end, now < end { return .time(end) }
+            stepWait.end = nil
+            guard let (bytes, pause) = bodyCursor.next(upTo: limit) else { return nil }
+            output = bytes
+            outputStart = 0
+            pauseAfterPiece = pause
+        }
+    }
+
+    /// Returns the last chunk and the trailers of a chunked body; empty for other framings.
+    private func bodyEnd() -> [UInt8] {
+        guard isBodyChunked else { return [] }
+        var text = "0\r\n"
+        for field in trailers { text += "\(field.name): \(field.value)\r\n" }
+        return Array((text + "\r\n").utf8)
+    }
+}
+
+extension Connection {
+    /// Continues an open WebSocket until it must wait; returns `nil` when the next steps are set.
+    func converse(_ agreed: AgreedConversation, _ now: ContinuousClock.Instant) -> Need? {
+        let conversation = conversation ?? WebSocketConversation(agreed)
+        self.conversation = conversation
+        while true {
+            if let need = flush(now) { return need }
+            switch conversation.next(&input) {
+            case .write(let bytes):
+                output = bytes
+                outputStart = 0
+            case .read: if let need = readMore(65_536, now) { return need }
+            case .wait(let duration):
+                replaceRest(with: [.wait(duration), .converse(agreed)])
+                return nil
+            case .waitFor(let gate):
+                replaceRest(with: [.waitFor(gate), .converse(agreed)])
+                return nil
+            case .end(let steps):
+                replaceRest(with: steps)
+                return nil
+            }
+        }
+    }
+}
+
+extension Connection {
+    /// Whether the peer speaks HTTP/2; `nil` while too few bytes have arrived to tell.
+    func speaksHTTP2() -> Bool? {
+        let protocols = server.configuration.protocols
+        guard exchanges == 1, protocols.contains(.http2) else { return false }
+        // A client that agreed on HTTP/2 by ALPN and sends no preface must get an HTTP/2 error, not a 400.
+        guard protocols.contains(.http1), !wire.hasAgreedOnHTTP2 else { return true }
+        // The preface counts over TLS too: a client may speak HTTP/2 with prior knowledge, without ALPN.
+        let start = input.prefix(HTTP2Frame.preface.count)
+        guard HTTP2Frame.preface.starts(with: start) else { return false }
+        return start.count == HTTP2Frame.preface.count ? true : nil
+    }
+
+    /// Serves the streams until the connection must wait; returns `nil` when the steps that end it are next.
+    func multiplex(_ now: ContinuousClock.Instant) -> Need? {
+        let session = http2 ?? HTTP2Session(self)
+        http2 = session
+        // These bytes were read to detect the protocol.
+        if !input.isEmpty { session.receive(&input) }
+        // The number of turns is limited, so that the other connections are served in between.
+        for _ in 0..<32 {
+            if outputStart == output.count {
+                output = session.takeOutput()
+                outputStart = 0
+            }
+            var reads = true
+            var writes = false
+            var hasMoved = false
+            if let need = flush(now) {
+                guard !isClosed else {
+                    session.recordAborted()
+                    return .event
+                }
+                // TLS may have to read before it can write.
+                if case .readable = need {} else { writes = true }
+            } else if let ending = session.ending, !session.hasOutput {
+                replaceRest(with: ending)
+                return nil
+            }
+            // While the peer does not read our responses, we read no further requests.
+            if writes { reads = session.ending == nil && !session.hasMuchOutput }
+            if reads {
+                if let need = readMore(65_536, now) {
+                    guard !isClosed else { return .event }
+                    if case .writable = need { writes = true }
+                } else {
+                    session.receive(&input)
+                    hasMoved = true
+                }
+            }
+            if session.advance(now) { hasMoved = true }
+            if !writes, session.hasOutput || session.ending != nil { hasMoved = true }
+            if !hasMoved { return .any(reads: reads, writes: writes, until: session.wakeTime) }
+        }
+        return .time(now)
     }
 }

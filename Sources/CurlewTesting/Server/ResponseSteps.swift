@@ -1,6 +1,93 @@
 internal import CurlewCore
 internal import Foundation
 
+/// A step of a connection. Every exchange is a list of steps; faults are steps in that list.
+enum Step {
+    /// Read a request's head, then choose the response.
+    case readHead
+    /// Read the body up to this offset, or to its end.
+    case readBody(upTo: Int64?)
+    /// Choose the response: a scripted one, or the route's.
+    case answer
+    case send([UInt8])
+    /// Continue an unfinished `send`.
+    case flush
+    /// Send the body up to this offset, or to its end.
+    case sendBody(upTo: Int64?)
+    /// Send the last chunk and the trailers, if the body is chunked.
+    case sendBodyEnd
+    /// Start or continue an open WebSocket.
+    case converse(AgreedConversation)
+    /// Serve HTTP/2 streams, from the preface to the end of the connection.
+    case multiplex
+    /// Send back the request's body, piece by piece.
+    case echoBody
+    case wait(Duration)
+    case waitFor(Gate)
+    /// Wait until the peer leaves or the server stops.
+    case stall
+    case paceSending(Pace)
+    case paceReading(Pace)
+    /// End the server's direction.
+    case halfClose
+    /// Discard input until the peer ends its direction or the time has passed.
+    case drain(Duration?)
+    case close
+    case reset
+    /// End the exchange and prepare for the next request.
+    case endExchange
+}
+
+/// A transfer rate: a number of bytes, then a pause.
+struct Pace: Equatable {
+    var bytes: Int
+    var every: Duration
+
+    init(bytes: Int, every: Duration) {
+        self.bytes = max(1, bytes)
+        self.every = every
+    }
+
+    /// At most a hundred portions a second; fewer if a portion would be less than one byte.
+    init(bytesPerSecond rate: Int) {
+        let portions = min(100, max(1, rate))
+        self.init(bytes: rate / portions, every: .seconds(1) / portions)
+    }
+}
+
+/// The wait of one step: for a time or for a gate.
+struct StepWait {
+    /// The time at which the current wait ends.
+    var end: ContinuousClock.Instant?
+    private var awaitsGate = false
+    private var hasPassedGate = false
+
+    mutating func gateOpened() { hasPassedGate = true }
+
+    /// Returns `nil` when the time has passed; the first call starts the wait.
+    mutating func wait(_ duration: Duration, _ now: ContinuousClock.Instant) -> Connection.Need? {
+        guard let end else {
+            end = now + duration
+            return .time(now + duration)
+        }
+        guard now >= end else { return .time(end) }
+        self.end = nil
+        return nil
+    }
+
+    /// Returns `nil` if the gate is open or has opened since the first call. Otherwise calls `wakeLater` when it opens.
+    mutating func wait(for gate: Gate, _ wakeLater: @escaping @Sendable () -> Void) -> Connection.Need? {
+        if !awaitsGate {
+            guard gate.whenOpen(wakeLater) else { return nil }
+            awaitsGate = true
+        }
+        guard hasPassedGate else { return .event }
+        awaitsGate = false
+        hasPassedGate = false
+        return nil
+    }
+}
+
 /// Turns a response into the steps of an HTTP/1.1 connection.
 struct ResponseSteps {
     let response: TestServer.Response
@@ -186,4 +273,28 @@ extension [TestServer.Fault] {
             .sorted { ($0.offset, $0.index) < ($1.offset, $1.index) }
             .map { ($0.offset, $0.action) }
     }
+}
+
+/// The standard reason phrases.
+private enum ReasonPhrase {
+    static func of(_ status: Int) -> String { known[status] ?? "Unknown" }
+
+    private static let known: [Int: String] = [
+        100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",
+        200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content",
+        205: "Reset Content", 206: "Partial Content",
+        300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
+        305: "Use Proxy", 307: "Temporary Redirect", 308: "Permanent Redirect",
+        400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found",
+        405: "Method Not Allowed", 406: "Not Acceptable", 407: "Proxy Authentication Required",
+        408: "Request Timeout", 409: "Conflict", 410: "Gone", 411: "Length Required", 412: "Precondition Failed",
+        413: "Content Too Large", 414: "URI Too Long", 415: "Unsupported Media Type", 416: "Range Not Satisfiable",
+        417: "Expectation Failed", 418: "I'm a teapot", 421: "Misdirected Request", 422: "Unprocessable Content",
+        423: "Locked", 424: "Failed Dependency", 425: "Too Early", 426: "Upgrade Required",
+        428: "Precondition Required", 429: "Too Many Requests", 431: "Request Header Fields Too Large",
+        451: "Unavailable For Legal Reasons",
+        500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
+        504: "Gateway Timeout", 505: "HTTP Version Not Supported", 507: "Insufficient Storage",
+        511: "Network Authentication Required",
+    ]
 }

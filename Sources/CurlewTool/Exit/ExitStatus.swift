@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// The exit status of the command. The numbers are HTTPie's, except that `brokenPipe` is the shell's number for
 /// SIGPIPE.
 enum ExitStatus: Int32, CaseIterable, Sendable {
@@ -34,6 +36,18 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
         case 400..<500: .clientError
         case 500..<600: .serverError
         default: .success
+        }
+    }
+}
+
+extension ExitStatus {
+    init(_ error: CurlewError) {
+        if error.isTimeout {
+            self = .timeout
+        } else if error.code == .tooManyRedirects {
+            self = .tooManyRedirects
+        } else {
+            self = .failure
         }
     }
 }

@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// One `ITEM` of the command line: a key, a separator and a value.
 struct RequestItem: Equatable, Sendable {
     enum Kind: String, CaseIterable, Sendable {
@@ -76,5 +78,35 @@ struct RequestItem: Equatable, Sendable {
             "'\(word)' is not a request item",
             hint: "Items are key=value, key:=json, key==query, Header:value, file@path. 'curlew help items' says more."
         )
+    }
+}
+
+/// The value of a file item, `path;type=text/plain`: a path and an optional media type.
+struct ItemFile: Equatable, Sendable {
+    let path: String
+    let mediaType: String?
+
+    init(parsing value: String) {
+        guard let marker = value.range(of: ";type=", options: .backwards), marker.upperBound < value.endIndex else {
+            path = value
+            mediaType = nil
+            return
+        }
+        path = String(value[..<marker.lowerBound])
+        mediaType = String(value[marker.upperBound...])
+    }
+}
+
+/// Reads the files of items, for all requests of a command. A pipe can be read only once, so its bytes are stored: a
+/// second item with the same path, or the next download, gets the same bytes.
+final class ItemFiles {
+    private var streams: [String: [UInt8]] = [:]
+
+    func read(_ path: String) throws(UsageError) -> [UInt8] {
+        if let bytes = streams[path] { return bytes }
+        let isStream = InputFile.isStream(path)
+        let bytes = try InputFile.read(path)
+        if isStream { streams[path] = bytes }
+        return bytes
     }
 }

@@ -1,3 +1,4 @@
+internal import CurlewCore
 internal import Foundation
 
 /// Completes a typed URL: `example.org`, `:8080/x`, `/x`, `localhost/x y`, `://pasted.example`.
@@ -50,7 +51,7 @@ enum TargetURL {
             let rest = withHost(text[separator.upperBound...])
             if written.isEmpty { return "\(scheme)://\(rest)" }
             if schemes.contains(written) { return "\(written)://\(rest)" }
-            if written.utf8.allSatisfy({ ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "+-.".utf8.contains($0) }) {
+            if written.utf8.allSatisfy({ ASCII.isAlpha($0) || ASCII.isDigit($0) || "+-.".utf8.contains($0) }) {
                 throw UsageError(
                     "'\(written)' is not a scheme that curlew speaks", hint: "It speaks http, https, ws and wss.")
             }
@@ -126,7 +127,7 @@ enum TargetURL {
         for byte in text.utf8 {
             switch byte {
             case 0x20: out += "+"
-            case _ where byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "-._~".utf8.contains(byte):
+            case _ where ASCII.isDigit(byte) || ASCII.isAlpha(byte) || "-._~".utf8.contains(byte):
                 out.unicodeScalars.append(Unicode.Scalar(byte))
             default: out += percent(byte)
             }
@@ -157,5 +158,102 @@ enum TargetURL {
             }
         }
         return "/" + kept.joined(separator: "/")
+    }
+}
+
+/// The parts of a URL that a request head needs.
+struct URLParts: Equatable, Sendable {
+    let scheme: String
+    /// Host and port, without user information.
+    let authority: String
+    /// Path and query.
+    let target: String
+
+    init(_ url: String) {
+        var rest = url[...]
+        if let colon = rest.firstIndex(of: ":"), rest[colon...].hasPrefix("://") {
+            scheme = String(rest[..<colon])
+            rest = rest[rest.index(colon, offsetBy: 3)...]
+        } else {
+            scheme = ""
+        }
+        rest = rest.prefix { $0 != "#" }
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        let full = rest[..<end]
+        authority = String(full.lastIndex(of: "@").map { full[full.index(after: $0)...] } ?? full)
+        let tail = rest[end...]
+        target = tail.hasPrefix("/") ? String(tail) : "/" + tail
+    }
+
+    /// The host and port as they are sent: an international name in its ASCII form.
+    var sentAuthority: String {
+        guard authority.utf8.contains(where: { $0 >= 0x80 }), let url = URL(string: "http://\(authority)/"),
+            let host = url.host(percentEncoded: false)
+        else { return authority }
+        return host + (url.port.map { ":\($0)" } ?? "")
+    }
+
+    /// Scheme, host and port in canonical form: `ws` becomes `http`, `wss` becomes `https`, and a default port is
+    /// omitted.
+    var origin: String {
+        let scheme = ["ws": "http", "wss": "https"][scheme.lowercased()] ?? scheme.lowercased()
+        var authority = sentAuthority.lowercased()
+        if let port = ["http": ":80", "https": ":443"][scheme], authority.hasSuffix(port) {
+            authority.removeLast(port.count)
+        }
+        return "\(scheme)://\(authority)"
+    }
+
+    /// The host without port and brackets.
+    var host: String {
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
+            return String(authority[authority.index(after: authority.startIndex)..<end])
+        }
+        return String(authority.prefix { $0 != ":" })
+    }
+}
+
+/// The reading of a word after the first URL of `--download`, judged by its form: `b.org/2?x=1` and `host:9901/b` are
+/// URLs, `X-Count:1` and `a=b` are items.
+enum FurtherURL: Equatable {
+    case url
+    case item
+    /// Both readings make sense: `host:9901`, `X-Part:1/2`.
+    case ambiguous
+
+    init(_ word: String) {
+        let end = word.firstIndex { $0 == "/" || $0 == "?" } ?? word.endIndex
+        let hasPath = end < word.endIndex
+        var host = word[..<end]
+        var port: Substring?
+        if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {
+            port = host[host.index(after: colon)...]
+            host = host[..<colon]
+        }
+        let isAddress = host.hasPrefix("[") && host.hasSuffix("]")
+        guard isAddress || !host.isEmpty && host.utf8.allSatisfy(Self.isOfHost) else {
+            self = .item
+            return
+        }
+        let isClear = isAddress || host.contains(".") || host.lowercased() == "localhost"
+        guard let port else {
+            self = hasPath && isClear || isAddress ? .url : .item
+            return
+        }
+        guard let number = Int(port), 1...65535 ~= number else {
+            self = .item
+            return
+        }
+        // Header names are usually written with capitals and hyphens, local host names without.
+        let isLowercase = !host.contains { $0.isUppercase }
+        if hasPath {
+            self = isClear || isLowercase ? .url : .ambiguous
+        } else {
+            self = isClear || isLowercase && !host.contains("-") ? .ambiguous : .item
+        }
+    }
+
+    private static func isOfHost(_ byte: UInt8) -> Bool {
+        ASCII.isDigit(byte) || ASCII.isAlpha(byte) || ".-_".utf8.contains(byte) || byte >= 0x80
     }
 }

@@ -1,4 +1,7 @@
-/// Parses one JSON text (RFC 8259) from memory: item values, session files, the configuration.
+internal import CurlewCore
+
+/// Parses one JSON text (RFC 8259) from memory: item values, session files, the configuration. `sorted` reads a text to
+/// order its keys.
 struct JSONParser {
     struct Failure: Error, Equatable {
         let message: String
@@ -10,6 +13,7 @@ struct JSONParser {
     static let maximumDepth = 512
 
     private let bytes: [UInt8]
+    private let depthLimit: Int
     private var position = 0
     private var depth = 0
 
@@ -23,7 +27,10 @@ struct JSONParser {
         return value
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
+    private init(bytes: [UInt8], depthLimit: Int = maximumDepth) {
+        self.bytes = bytes
+        self.depthLimit = depthLimit
+    }
 
     private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
@@ -42,56 +49,60 @@ struct JSONParser {
     private mutating func value() throws(Failure) -> JSONValue {
         skipSpace()
         switch current {
-        case UInt8(ascii: "{"): return try nested { (parser) throws(Failure) in try parser.object() }
-        case UInt8(ascii: "["): return try nested { (parser) throws(Failure) in try parser.array() }
+        case UInt8(ascii: "{"): return try object()
+        case UInt8(ascii: "["): return try array()
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "t"): return try word("true", .bool(true))
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
-        case .some(let byte) where byte == UInt8(ascii: "-") || Self.isDigit(byte): return .number(try number())
+        case .some(let byte) where byte == UInt8(ascii: "-") || ASCII.isDigit(byte): return .number(try number())
         case .some: throw failure("expected a value")
         case nil: throw failure("expected a value, but the text ends")
         }
     }
 
-    private mutating func nested(
-        _ body: (inout JSONParser) throws(Failure) -> JSONValue
-    ) throws(Failure) -> JSONValue {
+    /// Reads an object or an array: calls `element` at each element, and reads the commas and the end.
+    private mutating func list(
+        until end: UInt8,
+        _ element: (inout JSONParser) throws(Failure) -> Void
+    ) throws(Failure) {
         depth += 1
-        guard depth <= Self.maximumDepth else { throw failure("nested too deeply") }
-        let value = try body(&self)
-        depth -= 1
-        return value
+        guard depth <= depthLimit else { throw failure("nested too deeply") }
+        defer { depth -= 1 }
+        position += 1
+        skipSpace()
+        if take(end) { return }
+        repeat {
+            try element(&self)
+            skipSpace()
+        } while take(UInt8(ascii: ","))
+        guard take(end) else { throw failure("expected ',' or '\(Unicode.Scalar(end))'") }
+    }
+
+    /// Reads a key and its colon. Returns the key, and its place in the text with its quotes.
+    private mutating func key() throws(Failure) -> (text: String, place: Range<Int>) {
+        skipSpace()
+        guard current == UInt8(ascii: "\"") else { throw failure("expected a key in double quotes") }
+        let start = position
+        let text = try string()
+        let end = position
+        skipSpace()
+        guard take(UInt8(ascii: ":")) else { throw failure("expected ':'") }
+        return (text, start..<end)
     }
 
     private mutating func object() throws(Failure) -> JSONValue {
-        position += 1
         var object = JSONObject()
-        skipSpace()
-        if take(UInt8(ascii: "}")) { return .object(object) }
-        repeat {
-            skipSpace()
-            guard current == UInt8(ascii: "\"") else { throw failure("expected a key in double quotes") }
-            let key = try string()
-            skipSpace()
-            guard take(UInt8(ascii: ":")) else { throw failure("expected ':'") }
-            object[key] = try value()
-            skipSpace()
-        } while take(UInt8(ascii: ","))
-        guard take(UInt8(ascii: "}")) else { throw failure("expected ',' or '}'") }
+        try list(until: UInt8(ascii: "}")) { (parser) throws(Failure) in
+            let key = try parser.key().text
+            object[key] = try parser.value()
+        }
         return .object(object)
     }
 
     private mutating func array() throws(Failure) -> JSONValue {
-        position += 1
         var elements: [JSONValue] = []
-        skipSpace()
-        if take(UInt8(ascii: "]")) { return .array(elements) }
-        repeat {
-            elements.append(try value())
-            skipSpace()
-        } while take(UInt8(ascii: ","))
-        guard take(UInt8(ascii: "]")) else { throw failure("expected ',' or ']'") }
+        try list(until: UInt8(ascii: "]")) { (parser) throws(Failure) in elements.append(try parser.value()) }
         return .array(elements)
     }
 
@@ -102,11 +113,9 @@ struct JSONParser {
         return value
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
-
     private mutating func digits() throws(Failure) {
-        guard let first = current, Self.isDigit(first) else { throw failure("expected a digit") }
-        while let byte = current, Self.isDigit(byte) { position += 1 }
+        guard let first = current, ASCII.isDigit(first) else { throw failure("expected a digit") }
+        while let byte = current, ASCII.isDigit(byte) { position += 1 }
     }
 
     private mutating func number() throws(Failure) -> String {
@@ -181,5 +190,50 @@ struct JSONParser {
         }
         position = end
         return code
+    }
+}
+
+// MARK: Sorting
+
+extension JSONParser {
+    /// Returns the text with the members of its objects sorted by key, and without white space between tokens. Strings,
+    /// numbers and words are kept as written. `nil` if the text is not one JSON value, or is nested too deeply.
+    static func sorted(_ text: some Collection<UInt8>) -> [UInt8]? {
+        // Each level of nesting copies its bytes once more.
+        var parser = JSONParser(bytes: Array(text), depthLimit: 200)
+        guard let value = try? parser.sortedValue() else { return nil }
+        let rest = parser.bytes[parser.position...]
+        parser.skipSpace()
+        return parser.current == nil ? value + rest : nil
+    }
+
+    private mutating func sortedValue() throws(Failure) -> [UInt8] {
+        skipSpace()
+        switch current {
+        case UInt8(ascii: "{"): return try sortedObject()
+        case UInt8(ascii: "["):
+            var elements: [[UInt8]] = []
+            try list(until: UInt8(ascii: "]")) { (parser) throws(Failure) in elements.append(try parser.sortedValue()) }
+            return Array("[".utf8) + elements.joined(separator: ",".utf8) + Array("]".utf8)
+        default:
+            let start = position
+            _ = try value()
+            return Array(bytes[start..<position])
+        }
+    }
+
+    private mutating func sortedObject() throws(Failure) -> [UInt8] {
+        var members: [(key: [UInt8], value: [UInt8])] = []
+        try list(until: UInt8(ascii: "}")) { (parser) throws(Failure) in
+            let key = try parser.key().place
+            members.append((Array(parser.bytes[key]), try parser.sortedValue()))
+        }
+        // Members with the same key keep their order.
+        let ordered = members.enumerated().sorted { left, right in
+            if left.element.key == right.element.key { return left.offset < right.offset }
+            return left.element.key.lexicographicallyPrecedes(right.element.key)
+        }
+        let pieces = ordered.map { $0.element.key + [UInt8(ascii: ":")] + $0.element.value }
+        return Array("{".utf8) + pieces.joined(separator: ",".utf8) + Array("}".utf8)
     }
 }

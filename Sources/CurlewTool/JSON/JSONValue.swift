@@ -38,8 +38,6 @@ struct JSONObject: Equatable, Sendable {
         }
     }
 
-    var isEmpty: Bool { keys.isEmpty }
-
     var members: [(key: String, value: JSONValue)] {
         keys.compactMap { key in values[key].map { (key, $0) } }
     }
@@ -65,5 +63,82 @@ extension JSONValue {
     var elements: [JSONValue]? {
         guard case .array(let elements) = self else { return nil }
         return elements
+    }
+}
+
+/// Writes JSON on one line, with a space after colons and commas, or indented for files that people open.
+enum JSONWriter {
+    static func compact(_ value: JSONValue) -> String {
+        var text = ""
+        write(value, into: &text)
+        return text
+    }
+
+    static func indented(_ value: JSONValue) -> String {
+        var printer = PrettyJSON(palette: Palette(isColored: false))
+        var text: [UInt8] = []
+        printer.feed(compact(value).utf8, into: &text)
+        printer.finish(into: &text)
+        return String(decoding: text, as: UTF8.self) + "\n"
+    }
+
+    private static func write(_ value: JSONValue, into text: inout String) {
+        switch value {
+        case .null: text += "null"
+        case .bool(let flag): text += flag ? "true" : "false"
+        case .number(let digits): text += digits
+        case .string(let string): text += quoted(string)
+        case .array(let elements):
+            text += "["
+            for (index, element) in elements.enumerated() {
+                if index > 0 { text += ", " }
+                write(element, into: &text)
+            }
+            text += "]"
+        case .object(let object):
+            text += "{"
+            for (index, member) in object.members.enumerated() {
+                if index > 0 { text += ", " }
+                text += quoted(member.key) + ": "
+                write(member.value, into: &text)
+            }
+            text += "}"
+        }
+    }
+
+    /// Returns the string in quotes. Characters beyond ASCII are not escaped, because bodies are UTF-8.
+    private static func quoted(_ string: String) -> String {
+        var text = "\""
+        for scalar in string.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case _ where scalar.value < 0x20: text += escape(scalar)
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text + "\""
+    }
+
+    /// Escapes the characters that a terminal would act on: DEL, the control characters of C1, and those that change
+    /// the direction of text or break lines. In JSON they occur only in strings, so the document keeps its meaning.
+    static func safeForTerminals(_ json: String) -> String {
+        var text = ""
+        for scalar in json.unicodeScalars {
+            if TerminalText.isHidden(scalar.value) {
+                text += escape(scalar)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        let hex = String(scalar.value, radix: 16)
+        return "\\u" + String(repeating: "0", count: max(0, 4 - hex.count)) + hex
     }
 }

@@ -70,14 +70,34 @@ struct Theme: Sendable, Equatable {
     }
 }
 
-/// The appearance of heads and bodies that the command line asks for, apart from `--pretty`.
-struct Look: Sendable, Equatable {
+/// The role of a piece of output. The palette decides its appearance.
+enum Style: Sendable, CaseIterable {
+    case protocolVersion, method, url, statusSuccess, statusRedirect, statusError, reason
+    case headerName, headerValue
+    case jsonKey, jsonString, jsonNumber, jsonWord
+    case tag, attribute, attributeValue
+    case fieldName, comment
+    case barDone, barRest, error, warning, strong
+
+    static func status(_ status: Int) -> Style {
+        switch status {
+        case ..<300: .statusSuccess
+        case 300..<400: .statusRedirect
+        default: .statusError
+        }
+    }
+}
+
+/// Turns styles into escape sequences. Without colours, text is not changed.
+struct Palette: Sendable, Equatable {
+    let isColored: Bool
     var theme = Theme.auto
-    var format = FormatOptions()
-    /// Overrides the charset of the content type.
-    var charset: String?
-    /// Overrides the content type.
-    var mediaType: String?
-    /// Whether text is shown at once instead of being held back while it may be JSON.
-    var isLive = false
+
+    func callAsFunction(_ style: Style, _ text: String) -> String {
+        text.isEmpty ? text : start(style) + text + end(style)
+    }
+
+    func start(_ style: Style) -> String { isColored ? theme.code(style).map { "\u{1B}[\($0)m" } ?? "" : "" }
+
+    func end(_ style: Style) -> String { isColored && theme.code(style) != nil ? "\u{1B}[0m" : "" }
 }

@@ -1,3 +1,5 @@
+internal import CurlewCore
+
 /// Builds the output of `--curl`: the curl command that sends the same request under the same conditions.
 struct CurlCommand {
     let plan: RequestPlan
@@ -166,5 +168,18 @@ struct CurlCommand {
         let (seconds, attoseconds) = duration.components
         guard attoseconds != 0 else { return String(seconds) }
         return Amount.fixed(Double(seconds) + Double(attoseconds) / 1e18, digits: 3)
+    }
+}
+
+/// Quotes words for a POSIX shell.
+enum ShellQuote {
+    static func quoted(_ word: String) -> String {
+        let isPlain =
+            !word.isEmpty
+            && word.utf8.allSatisfy { ASCII.isDigit($0) || ASCII.isAlpha($0) || "%+,-./:=@_".utf8.contains($0) }
+        if isPlain { return word }
+        // Splits scalars instead of characters: a shell sees a quote even if a combining mark follows it.
+        let parts = word.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map { String($0) }
+        return "'" + parts.joined(separator: "'\\''") + "'"
     }
 }

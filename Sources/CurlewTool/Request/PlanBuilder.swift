@@ -1,3 +1,5 @@
+internal import CurlewCore
+
 /// Builds the request plan of an invocation. Files are read through `read`, so tests need none.
 struct PlanBuilder {
     /// Returns the whole content of a file.
@@ -64,12 +66,9 @@ struct PlanBuilder {
     }
 
     private func check(_ item: RequestItem, _ value: String) throws(UsageError) {
-        let isToken =
-            !item.key.isEmpty
-            && item.key.utf8.allSatisfy {
-                $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || "!#$%&'*+-.^_`|~".utf8.contains($0)
-            }
-        guard isToken else { throw UsageError("'\(item.original)': '\(item.key)' is not a header name") }
+        guard !item.key.isEmpty, item.key.utf8.allSatisfy(ASCII.isTokenByte) else {
+            throw UsageError("'\(item.original)': '\(item.key)' is not a header name")
+        }
         guard value.utf8.allSatisfy({ $0 != 0 && $0 != 0x0A && $0 != 0x0D }) else {
             throw UsageError("'\(item.key)': a header value has no line breaks")
         }
@@ -116,28 +115,145 @@ struct PlanBuilder {
     }
 }
 
-/// An ordered list of header fields with unique names.
-struct HeaderList: Equatable, Sendable {
-    private(set) var fields: [HeaderField] = []
+extension PlanBuilder {
+    private static let jsonType = "application/json"
+    private static let formType = "application/x-www-form-urlencoded; charset=utf-8"
 
-    mutating func set(_ name: String, _ value: String) {
-        if let index = index(of: name) {
-            fields[index] = HeaderField(name, value)
-        } else {
-            fields.append(HeaderField(name, value))
+    private func plannedBody(_ invocation: Invocation) throws(UsageError) -> (body: PlannedBody, contentType: String?) {
+        let data = invocation.items.filter(\.kind.isBody)
+        // `@path` without a name is the body itself.
+        if let item = data.first(where: { $0.kind == .file && $0.key.isEmpty }) {
+            guard data.count == 1 else { throw UsageError("'\(item.original)' is the whole body: no other data items") }
+            let file = ItemFile(parsing: item.value)
+            let type = file.mediaType ?? MediaTypes.guess(path: file.path) ?? Self.jsonType
+            // A compressed body must be in memory. So must a file that can be read only once, because it may be shown,
+            // sent, and sent again.
+            if invocation.body.compression != .off || isStream(file.path) { return (.data(try read(file.path)), type) }
+            return (.file(path: file.path), type)
+        }
+        if let raw = invocation.body.raw {
+            return (.data(Array(raw.utf8)), contentTypeOfRawBody(invocation))
+        }
+        if data.isEmpty {
+            if streamsStandardInput { return (.standardInput, contentTypeOfRawBody(invocation)) }
+            if let standardInput { return (.data(standardInput), contentTypeOfRawBody(invocation)) }
+            if invocation.body.kind == .multipart { return try multipart(data, invocation) }
+            return (.none, nil)
+        }
+        let hasFiles = data.contains { $0.kind == .file }
+        switch invocation.body.kind {
+        case .multipart: return try multipart(data, invocation)
+        case .form where hasFiles: return try multipart(data, invocation)
+        case .form: return (.data(Array(try form(data).utf8)), Self.formType)
+        case .json, nil:
+            if let file = data.first(where: { $0.kind == .file }) {
+                throw UsageError(
+                    "'\(file.original)': a JSON body has no files",
+                    hint: "Use --form for an upload, or '\(file.key)=@\(file.value)' for the file's text."
+                )
+            }
+            return (.data(Array(JSONWriter.compact(try json(data)).utf8)), Self.jsonType)
         }
     }
 
-    /// Appends a value to a field that may exist: after a comma (RFC 9110, 5.3), or after a semicolon for cookies.
-    mutating func append(_ name: String, _ value: String) {
-        guard let index = index(of: name) else { return set(name, value) }
-        let joint = name.lowercased() == "cookie" ? "; " : ", "
-        fields[index] = HeaderField(fields[index].name, fields[index].value + joint + value)
+    private func contentTypeOfRawBody(_ invocation: Invocation) -> String {
+        switch invocation.body.kind {
+        case .form: Self.formType
+        case .json, .multipart, nil: Self.jsonType
+        }
     }
 
-    mutating func remove(_ name: String) { fields.removeAll { $0.name.lowercased() == name.lowercased() } }
-
-    private func index(of name: String) -> Int? {
-        fields.firstIndex { $0.name.lowercased() == name.lowercased() }
+    private func json(_ items: [RequestItem]) throws(UsageError) -> JSONValue {
+        var members: [(key: String, value: JSONValue)] = []
+        for item in items {
+            switch item.kind {
+            case .text: members.append((item.key, .string(item.value)))
+            case .textFile: members.append((item.key, .string(try text(of: item))))
+            case .json: members.append((item.key, try parsed(item.value, of: item)))
+            case .jsonFile: members.append((item.key, try parsed(try text(of: item), of: item)))
+            case .header, .emptyHeader, .headerFile, .query, .queryFile, .file: break
+            }
+        }
+        do {
+            return try NestedJSON.build(members)
+        } catch {
+            throw UsageError(error.description)
+        }
     }
+
+    private func parsed(_ text: String, of item: RequestItem) throws(UsageError) -> JSONValue {
+        do {
+            return try JSONParser.parse(text)
+        } catch {
+            throw UsageError(
+                "'\(item.original)': not JSON: \(error.message) (at byte \(error.offset + 1))",
+                hint: item.kind == .json ? "For a text write '\(item.key)=\(item.value)'." : nil
+            )
+        }
+    }
+
+    /// Returns the text of a form field. A JSON item gives its JSON, but a JSON string gives its text.
+    private func fieldText(_ item: RequestItem) throws(UsageError) -> String {
+        switch item.kind {
+        case .textFile: return try text(of: item)
+        case .json, .jsonFile:
+            let value = try parsed(item.kind == .json ? item.value : try text(of: item), of: item)
+            return value.text ?? JSONWriter.compact(value)
+        case .header, .emptyHeader, .headerFile, .query, .queryFile, .text, .file: return item.value
+        }
+    }
+
+    private func form(_ items: [RequestItem]) throws(UsageError) -> String {
+        var pairs: [String] = []
+        for item in items {
+            pairs.append("\(TargetURL.formEncoded(item.key))=\(TargetURL.formEncoded(try fieldText(item)))")
+        }
+        return pairs.joined(separator: "&")
+    }
+
+    private func multipart(
+        _ items: [RequestItem],
+        _ invocation: Invocation
+    ) throws(UsageError) -> (body: PlannedBody, contentType: String?) {
+        var parts: [MultipartPart] = []
+        for item in items {
+            if item.kind == .file {
+                let file = ItemFile(parsing: item.value)
+                let content: MultipartPart.Content =
+                    isStream(file.path)
+                    ? .bytes(try read(file.path), path: file.path, mediaType: file.mediaType)
+                    : .file(path: file.path, mediaType: file.mediaType)
+                parts.append(MultipartPart(name: item.key, content: content))
+            } else {
+                parts.append(MultipartPart(name: item.key, content: .text(try fieldText(item))))
+            }
+        }
+        guard !parts.isEmpty else { throw UsageError("--multipart needs at least one data item") }
+        guard invocation.body.compression == .off else {
+            throw UsageError("--compress does not go with files of a form")
+        }
+        let boundary = invocation.body.boundary ?? makeBoundary()
+        return (.multipart(parts, boundary: boundary), "multipart/form-data; boundary=\(boundary)")
+    }
+}
+
+/// Guesses the media type of a file from its extension.
+enum MediaTypes {
+    static let unknown = "application/octet-stream"
+
+    static func guess(path: String) -> String? {
+        guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return nil }
+        return known[path[path.index(after: dot)...].lowercased()]
+    }
+
+    private static let known: [String: String] = [
+        "json": "application/json", "xml": "application/xml", "html": "text/html", "htm": "text/html",
+        "txt": "text/plain", "csv": "text/csv", "md": "text/markdown", "css": "text/css", "js": "text/javascript",
+        "yaml": "application/yaml", "yml": "application/yaml", "ndjson": "application/x-ndjson",
+        "jsonl": "application/x-ndjson", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
+        "gif": "image/gif", "webp": "image/webp", "svg": "image/svg+xml", "pdf": "application/pdf",
+        "zip": "application/zip", "gz": "application/gzip", "tar": "application/x-tar",
+        "bin": "application/octet-stream",
+        "mp3": "audio/mpeg", "mp4": "video/mp4", "wasm": "application/wasm",
+    ]
 }

@@ -26,3 +26,44 @@ struct DebugLog: Sendable {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
     }
 }
+
+/// The text that `--debug` prints before the exchange.
+enum DebugText {
+    static func setup(_ defaults: DefaultOptions, context: ToolContext) -> String {
+        let options = (try? defaults.load())?.options ?? []
+        let capabilities = Capabilities.current
+        let proxies = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"]
+            .filter { context.environment[$0]?.isEmpty == false }
+        let rows = [
+            (
+                "version",
+                "curlew \(ToolContext.version), libcurl \(capabilities.version)"
+                    + (capabilities.tlsBackend.map { " with \($0)" } ?? "")
+            ),
+            ("configuration", defaults.file ?? "none at \(Configuration.file(context.environment) ?? "any place")"),
+            ("default options", options.isEmpty ? "none" : options.map(text).joined(separator: " ")),
+            // Only their names are shown, because the values may contain passwords.
+            ("proxy variables", proxies.isEmpty ? "none" : proxies.joined(separator: " ")),
+            ("terminal", terminal(context.terminal)),
+        ]
+        return rows.map { line("\($0): \($1)") }.joined()
+    }
+
+    static func line(_ text: String) -> String { "curlew: debug: \(TerminalText.escaped(text))\n" }
+
+    /// Returns the option as written. Values that are or may contain credentials are left out.
+    private static func text(_ given: GivenOption) -> String {
+        let flag = OptionTable.spec(given.option)?.flag ?? given.option.rawValue
+        let secret: Set<Option> = [.auth, .certKeyPass, .proxy, .raw]
+        guard let value = given.value else { return flag }
+        return secret.contains(given.option) ? "\(flag)=..." : "\(flag)=\(value)"
+    }
+
+    private static func terminal(_ terminal: Terminal) -> String {
+        let named = [
+            ("input", terminal.isInput), ("output", terminal.isOutput), ("errors", terminal.isError),
+        ]
+        let names = named.filter(\.1).map(\.0)
+        return names.isEmpty ? "none" : names.joined(separator: " ")
+    }
+}

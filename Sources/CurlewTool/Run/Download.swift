@@ -1,4 +1,6 @@
 internal import Curlew
+internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 
 /// One download, from its request to its file.
@@ -74,9 +76,7 @@ struct Download: Sendable {
         }
         request.cachePolicy(preparation.invocation.cache.policy.forLibrary)
         if settings.segments > 1 { request.segments(settings.segments) }
-        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
-            request.authenticate(with: authentication)
-        }
+        preparation.authenticate(request)
         return request
     }
 
@@ -87,7 +87,7 @@ struct Download: Sendable {
         return try await Continuation(preparation: preparation, session: session, job: job, path: path).resumeData()
     }
 
-    // MARK: What -v shows
+    // MARK: Heads for -v
 
     /// Prints to standard error, because standard output may be used for something else.
     private var heads: HeadPrinter {
@@ -105,26 +105,12 @@ struct Download: Sendable {
 
     private func show(_ head: ResponseHead, _ cache: CacheStatus?) {
         guard preparation.invocation.output.parts?.contains(.responseHead) == true else { return }
-        let fields = head.headers.map { HeaderField($0.name, $0.value) }
-        let text = heads.response(
-            version: head.version.rawValue,
-            status: head.status,
-            reason: head.reason,
-            headers: fields
-        )
-        try? context.errors.write(text + "\n")
+        try? context.errors.write(heads.response(head) + "\n")
         if let cache { context.note("Cache-Status: \(cache)") }
     }
 
     private var interceptor: (any RequestInterceptor)? {
-        var parts: [any RequestInterceptor] = []
-        if let retries { parts.append(retries) }
-        if preparation.compressesBody { parts.append(.deflatingBodies) }
-        return parts.isEmpty ? nil : Interceptor(interceptors: parts)
-    }
-
-    private var retries: (any RequestInterceptor)? {
-        RetrySettings(preparation).interceptor { [job, context] note in
+        preparation.interceptor { [job, context] note in
             // A line between the progress bars would break their frame.
             if context.terminal.isError {
                 await job.waits(note.text, until: Date(timeIntervalSinceNow: note.delay))
@@ -197,6 +183,60 @@ extension ChecksumSetting.Algorithm {
         case .sha256: .sha256
         case .sha384: .sha384
         case .sha512: .sha512
+        }
+    }
+}
+
+/// The names of downloaded files and of their resume files.
+enum DownloadName {
+    /// Returns the path of the file from which `--continue` resumes.
+    static func resumeFile(for path: String) -> String { path + ".curlew-resume" }
+
+    /// Returns the first free name of `name`, `name-1`, `name-2`, …, with the number before the extension. If 9,999
+    /// numbers are taken, returns `name`.
+    static func free(_ name: String, isTaken: (String) -> Bool) -> String {
+        guard isTaken(name) else { return name }
+        let start = name.lastIndex(of: "/").map { name.index(after: $0) } ?? name.startIndex
+        var dot = name[start...].lastIndex(of: ".") ?? name.endIndex
+        if dot == start { dot = name.endIndex }
+        var number = 1
+        while number < 10_000 {
+            let candidate = "\(name[..<dot])-\(number)\(name[dot...])"
+            if !isTaken(candidate) { return candidate }
+            number += 1
+        }
+        return name
+    }
+
+    /// Returns the path relative to `folder`, or unchanged if it is elsewhere.
+    static func relative(_ path: String, to folder: String) -> String {
+        let prefix = folder.hasSuffix("/") ? folder : folder + "/"
+        return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path
+    }
+
+    /// Returns the name that the URL suggests. The server may suggest another one later.
+    static func expected(for url: String) -> String {
+        let path = URLParts(url).target.prefix { $0 != "?" }
+        let last = path.split(separator: "/").last.map(String.init) ?? ""
+        // The library sanitises the name of a download in this way too.
+        return SafeFilename.make(last.removingPercentEncoding ?? last) ?? "download"
+    }
+}
+
+/// The names chosen by downloads that run at the same time. Their files need not exist yet.
+final class NameReservations: Sendable {
+    private let owners = Lock<[String: ObjectIdentifier]>([:])
+
+    /// Reserves the first free name derived from `name` for this job. A job that asks again, for another attempt, gets
+    /// its name again.
+    func reserve(_ name: String, for job: DownloadJob, isTaken: (String) -> Bool) -> String {
+        let owner = ObjectIdentifier(job)
+        return owners.withLock { owners in
+            let free = DownloadName.free(name) { name in
+                isTaken(name) || owners[name].map { $0 != owner } ?? false
+            }
+            owners[free] = owner
+            return free
         }
     }
 }

@@ -119,31 +119,3 @@ struct DownloadRun: Sendable {
         return "\(path): \(reason), and kept. To resume: \(command.joined(separator: " "))"
     }
 }
-
-extension Preparation {
-    /// Refuses `--continue` unless the request is a GET without a body. The rest of the file is fetched with such a
-    /// GET; appended to the response of another request, it would belong to a different file.
-    func refuseOtherContinuations() throws(UsageError) {
-        guard invocation.download?.continues == true, plan.method != "GET" || !plan.body.isEmpty else { return }
-        throw UsageError(
-            "--continue goes on with responses to GET without a body",
-            hint: "Without --continue the request is sent as it is, and its whole response is downloaded.")
-    }
-
-    /// Reads files and forms into memory, because the library's downloads have their body in the request.
-    mutating func gatherBody() throws {
-        defer { decideCompression() }
-        switch plan.body {
-        case .none, .data, .standardInput: break
-        case .file(let path): plan.body = .data(try InputFile.read(path))
-        case .multipart(let parts, let boundary):
-            plan.body = .data(Array(try RequestPlan.form(parts, boundary: boundary).encode()))
-        }
-    }
-
-    /// Asks for the file without encoding: it is saved as it is on the server, and ranges of it must fit together.
-    mutating func acceptOnlyPlainBytes() {
-        guard plan.header("Accept-Encoding") == nil else { return }
-        plan.headers.append(HeaderField("Accept-Encoding", "identity"))
-    }
-}

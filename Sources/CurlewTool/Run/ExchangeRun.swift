@@ -141,14 +141,7 @@ struct ExchangeRun: Sendable {
             switch event {
             case .head(let head):
                 await upload?.end()
-                try await printer.use {
-                    try $0.response(
-                        version: head.version.rawValue,
-                        status: head.status,
-                        reason: head.reason,
-                        headers: head.headers.map { HeaderField($0.name, $0.value) }
-                    )
-                }
+                try await printer.use { try $0.response(head) }
             case .bytes(let data):
                 try await printer.use { try $0.body(data) }
             }

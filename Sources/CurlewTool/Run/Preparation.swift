@@ -146,6 +146,81 @@ struct Preparation: Sendable {
     }
 }
 
+extension Preparation {
+    /// Decides whether the body is sent compressed. Only a body in memory can be. With `.ifSmaller`, it is compressed
+    /// here to compare the sizes.
+    private mutating func decideCompression() {
+        guard case .data(let bytes) = plan.body else {
+            compressesBody = false
+            return
+        }
+        switch invocation.body.compression {
+        case .off: compressesBody = false
+        case .ifSmaller: compressesBody = bytes.count > BodySettings.Compression.worthwhile && Self.shrinks(bytes)
+        case .always: compressesBody = true
+        }
+    }
+
+    private static func shrinks(_ bytes: [UInt8]) -> Bool {
+        ((try? Deflate.compressed(Data(bytes), as: .zlib)).map { $0.count < bytes.count }) ?? false
+    }
+}
+
+extension Preparation {
+    /// Refuses `--continue` unless the request is a GET without a body. The rest of the file is fetched with such a
+    /// GET; appended to the response of another request, it would belong to a different file.
+    func refuseOtherContinuations() throws(UsageError) {
+        guard invocation.download?.continues == true, plan.method != "GET" || !plan.body.isEmpty else { return }
+        throw UsageError(
+            "--continue goes on with responses to GET without a body",
+            hint: "Without --continue the request is sent as it is, and its whole response is downloaded.")
+    }
+
+    /// Reads files and forms into memory, because the library's downloads have their body in the request.
+    mutating func gatherBody() throws {
+        defer { decideCompression() }
+        switch plan.body {
+        case .none, .data, .standardInput: break
+        case .file(let path): plan.body = .data(try InputFile.read(path))
+        case .multipart(let parts, let boundary):
+            plan.body = .data(Array(try RequestPlan.form(parts, boundary: boundary).encode()))
+        }
+    }
+
+    /// Asks for the file without encoding: it is saved as it is on the server, and ranges of it must fit together.
+    mutating func acceptOnlyPlainBytes() {
+        guard plan.header("Accept-Encoding") == nil else { return }
+        plan.headers.append(HeaderField("Accept-Encoding", "identity"))
+    }
+}
+
+// MARK: The library's request
+
+extension Preparation {
+    /// Returns the interceptor that retries the request and compresses its body. `nil` if neither is wanted.
+    func interceptor(announce: @escaping @Sendable (RetryNote) async -> Void) -> (any RequestInterceptor)? {
+        var parts: [any RequestInterceptor] = []
+        if let retries = RetrySettings(self).interceptor(announce) { parts.append(retries) }
+        if compressesBody { parts.append(.deflatingBodies) }
+        return parts.isEmpty ? nil : Interceptor(interceptors: parts)
+    }
+
+    /// Sets the credentials of a scheme that needs a challenge. Others are header fields of the plan.
+    func authenticate(_ request: Request) {
+        guard let authentication = auth.flatMap({ TransferAuthentication($0) }) else { return }
+        request.authenticate(with: authentication)
+    }
+}
+
+extension RequestInterceptor where Self == Adapter {
+    /// Sends bodies in memory with the coding `deflate`, as HTTPie does.
+    fileprivate static var deflatingBodies: Adapter {
+        Adapter { request, _ in
+            try BodyCompression(format: .zlib, duplicates: .error, wants: { _ in true }).compressing(request)
+        }
+    }
+}
+
 /// The credentials of a URL: `user:password@`.
 enum URLCredentials {
     /// Removes the credentials from the URL and returns them percent-decoded. `nil` if there are none.

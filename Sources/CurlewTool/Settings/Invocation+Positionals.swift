@@ -1,3 +1,5 @@
+internal import CurlewCore
+
 extension Invocation {
     /// Reads `[METHOD] URL [ITEM…]`. With `--download`, every further URL is another download.
     mutating func takePositionals(_ words: [String]) throws(UsageError) {
@@ -70,7 +72,7 @@ extension Invocation {
     }
 
     private static func isWord(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { ($0 | 0x20) &- 0x61 < 26 }
+        !text.isEmpty && text.utf8.allSatisfy(ASCII.isAlpha)
     }
 
     /// Whether the word is a URL. Items never begin with a scheme, or with a colon and a port. If several URLs are

@@ -26,6 +26,72 @@ struct NetworkSettings: Equatable, Sendable {
     enum AddressFamily: Equatable, Sendable { case v4, v6 }
 }
 
+extension NetworkSettings {
+    mutating func apply(_ option: Option, value: String, flag: String) throws(UsageError) {
+        switch option {
+        case .follow: follows = true
+        case .maxRedirects: maximumRedirects = try ValueParsing.count(value, for: flag, in: 0...1000)
+        case .timeout: timeout = .some(try ValueParsing.duration(value, for: flag))
+        case .connectTimeout: connectTimeout = .some(try ValueParsing.duration(value, for: flag))
+        case .checkStatus: checksStatus = true
+        case .retry: retries = try ValueParsing.count(value, for: flag, in: 0...100)
+        case .limitRate: rateLimit = try ValueParsing.bytes(value, for: flag)
+        case .proxy: proxy = try Self.proxy(value, for: flag)
+        case .httpVersion: httpVersion = HTTPVersionChoice(rawValue: value)
+        case .resolve: try addOverride(value, for: flag)
+        case .unixSocket: unixSocket = value
+        case .ipv4: family = .v4
+        case .ipv6: family = .v6
+        case .https: defaultScheme = "https"
+        case .defaultScheme:
+            guard ["http", "https", "ws", "wss"].contains(value) else {
+                throw UsageError("\(flag): '\(value)' is none of http, https, ws, wss")
+            }
+            defaultScheme = value
+        case .pathAsIs: keepsPath = true
+        case .ignoreNetrc: ignoresNetrc = true
+        default: break
+        }
+    }
+
+    private static func proxy(_ text: String, for flag: String) throws(UsageError) -> ProxySetting {
+        if text.isEmpty || text == "none" { return .none }
+        var url = text
+        // HTTPie's notation is `http:http://host:port`: the scheme of the requests, then the proxy.
+        for prefix in ["http:", "https:", "all:"]
+        where url.hasPrefix(prefix) && url.dropFirst(prefix.count).contains("://")
+            && !url.hasPrefix(prefix + "//")
+        {
+            url = String(url.dropFirst(prefix.count))
+        }
+        if !url.contains("://") { url = "http://" + url }
+        let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+        guard let scheme = url.split(separator: ":").first.map({ $0.lowercased() }), schemes.contains(scheme) else {
+            throw UsageError("\(flag): the scheme of '\(text)' is none of \(schemes.joined(separator: ", "))")
+        }
+        return .url(url)
+    }
+
+    /// Adds `host:port:address[,address]`. IPv6 addresses may have brackets.
+    private mutating func addOverride(_ text: String, for flag: String) throws(UsageError) {
+        let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, !parts[0].isEmpty, !parts[2].isEmpty, let port = Int(parts[1]), 1...65535 ~= port else {
+            throw UsageError(
+                "\(flag): '\(text)' is not HOST:PORT:ADDRESS", hint: "For instance example.org:443:127.0.0.1")
+        }
+        let addresses = parts[2].split(separator: ",").map { $0.filter { $0 != "[" && $0 != "]" } }
+        overrides["\(parts[0].lowercased()):\(port)", default: []] += addresses
+    }
+}
+
+/// The values of `--http-version`.
+enum HTTPVersionChoice: String, CaseIterable, Sendable {
+    case http1_1 = "1.1"
+    case http2 = "2"
+    case http2PriorKnowledge = "2-prior-knowledge"
+    case http3 = "3"
+}
+
 /// The settings of TLS.
 struct TLSSettings: Equatable, Sendable {
     var verification: Verification = .system
@@ -42,65 +108,41 @@ struct TLSSettings: Equatable, Sendable {
     }
 }
 
-/// The credentials for the server.
-struct AuthSettings: Equatable, Sendable {
-    var scheme: AuthScheme
-    var username: String
-    /// `nil` if the user must be asked for it.
-    var secret: String?
-}
-
-/// The session file to use.
-struct SessionSettings: Equatable, Sendable {
-    let name: String
-    let isReadOnly: Bool
-}
-
-/// The settings of `--cache` and `--cache-policy`.
-struct CacheSettings: Equatable, Sendable {
-    /// `nil` if there is no cache.
-    var directory: String?
-    var policy = CachePolicyChoice.standard
-}
-
-/// The settings of `--download`.
-struct DownloadSettings: Equatable, Sendable {
-    var continues = false
-    var checksum: ChecksumSetting?
-    var segments = 1
-}
-
-/// The value of `--checksum`: `sha256:…`.
-struct ChecksumSetting: Equatable, Sendable {
-    enum Algorithm: String, CaseIterable, Sendable {
-        case md5, sha1, sha256, sha384, sha512
-
-        var hexLength: Int {
-            switch self {
-            case .md5: 32
-            case .sha1: 40
-            case .sha256: 64
-            case .sha384: 96
-            case .sha512: 128
+extension TLSSettings {
+    mutating func apply(_ option: Option, value: String, flag: String) throws(UsageError) {
+        switch option {
+        case .verify:
+            switch value.lowercased() {
+            case "yes", "true", "1": verification = .system
+            case "no", "false", "0": verification = .none
+            default: verification = .path(value)
             }
+        case .ssl: version = TLSVersionChoice(rawValue: value)
+        case .ciphers: ciphers = value
+        case .cert: certificate = value
+        case .certKey: key = value
+        case .certKeyPass: passphrase = value
+        case .pin: pins += try Self.pins(value, for: flag)
+        default: break
         }
     }
 
-    let algorithm: Algorithm
-    /// The digits in lower case.
-    let hex: String
-
-    init(parsing text: String, for flag: String) throws(UsageError) {
-        let parts = text.split(separator: ":", maxSplits: 1).map { $0.lowercased() }
-        guard parts.count == 2, let algorithm = Algorithm(rawValue: parts[0]) else {
-            let names = Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
-            throw UsageError("\(flag): '\(text)' is not ALGORITHM:HEX", hint: "The algorithm is one of \(names).")
+    private static func pins(_ text: String, for flag: String) throws(UsageError) -> [String] {
+        let pins = text.split(separator: ";").map(String.init)
+        // 32 bytes are 43 digits of base64 and one '='.
+        let areFine = pins.allSatisfy { $0.hasPrefix("sha256//") && $0.utf8.count == 8 + 44 && $0.hasSuffix("=") }
+        guard areFine, !pins.isEmpty else {
+            throw UsageError(
+                "\(flag): '\(text)' is not sha256//BASE64", hint: "BASE64 is the SHA-256 of the public key.")
         }
-        let isHex = parts[1].utf8.allSatisfy { $0 &- 0x30 < 10 || $0 &- 0x61 < 6 }
-        guard isHex, parts[1].utf8.count == algorithm.hexLength else {
-            throw UsageError("\(flag): a \(parts[0]) checksum is \(algorithm.hexLength) hexadecimal digits")
-        }
-        self.algorithm = algorithm
-        hex = parts[1]
+        return pins
     }
+}
+
+/// The values of `--ssl`, with HTTPie's names.
+enum TLSVersionChoice: String, CaseIterable, Sendable {
+    case v1_0 = "tls1"
+    case v1_1 = "tls1.1"
+    case v1_2 = "tls1.2"
+    case v1_3 = "tls1.3"
 }

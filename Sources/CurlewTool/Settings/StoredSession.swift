@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The headers, cookies and credentials that `--session` stores between calls, as JSON.
 struct StoredSession: Equatable, Sendable {
     struct Cookie: Equatable, Sendable {
@@ -107,5 +109,69 @@ struct StoredSession: Equatable, Sendable {
             "hostOnly": .bool(cookie.isHostOnly),
             "expires": cookie.expires.map { .number(Amount.fixed($0, digits: 0)) } ?? .null,
         ])
+    }
+}
+
+/// A stored session on disk: readable only by its owner, and replaced in one step.
+struct SessionFile: Sendable {
+    let path: String
+
+    /// Returns the stored session, or an empty one if there is no file yet.
+    func load() throws(UsageError) -> StoredSession {
+        guard InputFile.exists(path) else { return StoredSession() }
+        let bytes = try InputFile.read(path)
+        guard let json = try? JSONParser.parse(bytes), let session = StoredSession(json) else {
+            throw UsageError("\(path) is not a session file", hint: "Delete it, or choose another name.")
+        }
+        return session
+    }
+
+    func save(_ session: StoredSession) throws(UsageError) {
+        try makeFolder()
+        do {
+            try PrivateFile.replace(path, with: Array(JSONWriter.indented(session.json).utf8))
+        } catch {
+            throw UsageError("cannot write \(path): \(error.text)")
+        }
+    }
+
+    private func makeFolder() throws(UsageError) {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: String(path[..<slash]),
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw UsageError("cannot make the folder of \(path)")
+        }
+    }
+}
+
+/// The paths of session files.
+enum SessionPath {
+    /// Whether the name is a path that the user chose.
+    static func isPath(_ name: String) -> Bool { name.contains("/") }
+
+    /// Returns the path of a session's file. A name with a slash is a path. Any other name is in the configuration
+    /// folder, per host.
+    static func path(name: String, host: String, environment: [String: String]) throws(UsageError) -> String {
+        guard !name.isEmpty else { throw UsageError("--session: the name is empty") }
+        if isPath(name) { return InputFile.expanded(name) }
+        guard name != ".", name != "..", !name.contains("\0") else {
+            throw UsageError("--session: '\(name)' cannot be a name")
+        }
+        guard let base = Configuration.folder(environment) else {
+            throw UsageError("--session: neither XDG_CONFIG_HOME nor HOME is set", hint: "Give the session's path.")
+        }
+        return "\(base)/sessions/\(folder(host))/\(name).json"
+    }
+
+    /// Returns the name of a host's folder, which cannot lead out of the folder of sessions.
+    static func folder(_ host: String) -> String {
+        let safe = host.lowercased().map { $0 == "/" || $0 == ":" || $0 == "\0" ? "_" : $0 }
+        let text = String(safe)
+        return text.isEmpty || text.allSatisfy { $0 == "." } ? "_" : text
     }
 }

@@ -1,3 +1,5 @@
+internal import CurlewCore
+
 /// The settings of a WebSocket.
 struct WebSocketSettings: Equatable, Sendable {
     /// The subprotocols to offer, the preferred one first.
@@ -24,12 +26,7 @@ struct WebSocketSettings: Equatable, Sendable {
 
     private static func subprotocols(_ text: String, for flag: String) throws(UsageError) -> [String] {
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
-        let areTokens = names.allSatisfy { name in
-            !name.isEmpty
-                && name.utf8.allSatisfy {
-                    $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || "!#$%&'*+-.^_`|~".utf8.contains($0)
-                }
-        }
+        let areTokens = names.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(ASCII.isTokenByte) }
         guard areTokens else { throw UsageError("\(flag): '\(text)' is not the name of a subprotocol") }
         return names
     }

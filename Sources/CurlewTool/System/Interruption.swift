@@ -9,7 +9,7 @@ final class Interruption {
     private let first = First()
     private let sources: [any DispatchSourceSignal]
 
-    /// Returns when Dispatch has installed its handlers, which it does on another thread. A signal that arrives before
+    /// Returns when Dispatch has installed its handlers, which it does on another thread. A signal that arrives earlier
     /// ends the process, because nothing has changed its default action. A signal that arrives later reaches `First`,
     /// even if `answer` has not been called yet.
     init() async {

@@ -1,3 +1,5 @@
+internal import Curlew
+
 /// Generates the text of `curlew --help` from the option table.
 enum HelpText {
     static let usageLines = [
@@ -62,5 +64,45 @@ extension OptionSpec {
         guard case .choice(let words)? = value?.kind else { return help }
         let missing = words.filter { !help.contains("'\($0)'") && !help.contains("(\($0))") }
         return missing.isEmpty ? help : help + " One of \(words.joined(separator: ", "))."
+    }
+}
+
+/// The text of `--version`: the tool, libcurl, its features, and the settings that are refused because it lacks them.
+enum VersionText {
+    static func text(_ capabilities: Capabilities) -> String {
+        let protocols = capabilities.protocols.filter { $0 == "http" || $0 == "https" || $0 == "ws" || $0 == "wss" }
+        var lines = [
+            "curlew \(ToolContext.version)",
+            "libcurl \(capabilities.version)" + (capabilities.tlsBackend.map { " with \($0)" } ?? ""),
+            "protocols: " + protocols.sorted().joined(separator: " "),
+            "features: " + capabilities.features.sorted { $0.lowercased() < $1.lowercased() }.joined(separator: " "),
+            "encodings: " + capabilities.contentCodings.joined(separator: " "),
+            "HTTP/3: " + (capabilities.http3Library ?? "no"),
+            "DNS over HTTPS: " + (capabilities.hasDNSOverHTTPS ? "yes" : "no"),
+            "international names: " + (capabilities.internationalNameLibrary ?? "no"),
+            "public suffixes: " + (capabilities.publicSuffixLibrary ?? "no"),
+        ]
+        let missing = [("HTTP2", "--http-version 2"), ("HTTP3", "--http-version 3"), ("UnixSockets", "--unix-socket")]
+            .filter { !capabilities.features.contains($0.0) }
+        if !missing.isEmpty { lines.append("not available here: " + missing.map(\.1).joined(separator: ", ")) }
+        lines += capabilities.refusals.map { "refused: \($0.feature), needs \($0.needs)" }
+        return lines.joined(separator: "\n") + "\n"
+    }
+}
+
+/// Breaks text into lines of at most `width` characters. A longer word gets a line for itself.
+enum TextWrap {
+    static func lines(_ text: String, width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ") {
+            if !line.isEmpty, line.count + 1 + word.count > width {
+                lines.append(line)
+                line = ""
+            }
+            line += line.isEmpty ? String(word) : " " + word
+        }
+        if !line.isEmpty || lines.isEmpty { lines.append(line) }
+        return lines
     }
 }

@@ -39,9 +39,7 @@ struct WebSocketRun: Sendable {
             options.pingInterval = settings.pingInterval
             if case .some(.some(let time)) = invocation.network.timeout { options.pongTimeout = time }
         }
-        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
-            socket.authenticate(with: authentication)
-        }
+        preparation.authenticate(socket)
         let farewell = Farewell(patience(configuration.timeouts.idle)) { try? await socket.close(code: $0) }
         interruption.answer { Task { await farewell.interrupt() } }
         do {
@@ -198,13 +196,66 @@ struct WebSocketRun: Sendable {
     }
 }
 
-extension ExchangePrinter {
-    mutating func response(_ head: ResponseHead) throws(OutputFile.Failure) {
-        try response(
-            version: head.version.rawValue,
-            status: head.status,
-            reason: head.reason,
-            headers: head.headers.map { HeaderField($0.name, $0.value) }
-        )
+/// Writes each message as a line. On a terminal, unsafe characters are escaped, and binary data is replaced with its
+/// size.
+private struct MessagePrinter: Sendable {
+    let target: BodyFormatter.Target
+    let output: OutputFile
+
+    func write(_ message: WebSocketMessage) throws(OutputFile.Failure) {
+        switch message {
+        case .text(let text): try write(Array(text.utf8))
+        case .data(let data):
+            let bytes = Array(data)
+            if target.isTerminal, BinaryNotice.isBinary(bytes) || String(validating: bytes, as: UTF8.self) == nil {
+                try output.write("(binary message of \(Amount.bytes(Int64(bytes.count))))\n")
+            } else {
+                try write(bytes)
+            }
+        }
+    }
+
+    private func write(_ bytes: [UInt8]) throws(OutputFile.Failure) {
+        let first = bytes.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
+        let isJSON = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+        var formatter = BodyFormatter(kind: MediaKind(contentType: isJSON ? "text/json" : nil), target: target)
+        var out: [UInt8] = []
+        formatter.feed(bytes, into: &out)
+        formatter.finish(into: &out)
+        // On a terminal the formatter has already ended the line, unless the message was empty.
+        if !target.isTerminal || out.last != 0x0A { out.append(0x0A) }
+        try output.write(out)
+    }
+}
+
+/// Splits standard input into lines. A carriage return before the line feed is part of the line ending.
+struct InputLines: Sendable {
+    /// The maximum length of a line in bytes. It is checked after each piece of input, so a line can exceed it by one
+    /// piece.
+    let limit: Int
+    private var pending: [UInt8] = []
+
+    init(limit: Int = 64 << 20) { self.limit = limit }
+
+    /// Whether the unfinished line exceeds the limit.
+    var isLineTooLong: Bool { pending.count > limit }
+
+    /// Returns the lines that are complete, without their endings.
+    mutating func feed(_ bytes: some Sequence<UInt8>) -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        for byte in bytes {
+            if byte == UInt8(ascii: "\n") {
+                if pending.last == UInt8(ascii: "\r") { pending.removeLast() }
+                lines.append(exchange(&pending, with: []))
+            } else {
+                pending.append(byte)
+            }
+        }
+        return lines
+    }
+
+    /// Returns the last line, if no line feed ends it. `nil` if there is none.
+    mutating func finish() -> [UInt8]? {
+        pending.isEmpty ? nil : exchange(&pending, with: [])
     }
 }

@@ -1,6 +1,7 @@
 import CurlewCore
 import CurlewDiskCache
 import Foundation
+import StoreSupport
 
 /// A directory that is removed with its last reference.
 final class TestFolder: Sendable {
@@ -58,5 +59,16 @@ final class TestFolder: Sendable {
             guard let values = try? file.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey]) else { return sum }
             return sum + (values.isRegularFile == true ? values.fileSize ?? 0 : 0)
         }
+    }
+}
+
+/// Makes entries that have expired. A store keeps them until it needs their space.
+let entry = EntryMaker { Date(timeIntervalSince1970: 1_700_000_000) }
+
+/// Runs blocking work in a new thread. The tests share as many cooperative threads as there are processors, so on a
+/// small machine two blocked threads would stop all tests.
+func inOwnThread<R: Sendable>(_ work: @escaping @Sendable () -> R) async -> R {
+    await withCheckedContinuation { answer in
+        Thread.detachNewThread { answer.resume(returning: work()) }
     }
 }

@@ -1,5 +1,7 @@
+import CurlewRedis
 import Foundation
 import Glibc
+import StoreSupport
 import Testing
 
 /// A `redis-server` for one test, which can be killed and started again. It listens at a socket file that no other
@@ -74,5 +76,17 @@ final class RedisProcess: @unchecked Sendable {  // SAFETY: used by one test, wh
 private func onThread(_ work: @escaping @Sendable () throws -> Void) async throws {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
+    }
+}
+
+/// Makes entries with the current date, because the server expires their keys in real time.
+let entry = EntryMaker { Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down)) }
+
+extension RedisClaimTimes {
+    /// Times with which claims and their marks outlive a test, even on a slow machine that runs many tests.
+    static var minutes: RedisClaimTimes {
+        var times = RedisClaimTimes()
+        (times.claim, times.stored, times.useless) = (.seconds(120), .seconds(120), .seconds(120))
+        return times
     }
 }

@@ -1,5 +1,4 @@
 import Testing
-
 @testable import CurlewTool
 
 /// Shapes a body whole and byte by byte, expects equal results, and returns one of them.
@@ -123,7 +122,7 @@ struct FoundJSONTests {
 
     @Test func doesNotRunOutOfStack() {
         let deep = String(repeating: "[", count: 100_000)
-        #expect(JSONSorting.sorted(deep.utf8) == nil)
+        #expect(JSONParser.sorted(deep.utf8) == nil)
     }
 
     @Test func obeysFormatOptions() {
@@ -143,5 +142,99 @@ struct FoundJSONTests {
         #expect(
             printer.response(version: "HTTP/2", status: 204, reason: "", headers: fields)
                 == "HTTP/2 204\nA: 2\nb: 1\nB: 0\n")
+    }
+}
+
+/// Formatting changes white space and nothing else, for every body.
+@Suite("Nothing of a body gets lost")
+struct LosslessTests {
+    /// A generator whose numbers are equal in every run.
+    private struct Numbers: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return state ^ state >> 29
+        }
+    }
+
+    private static let pieces = [
+        "<", ">", "</", "/>", "<!--", "-->", "<![CDATA[", "]]>", "<?", "?>", "<!DOCTYPE a", "[", "]", "\"", "'", "=",
+        " ",
+        "\n", "a", "<a>", "</a>", "<p>", "</p>", "<pre>", "</pre>", "<script>", "</script>", "<b>", "</b>", "<br>",
+        "<li>",
+        "é", "{", "}", ":", ",", "1", "\"k\"", "\\", "\u{FEFF}", "data: ", "<a x=\"1\">", "xml:space=\"preserve\"",
+    ]
+
+    private func solid(_ text: String) -> [UInt8] { text.utf8.filter { !Shaping.isSpace($0) } }
+
+    @Test(arguments: ["application/xml", "text/html", "text/plain", "application/json"])
+    func keepsEveryByte(_ type: String) {
+        var numbers = Numbers(state: 42)
+        var sorting = Look()
+        sorting.format.sortsHeaders = true
+        for _ in 0..<1500 {
+            let count = Int.random(in: 0...24, using: &numbers)
+            let body = (0..<count).map { _ in Self.pieces.randomElement(using: &numbers) ?? "" }.joined()
+            #expect(solid(shaped(body, type: type, look: sorting)) == solid(body), "\(body.debugDescription)")
+            // Colours alone change no character of the body.
+            let colored = shaped(body, type: type, pretty: .colors)
+            let plain = colored.replacing(/\u{1B}\[[0-9;]*m/, with: "")
+            #expect(plain == body, "\(body.debugDescription)")
+        }
+    }
+}
+
+@Suite("Charsets")
+struct CharsetTests {
+    private func decoded(_ bytes: [UInt8], _ charset: String, pieces: Int = 1) throws -> String {
+        var decoder = try #require(CharsetDecoder(charset: charset))
+        var out: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: pieces) {
+            out += decoder.decode(bytes[start..<min(start + pieces, bytes.count)])
+        }
+        out += decoder.finish()
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    @Test(
+        "characters of several bytes, also cut apart",
+        arguments: [
+            ("Shift_JIS", [0x93, 0xFA, 0x96, 0x7B], "日本"), ("EUC-JP", [0xC6, 0xFC, 0xCB, 0xDC], "日本"),
+            ("ISO-2022-JP", [0x1B, 0x24, 0x42, 0x46, 0x7C, 0x4B, 0x5C, 0x1B, 0x28, 0x42, 0x61], "日本a"),
+            ("gbk", [0xD6, 0xD0, 0x61], "中a"), ("GB2312", [0xD6, 0xD0], "中"), ("big5", [0xA4, 0xA4], "中"),
+            ("euc-kr", [0xC7, 0xD1], "한"), ("windows-1251", [0xCF], "П"), ("koi8-r", [0xF0], "П"),
+            ("iso-8859-2", [0xB1], "ą"), ("utf-16le", [0x61, 0, 0xE5, 0x65], "a日"), ("latin1", [0xE9, 0x80], "é€"),
+        ] as [(String, [UInt8], String)])
+    func decodes(_ charset: String, _ bytes: [UInt8], _ text: String) throws {
+        #expect(try decoded(bytes, charset, pieces: bytes.count) == text)
+        #expect(try decoded(bytes, charset) == text)
+    }
+
+    @Test func replacesWhatIsNoText() throws {
+        #expect(try decoded([0x61, 0xFF, 0x62], "euc-jp", pieces: 3) == "a\u{FFFD}b")
+        #expect(try decoded([0x61, 0x93], "shift_jis") == "a\u{FFFD}")
+        let long = [UInt8](repeating: 0x41, count: 100_000)
+        #expect(try decoded(long, "euc-jp", pieces: 70_000).utf8.count == 100_000)
+    }
+
+    @Test func knowsWhatItKnows() {
+        #expect(CharsetDecoder.isKnown("UTF-8"))
+        #expect(CharsetDecoder(charset: "utf-8") == nil)
+        for name in ["klingon", "", "../x", "utf-16//TRANSLIT", "a b", String(repeating: "x", count: 100)] {
+            #expect(!CharsetDecoder.isKnown(name))
+        }
+    }
+
+    @Test func comesBeforeEverythingElse() {
+        var look = Look()
+        look.charset = "utf-16le"
+        var formatter = BodyFormatter(
+            kind: MediaKind(contentType: "application/json; charset=latin1", look: look),
+            target: .init(isTerminal: true, pretty: .format, look: look))
+        var out: [UInt8] = []
+        formatter.feed(Array("[1]".utf8).flatMap { [$0, 0] }, into: &out)
+        formatter.finish(into: &out)
+        #expect(String(decoding: out, as: UTF8.self) == "[\n    1\n]\n")
     }
 }

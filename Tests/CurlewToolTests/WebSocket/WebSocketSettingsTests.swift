@@ -1,5 +1,5 @@
+import CurlewCore
 import Testing
-
 @testable import CurlewTool
 
 @Suite("Options of WebSockets")
@@ -52,5 +52,89 @@ struct WebSocketSettingsTests {
         #expect(try TargetURL.resolve(":8080/x", defaultScheme: "ws") == "ws://localhost:8080/x")
         let error = #expect(throws: UsageError.self) { try TargetURL.resolve("wss:/example.org") }
         #expect(error?.hint == "Did you mean 'wss://example.org'?")
+    }
+}
+
+@Suite("When the tool closes a WebSocket", .timeLimit(.minutes(4)))
+struct FarewellTests {
+    private let farewell: Farewell
+    private let closes: AsyncStream<WebSocketCloseCode>
+
+    /// Waits ten minutes for a missing answer, but only a millisecond after the last one.
+    init() {
+        let (closes, feed) = AsyncStream<WebSocketCloseCode>.makeStream()
+        self.closes = closes
+        farewell = Farewell(.init(whileUnanswered: .seconds(600), afterAnswers: .milliseconds(1))) { feed.yield($0) }
+    }
+
+    private func firstClose() async -> WebSocketCloseCode? {
+        for await code in closes { return code }
+        return nil
+    }
+
+    @Test("the silence behind the last answer closes it, where the input has ended before")
+    func theLastAnswer() async {
+        for _ in 0..<2 { await farewell.sends() }
+        await farewell.inputEnded()
+        for _ in 0..<2 { await farewell.received() }
+        #expect(await firstClose() == .normalClosure)
+    }
+
+    @Test("the end of the input closes it, where every answer has come before")
+    func theEndOfInput() async {
+        await farewell.sends()
+        // A second answer to the only message does not delay the close.
+        for _ in 0..<2 { await farewell.received() }
+        await farewell.inputEnded()
+        #expect(await firstClose() == .normalClosure)
+    }
+
+    @Test("neither the end of the input nor some of the answers close it while others are expected")
+    func expectedAnswers() async {
+        for _ in 0..<3 { await farewell.sends() }
+        await farewell.received()
+        await farewell.inputEnded()
+        await farewell.received()
+        await farewell.interrupt()
+        // The last answer ends the timer of ten minutes, which would outlive the test.
+        await farewell.received()
+        #expect(await firstClose() == .goingAway)
+    }
+}
+
+@Suite("Lines of standard input")
+struct InputLinesTests {
+    private func lines(_ pieces: [[UInt8]]) -> [String] {
+        var input = InputLines()
+        var lines = pieces.flatMap { input.feed($0) }
+        if let last = input.finish() { lines.append(last) }
+        return lines.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test func areBounded() {
+        var input = InputLines(limit: 3)
+        #expect(input.feed("abc".utf8).isEmpty)
+        #expect(!input.isLineTooLong)
+        #expect(input.feed("d".utf8).isEmpty)
+        #expect(input.isLineTooLong)
+        #expect(input.feed("\nabc".utf8) == [Array("abcd".utf8)])
+        #expect(!input.isLineTooLong)
+    }
+
+    @Test(
+        "are the same however they were cut",
+        arguments: [
+            ("", []), ("a", ["a"]), ("a\n", ["a"]), ("a\r\nb", ["a", "b"]), ("\n\n", ["", ""]), ("\r\n", [""]),
+            ("a\rb\r\r\n", ["a\rb\r"]), ("ä\r", ["ä\r"]),
+        ] as [(String, [String])])
+    func cuts(text: String, expected: [String]) {
+        let bytes = Array(text.utf8)
+        for first in 0...bytes.count {
+            for second in first...bytes.count {
+                let pieces = [bytes[..<first], bytes[first..<second], bytes[second...]].map(Array.init)
+                // Compares bytes, because Swift reads a carriage return and a line feed as one character.
+                #expect(lines(pieces).map { Array($0.utf8) } == expected.map { Array($0.utf8) })
+            }
+        }
     }
 }
