@@ -174,7 +174,7 @@ final class CacheExchange: TransferControl {
                 throw CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
             }
             // The user may get the data unchanged, and expect its indices to begin at 0.
-            let canBeKept = keeper != nil && chunk.startIndex == 0
+            let canBeKept = keeper?.keepsData == true && chunk.startIndex == 0
             var rest = chunk[...]
             while !rest.isEmpty {
                 if try !isClear { try await clearance(until: deadline) }

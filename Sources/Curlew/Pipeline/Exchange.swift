@@ -191,6 +191,10 @@ final class Exchange: KeepingSink {
 
     func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition { receive(bytes, of: nil) }
 
+    var keepsData: Bool {
+        if case .delegated(let delegate) = state.withLock({ $0.delivery }) { delegate is DataTaskDelegate } else { false }
+    }
+
     func didReceive(data: Data) -> Disposition { data.withUnsafeBytes { receive($0, of: data) } }
 
     private func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?) -> Disposition {

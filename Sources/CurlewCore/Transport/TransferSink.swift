@@ -29,6 +29,8 @@ extension TransferSink {
 
 /// A sink that can keep the body's data without copying it, if the sender has it as a value, such as a stored body.
 package protocol KeepingSink: TransferSink {
+    /// Whether the sink keeps the next bytes. Otherwise they are delivered in small pieces, at the sink's speed.
+    var keepsData: Bool { get }
     /// Does what `didReceive(body:)` does, with bytes that may be kept.
     func didReceive(data: Data) -> Disposition
 }
