@@ -3,6 +3,27 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
+/// The request to send next: as users see it, and as the transport takes it. It is not changed after `lower`; a redirect
+/// or an answered challenge makes another one.
+struct OutgoingRequest: Sendable {
+    var visible: VisibleRequest
+    var lowered: TransferRequest
+    /// The events that monitors have received for the exchange.
+    var announcement = Announcement.none
+    /// Stored credentials of the session. The request repeats one that was sent without them and was challenged.
+    var storedAnswer: TransferAuthentication?
+
+    enum Announcement: Sendable {
+        case none
+        /// Neither the exchange nor its final `URLRequest` was reported. `isNoted`: the request is in the history
+        /// already.
+        case described(isNoted: Bool)
+        /// The exchange was reported as started: its request is sent again, as if the transport had answered a
+        /// challenge.
+        case started
+    }
+}
+
 /// The request that an attempt is about to send, as users see it.
 struct DescribedRequest {
     var visible: VisibleRequest

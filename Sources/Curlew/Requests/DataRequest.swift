@@ -1,7 +1,8 @@
 public import CurlewCore
 internal import CurlewLocks
+public import Dispatch
 public import Foundation
-internal import FoundationNetworking
+public import FoundationNetworking
 
 /// A request whose response body is kept in memory.
 ///
@@ -47,4 +48,302 @@ private struct UndescribedRequest: URLRequestConvertible {
     private struct NoDescription: Error {}
 
     func asURLRequest() throws -> URLRequest { throw CurlewError.requestNotCreated(NoDescription()) }
+}
+
+// Awaiting methods run the request in the awaiting task. A status outside 200..<300 is an error unless the request has
+// its own `validate(…)` or `acceptingAnyStatus()`. Cancelling the first task that awaits cancels the request; a later
+// one only stops waiting.
+extension DataRequest {
+    /// Returns the body.
+    public func data() async throws(CurlewError) -> Data {
+        let result = try judged(await outcome(checksStatus: true))
+        return result.body.contents ?? Data()
+    }
+
+    /// Returns the body as text. Without `encoding`, the charset of the response is used. If it names none, the body is
+    /// read as UTF-8, or as ISO Latin 1 if it is not valid UTF-8.
+    // Disfavoured, so that a program's own `string()` with other parameters is not ambiguous.
+    @_disfavoredOverload
+    public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
+        try await serialized { result throws(CurlewError) in
+            try Self.text(of: result, data: result.body.contents, encoding: encoding)
+        }
+    }
+
+    /// Decodes the body.
+    public func decode<T: Decodable & Sendable>(
+        _ type: T.Type = T.self,
+        decoder: any DataDecoder = FastJSONDecoder()
+    ) async throws(CurlewError) -> T {
+        try await serialized { result throws(CurlewError) in
+            try Self.value(of: result, data: result.body.contents, decoder: decoder)
+        }
+    }
+
+    /// Returns the whole response, whatever its status. It never throws, and validates only if you added validators.
+    public func response() async -> DataResponse<Data?, CurlewError> {
+        let result = await outcome(checksStatus: false)
+        return DataResponse(of: result, result: result.unserializedData)
+    }
+}
+
+extension Request {
+    /// Whether the request has its own rules for acceptable responses.
+    var hasOwnRules: Bool {
+        record.withLock { record in
+            guard let options = record.extras?.options else { return false }
+            return options.acceptsAnyStatus || !options.validations.isEmpty
+        }
+    }
+
+    /// Returns the shared result, or throws its error. An awaiting method also throws for an unacceptable status.
+    func judged(_ result: RunResult) throws(CurlewError) -> RunResult {
+        if let error = result.error { throw error }
+        // The driver of the run may not have checked the status.
+        guard let response = result.response,
+            let error = StatusCheck.error(for: response, to: result.request?.method, body: result.body)
+        else {
+            return result
+        }
+        if !hasOwnRules { throw error }
+        return result
+    }
+
+    static func text(of result: RunResult, data: Data?, encoding: String.Encoding?) throws(CurlewError) -> String {
+        guard let data, !data.isEmpty else { return "" }
+        let contentType = result.response?.head.headers.values(for: "Content-Type") ?? []
+        // Alamofire's serializer reads a body without a charset as Latin 1, which garbles most of today's texts.
+        if encoding == nil, let text = ResponseText.unnamedUTF8(data, contentType: contentType) { return text }
+        do {
+            return try StringResponseSerializer(encoding: encoding).serialize(
+                data,
+                method: result.request?.method,
+                status: result.response?.head.status,
+                contentType: contentType
+            )
+        } catch {
+            throw ErrorWrapping.serialization(error).located(in: result)
+        }
+    }
+
+    static func value<T: Decodable & Sendable>(
+        of result: RunResult,
+        data: Data?,
+        decoder: any DataDecoder
+    ) throws(CurlewError) -> T {
+        do {
+            return try DecodableResponseSerializer<T>(decoder: decoder).serialize(
+                data,
+                method: result.request?.method,
+                status: result.response?.head.status
+            )
+        } catch {
+            throw ErrorWrapping.serialization(error).located(in: result)
+        }
+    }
+}
+
+extension CurlewError {
+    /// Adds the media type and the first bytes of a body that is not in the expected form, usually a page of HTML. If
+    /// the body is what its type says, but has other members, `underlying` describes the problem.
+    private mutating func showUnreadable(_ result: RunResult) {
+        guard code == .decodingFailed, responseBody == nil, let head = result.response?.head,
+            let body = StatusCheck.excerpt(of: result.body), let text = StatusCheck.shown(body, of: head)
+        else { return }
+        let type = head.headers["Content-Type"]
+        let isCorrupted = if case .dataCorrupted? = underlying as? DecodingError { true } else { false }
+        guard isCorrupted || type?.lowercased().contains("json") != true else { return }
+        responseBody = body
+        reason += " The body (\(type.map { Redaction.excerpt(of: $0, limit: 60) } ?? "no media type")): \(text)"
+    }
+
+    /// Adds the URL, the status and the metrics of the response to an error.
+    func located(in result: RunResult) -> CurlewError {
+        var error = self
+        if error.url == nil { error.url = result.response?.url }
+        if error.responseCode == nil { error.responseCode = result.response?.head.status }
+        if error.metrics == nil { error.metrics = result.metrics }
+        error.showUnreadable(result)
+        return error
+    }
+}
+
+// Responses are validated only if a request asks for it; without validations, awaiting methods check the status.
+// Validations run in order when the body is complete, and the first failure is the result.
+extension DataRequest {
+    /// A closure that validates a response.
+    public typealias Validation =
+        @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse, _ data: Data?) -> ValidationResult
+
+    /// Adds a validator of your own.
+    @discardableResult
+    public func validate(_ validation: @escaping Validation) -> Self {
+        judge { urlRequest, response, data in
+            guard let lifted = response.value else { return .success(()) }
+            return validation(urlRequest, lifted, data)
+        }
+    }
+
+    /// Accepts only these statuses.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(statusCode acceptable: S) -> Self where S.Element == Int {
+        let acceptable = StatusSet(acceptable)
+        return judge { _, response, _ in ResponseValidation.status(response.head.status, in: acceptable) }
+    }
+
+    /// Accepts only these content types, if there is a body. `*` is a wildcard.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(
+        contentType acceptable: @escaping @Sendable @autoclosure () -> S
+    ) -> Self where S.Element == String {
+        demandContentType { _ in acceptable() }
+    }
+
+    /// Accepts only statuses in 200..<300 and the content types in the request's `Accept` field.
+    @discardableResult
+    public func validate() -> Self {
+        validate(statusCode: 200..<300).demandContentType { ResponseValidation.acceptableContentTypes(for: $0) }
+    }
+
+    private func demandContentType<S: Sequence & SendableMetatype>(_ acceptable: @escaping @Sendable (URLRequest?) -> S)
+        -> Self
+    where S.Element == String {
+        judge { urlRequest, response, data in
+            ResponseValidation.contentType(
+                response.head.headers.value(for: "Content-Type"),
+                in: acceptable(urlRequest),
+                bodyIsEmpty: data?.isEmpty ?? true
+            )
+        }
+    }
+
+    private func judge(
+        _ judgement: @escaping @Sendable (URLRequest?, LazyResponse, Data?) -> ValidationResult
+    ) -> Self {
+        validation { request, urlRequest, response, body in
+            let result = judgement(urlRequest, response, body.data)
+            if let request = request as? DataRequest {
+                request.eventSink?.emit { monitor in
+                    guard let lifted = response.value else { return }
+                    monitor.request(
+                        request,
+                        didValidateRequest: urlRequest,
+                        response: lifted,
+                        data: body.data,
+                        fileURL: nil,
+                        withResult: result
+                    )
+                }
+            }
+            return result
+        }
+    }
+}
+
+extension Request {
+    /// Adds a validation whose failure is wrapped in a `CurlewError`.
+    func validation(
+        _ judgement:
+            @escaping @Sendable (Request, URLRequest?, LazyResponse, ReceivedBody) -> ValidationResult
+    ) -> Self {
+        record.withLock { record in
+            record.ownExtras.options.validations.append { request, urlRequest, response, body in
+                switch judgement(request, urlRequest, response, body) {
+                case .success: nil
+                case .failure(let error): ErrorWrapping.validation(error)
+                }
+            }
+        }
+        return self
+    }
+}
+
+// Response handlers, as in Alamofire. Serializers run in the order in which they were added. When all have run, the
+// completions are called in order, each on its queue. Responses are validated only if the request asks for it.
+extension DataRequest {
+    /// Calls the handler with the body as received.
+    @discardableResult
+    public func response(
+        queue: DispatchQueue? = nil,
+        completionHandler: @escaping @Sendable (DataResponse<Data?, CurlewError>) -> Void
+    ) -> Self {
+        addUnserialized(Delivery(queue: queue, of: self), completionHandler)
+        return self
+    }
+
+    /// Calls the handler with the value that the serializer makes from the body.
+    @discardableResult
+    public func response<Serializer: DataResponseSerializerProtocol>(
+        queue: DispatchQueue? = nil,
+        responseSerializer: Serializer,
+        completionHandler: @escaping @Sendable (DataResponse<Serializer.SerializedObject, CurlewError>) -> Void
+    ) -> Self {
+        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
+        return self
+    }
+
+    /// Calls the handler with the body.
+    @discardableResult
+    public func responseData(
+        queue: DispatchQueue? = nil,
+        dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+        emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
+        completionHandler: @escaping @Sendable (DataResponse<Data, CurlewError>) -> Void
+    ) -> Self {
+        response(
+            queue: queue,
+            responseSerializer: DataResponseSerializer(
+                dataPreprocessor: dataPreprocessor,
+                emptyResponseCodes: emptyResponseCodes,
+                emptyRequestMethods: emptyRequestMethods
+            ),
+            completionHandler: completionHandler
+        )
+    }
+
+    /// Calls the handler with the body as text.
+    @discardableResult
+    public func responseString(
+        queue: DispatchQueue? = nil,
+        dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+        encoding: String.Encoding? = nil,
+        emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods,
+        completionHandler: @escaping @Sendable (DataResponse<String, CurlewError>) -> Void
+    ) -> Self {
+        response(
+            queue: queue,
+            responseSerializer: StringResponseSerializer(
+                dataPreprocessor: dataPreprocessor,
+                encoding: encoding,
+                emptyResponseCodes: emptyResponseCodes,
+                emptyRequestMethods: emptyRequestMethods
+            ),
+            completionHandler: completionHandler
+        )
+    }
+
+    /// Calls the handler with the value decoded from the body.
+    @discardableResult
+    public func responseDecodable<Value: Decodable & Sendable>(
+        of type: Value.Type = Value.self,
+        queue: DispatchQueue? = nil,
+        dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
+        decoder: any DataDecoder = FastJSONDecoder(),
+        emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods,
+        completionHandler: @escaping @Sendable (DataResponse<Value, CurlewError>) -> Void
+    ) -> Self {
+        response(
+            queue: queue,
+            responseSerializer: DecodableResponseSerializer<Value>(
+                dataPreprocessor: dataPreprocessor,
+                decoder: decoder,
+                emptyResponseCodes: emptyResponseCodes,
+                emptyRequestMethods: emptyRequestMethods
+            ),
+            completionHandler: completionHandler
+        )
+    }
 }

@@ -1,7 +1,8 @@
-internal import CurlewCore
+public import CurlewCore
 internal import CurlewLocks
-internal import Foundation
-internal import FoundationNetworking
+package import Dispatch
+package import Foundation
+public import FoundationNetworking
 
 /// A request whose response body is consumed while it arrives.
 ///
@@ -144,4 +145,287 @@ private struct ChannelReader: ResponseReader {
     func ended(with result: RunResult) { channel.finish(throwing: result.error) }
 
     func untilConsumed() async { await reading.withLock { $0.pump }?.value }
+}
+
+// The body as a sequence. A status outside 200..<300 is an error unless the request has its own `validate(…)` or
+// `acceptingAnyStatus()`.
+extension DataStreamRequest {
+    /// The bytes of the body as they arrive.
+    public var chunks: StreamChunks { StreamChunks(open: { self.reader() }) }
+
+    /// The lines of the body, without line breaks.
+    public var lines: StreamLines { StreamLines(open: { self.reader() }, maximumLength: bodyLimit) }
+
+    /// The server-sent events of the body.
+    public var events: StreamEvents {
+        // A request that has ended has no link to its session, so the session is read from `reading`.
+        let (succession, session) = reading.withLock { reading in
+            reading.wantsEvents = true
+            let succession = reading.succession ?? EventSuccession()
+            reading.succession = succession
+            return (succession, reading.session)
+        }
+        return StreamEvents(
+            open: { reconnection in
+                guard let reconnection else { return self.connection() }
+                guard let session else { return .withoutSession }
+                let next = self.again(in: session, after: reconnection.lastEventID)
+                succession.goesOn(with: next)
+                return next.connection()
+            },
+            cancelled: succession.cancelled,
+            maximumEventSize: bodyLimit
+        )
+    }
+
+    /// The values of a body that has one JSON value on each line (NDJSON).
+    public func decode<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self,
+        decoder: any DataDecoder = FastJSONDecoder()
+    ) -> StreamValues<Value> {
+        StreamValues(open: { self.reader() }, maximumLength: bodyLimit, decoder: decoder)
+    }
+
+    /// Returns the head of the response before its body. Then read `chunks`, `lines` or `events`, or cancel the
+    /// request; the server is kept waiting until you do, or until the session is drained. Cancelling this call cancels
+    /// the request, unless something else has started it, reads its body or waits for its head.
+    public func head() async throws(CurlewError) -> ResponseHead {
+        let heads = stream(.bufferingOldest(1), last: { $0.acceptedHead }) { (head: AcceptedHead) in head.head
+        }
+        reading.withLock { $0.headsAwaited += 1 }
+        // Resolved by the end or the cancellation of the wait, of which only the first counts.
+        let end = OneShot<Void>()
+        defer { if end.resolve(()) { headWaitEnded(isCancelled: false) } }
+        StreamRun.start(self, reads: false)
+        let head = await withTaskCancellationHandler {
+            await heads.first { _ in true }
+        } onCancel: {
+            if end.resolve(()) { self.headWaitEnded(isCancelled: true) }
+        }
+        if let head { return head }
+        let result = await joined()
+        if let error = result.error { throw error }
+        // A response without a body may end before a validation has accepted its head.
+        if let head = result.response?.head { return head }
+        throw .cancelled
+    }
+
+    private func headWaitEnded(isCancelled: Bool) {
+        let end = reading.withLock { reading -> CurlewError? in
+            reading.headsAwaited -= 1
+            if isCancelled, reading.isLeftByHeads { return .cancelled }
+            return reading.isLeftUnread ? .sessionInvalidated() : nil
+        }
+        if let end { cancel(with: end) }
+    }
+
+    private func reader() -> StreamReader { StreamReader(channel) { StreamRun.start(self, reads: true) } }
+
+    private func connection() -> StreamEvents.Connection {
+        StreamEvents.Connection(
+            reader: reader(),
+            status: { self.head?.status },
+            refusal: { self.record.withLock { $0.response }.flatMap(StreamEvents.refusal) }
+        )
+    }
+
+    private func again(in session: Session, after lastEventID: String?) -> DataStreamRequest {
+        let next = DataStreamRequest(
+            ReconnectingRequest(base: convertible, lastEventID: lastEventID),
+            session: session,
+            interceptor: nil,
+            shouldAutomaticallyResume: nil,
+            automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
+            uploadable: kind.upload?.make
+        )
+        if let options = record.withLock({ $0.extras?.options }) {
+            _ = next.record.withLock { exchange(&$0.ownExtras.options, with: options) }
+        }
+        return next.expectingEvents()
+    }
+
+    private func expectingEvents() -> DataStreamRequest {
+        reading.withLock { $0.wantsEvents = true }
+        return self
+    }
+}
+
+extension StreamEvents.Connection {
+    /// A connection that cannot be opened, because the session is gone.
+    fileprivate static var withoutSession: Self {
+        let channel = BodyChannel()
+        channel.finish(throwing: .sessionReleased)
+        return Self(reader: StreamReader(channel) {}, status: { nil })
+    }
+}
+
+/// The request with the identifier of the last event that was received.
+private struct ReconnectingRequest: URLRequestConvertible {
+    let base: any URLRequestConvertible
+    let lastEventID: String?
+
+    func asURLRequest() throws -> URLRequest {
+        var request = try base.asURLRequest()
+        if let lastEventID, !lastEventID.isEmpty {
+            request.setValue(lastEventID, forHTTPHeaderField: "Last-Event-ID")
+        }
+        return request
+    }
+}
+
+// Validations run when the head has arrived; the body of a rejected response is not delivered. They run in order, and
+// the first failure is the result.
+extension DataStreamRequest {
+    /// A closure that validates a response.
+    public typealias Validation =
+        @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse) -> ValidationResult
+
+    /// Adds a validator of your own.
+    @discardableResult
+    public func validate(_ validation: @escaping Validation) -> Self {
+        judge { urlRequest, response in
+            guard let lifted = response.value else { return .success(()) }
+            return validation(urlRequest, lifted)
+        }
+    }
+
+    /// Accepts only these statuses.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(statusCode acceptable: S) -> Self where S.Element == Int {
+        let acceptable = StatusSet(acceptable)
+        return judge { _, response in ResponseValidation.status(response.head.status, in: acceptable) }
+    }
+
+    /// Accepts only these content types. `*` is a wildcard.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(
+        contentType acceptable: @escaping @Sendable @autoclosure () -> S
+    ) -> Self where S.Element == String {
+        judge { _, response in
+            ResponseValidation.contentType(
+                response.head.headers.value(for: "Content-Type"),
+                in: acceptable(),
+                bodyIsEmpty: false
+            )
+        }
+    }
+
+    /// Accepts only statuses in 200..<300 and the content types in the request's `Accept` field.
+    @discardableResult
+    public func validate() -> Self {
+        validate(statusCode: 200..<300).judge { urlRequest, response in
+            ResponseValidation.contentType(
+                response.head.headers.value(for: "Content-Type"),
+                in: ResponseValidation.acceptableContentTypes(for: urlRequest),
+                bodyIsEmpty: false
+            )
+        }
+    }
+
+    private func judge(_ judgement: @escaping @Sendable (URLRequest?, LazyResponse) -> ValidationResult) -> Self {
+        validation { request, urlRequest, response, _ in
+            let result = judgement(urlRequest, response)
+            if let request = request as? DataStreamRequest {
+                request.eventSink?.emit { monitor in
+                    guard let lifted = response.value else { return }
+                    monitor.request(
+                        request,
+                        didValidateRequest: urlRequest,
+                        response: lifted,
+                        data: nil,
+                        fileURL: nil,
+                        withResult: result
+                    )
+                }
+            }
+            return result
+        }
+    }
+}
+
+/// The outcome of a stream, for the handlers of another module of this package.
+package struct StreamOutcome: Sendable {
+    package let request: URLRequest?
+    package let response: HTTPURLResponse?
+    package let metrics: TransferMetrics?
+    package let error: CurlewError?
+}
+
+// Handlers that read the body together. A sequence excludes them: the body has one reader.
+extension DataStreamRequest {
+    /// The delivery for a handler on that queue.
+    package func delivery(on queue: DispatchQueue?) -> Delivery { Delivery(queue: queue, of: self) }
+
+    /// Adds a handler. `prepare` makes the handler's work for each chunk as it was received, `complete` is called last.
+    @discardableResult
+    package func observe(
+        _ delivery: Delivery,
+        backlog: StreamBacklog? = nil,
+        _ prepare: @escaping @Sendable (Data) -> @Sendable () -> Void,
+        complete: @escaping @Sendable (StreamOutcome) -> Void
+    ) -> Self {
+        let consumer = StreamConsumer(prepare: prepare, delivery: delivery.ofMany, backlog: backlog)
+        reading.withLock { $0.consumers.append(consumer) }
+        let isReader = startPump()
+        add { [weak self] result in
+            HandlerQueue.Serialized(error: nil) { [weak self] replacement in
+                // A handler may have thrown after the last byte was received.
+                let error = result.error ?? self?.error ?? (isReader ? nil : BodyChannel.wasRead)
+                let outcome = StreamOutcome(
+                    request: result.request?.urlRequest,
+                    response: result.response?.value,
+                    metrics: result.metrics,
+                    error: replacement ?? error
+                )
+                delivery { complete(outcome) }
+            }
+        }
+        return self
+    }
+
+    /// Returns the value of a chunk, or its error as a `CurlewError`.
+    package static func serialized<Value: Sendable>(_ make: () throws -> Value) -> Result<Value, CurlewError> {
+        do { return .success(try make()) } catch { return .failure(ErrorWrapping.serialization(error)) }
+    }
+
+    /// Notifies monitors of a serialized chunk, and cancels the request if that failed and the request asks for it.
+    package func parsed<Value: Sendable>(_ result: Result<Value, CurlewError>, of chunk: Data) {
+        eventSink?.emitChunk(ofBytes: chunk.count) { [self] in $0.request(self, didParseStream: result) }
+        guard automaticallyCancelOnStreamError, case .failure = result else { return }
+        cancel()
+    }
+
+    /// Cancels the request with the error of a handler.
+    package func handlerFailed(_ error: any Error) {
+        cancel(with: .serializerFailed(error))
+    }
+
+    /// Whether the request has ended.
+    package var hasResult: Bool { record.withLock { $0.lifecycle.result != nil } }
+
+    /// Ends a request whose body has no reader, so that its session can be drained. If there is no claim to the body,
+    /// it is discarded. If its head was requested, a later reader must not mistake the rest of the body for the whole,
+    /// so the request is cancelled.
+    func endUnread() {
+        let (isDiscarded, isLeftUnread) = reading.withLock { reading in
+            reading.endsUnread = true
+            return (!reading.hasSequence && reading.pump == nil, reading.pump == nil && reading.isLeftUnread)
+        }
+        // A body that has ended does not delay the session, so it is kept for a later reader.
+        if isDiscarded, !hasResult { startPump() }
+        if isLeftUnread { cancel(with: .sessionInvalidated()) }
+    }
+
+    /// Starts to deliver chunks to handlers, also those that an ended request has buffered. The pump ends with the
+    /// body. Returns `false` if a sequence reads the body, or has read it: then handlers get only the completion.
+    @discardableResult
+    private func startPump() -> Bool {
+        let pump = StreamPump(channel: channel) { [reading] in reading.withLock { $0.consumers } }
+        return reading.withLock { reading in
+            guard reading.pump == nil else { return true }
+            guard channel.becomesReader() else { return false }
+            reading.pump = Task { await pump.run() }
+            return true
+        }
+    }
 }

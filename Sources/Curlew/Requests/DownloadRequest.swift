@@ -1,7 +1,8 @@
-internal import CurlewCore
+public import CurlewCore
 internal import CurlewLocks
+public import Dispatch
 public import Foundation
-internal import FoundationNetworking
+public import FoundationNetworking
 
 /// A request whose response body is written to a file.
 ///
@@ -123,4 +124,263 @@ extension RequestKind {
     )
 
     private struct NotADownload: Error {}
+}
+
+// Awaiting methods run the download in the awaiting task, by the rules for data requests.
+extension DownloadRequest {
+    /// Returns the URL of the downloaded file.
+    public func file() async throws(CurlewError) -> URL {
+        givesFileAway()
+        let result = try judged(await outcome(checksStatus: true))
+        guard let url = result.body.fileURL else {
+            throw CurlewError.fileMissing(in: .decoding).located(in: result)
+        }
+        return url
+    }
+
+    /// Reads the downloaded file into memory. A file that is larger than `maximumBodySize` is an error, as with
+    /// `string` and `decode`. If one of these methods fails, a file without a destination is removed.
+    public func data() async throws(CurlewError) -> Data {
+        try await read { _, data throws(CurlewError) in data }
+    }
+
+    /// Reads the downloaded file as text.
+    // Disfavoured, so that a program's own `string()` with other parameters is not ambiguous.
+    @_disfavoredOverload
+    public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
+        try await read { result, data throws(CurlewError) in
+            try Self.text(of: result, data: data, encoding: encoding)
+        }
+    }
+
+    /// Decodes the downloaded file.
+    public func decode<T: Decodable & Sendable>(
+        _ type: T.Type = T.self,
+        decoder: any DataDecoder = FastJSONDecoder()
+    ) async throws(CurlewError) -> T {
+        try await read { result, data throws(CurlewError) in
+            try Self.value(of: result, data: data, decoder: decoder)
+        }
+    }
+
+    /// Returns the whole response, whatever its status. It never throws, and validates only if you added validators.
+    public func response() async -> DownloadResponse<URL?, CurlewError> {
+        givesFileAway()
+        let result = await outcome(checksStatus: false)
+        return DownloadResponse(of: result, result: result.unserializedFile)
+    }
+
+    /// Returns a value made from the file. If that fails, a file without a destination is removed, unless another call
+    /// wants it.
+    private func read<Value: Sendable>(
+        _ make: @escaping @Sendable (RunResult, Data) throws(CurlewError) -> Value
+    ) async throws(CurlewError) -> Value {
+        download.withLock { $0.reading.begins() }
+        do throws(CurlewError) {
+            let value = try await serialized { result async throws(CurlewError) in
+                do throws(CurlewError) { return try make(result, try await self.contents(of: result)) } catch {
+                    self.download.withLock { $0.reading.fails() }
+                    throw error
+                }
+            }
+            _ = download.withLock { $0.reading.ends(withValue: true) }
+            return value
+        } catch {
+            if download.withLock({ $0.reading.ends(withValue: false) }) { await dropUnplacedFile() }
+            throw error
+        }
+    }
+
+    private func contents(of result: RunResult) async throws(CurlewError) -> Data {
+        let (url, limit) = (result.body.fileURL, bodyLimit)
+        return try await FileLane.next().run { () throws(CurlewError) -> Data in
+            do {
+                return try DownloadedFile.contents(of: url, limit: limit)
+            } catch {
+                throw ErrorWrapping.serialization(error).located(in: result)
+            }
+        }
+    }
+}
+
+// Responses are validated only if a request asks for it; without validations, awaiting methods check the status.
+// Validations run in order when the file is complete and before it is moved to its destination; the first failure is
+// the result.
+extension DownloadRequest {
+    /// A closure that validates a response.
+    public typealias Validation =
+        @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse, _ fileURL: URL?) -> ValidationResult
+
+    /// Adds a validator of your own.
+    @discardableResult
+    public func validate(_ validation: @escaping Validation) -> Self {
+        judge { urlRequest, response, fileURL in
+            guard let lifted = response.value else { return .success(()) }
+            return validation(urlRequest, lifted, fileURL)
+        }
+    }
+
+    /// Accepts only these statuses.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(statusCode acceptable: S) -> Self where S.Element == Int {
+        let acceptable = StatusSet(acceptable)
+        return judge { _, response, _ in ResponseValidation.status(response.head.status, in: acceptable) }
+    }
+
+    /// Accepts only these content types, if there is a body. `*` is a wildcard.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(
+        contentType acceptable: @escaping @Sendable @autoclosure () -> S
+    ) -> Self where S.Element == String {
+        demandContentType { _ in acceptable() }
+    }
+
+    /// Accepts only statuses in 200..<300 and the content types in the request's `Accept` field.
+    @discardableResult
+    public func validate() -> Self {
+        validate(statusCode: 200..<300).demandContentType { ResponseValidation.acceptableContentTypes(for: $0) }
+    }
+
+    private func demandContentType<S: Sequence & SendableMetatype>(_ acceptable: @escaping @Sendable (URLRequest?) -> S)
+        -> Self
+    where S.Element == String {
+        judge { urlRequest, response, fileURL in
+            ResponseValidation.contentType(
+                response.head.headers.value(for: "Content-Type"),
+                in: acceptable(urlRequest),
+                file: fileURL
+            )
+        }
+    }
+
+    private func judge(
+        _ judgement: @escaping @Sendable (URLRequest?, LazyResponse, URL?) -> ValidationResult
+    ) -> Self {
+        validation { request, urlRequest, response, body in
+            let result = judgement(urlRequest, response, body.fileURL)
+            if let request = request as? DownloadRequest {
+                request.eventSink?.emit { monitor in
+                    guard let lifted = response.value else { return }
+                    monitor.request(
+                        request,
+                        didValidateRequest: urlRequest,
+                        response: lifted,
+                        data: nil,
+                        fileURL: body.fileURL,
+                        withResult: result
+                    )
+                }
+            }
+            return result
+        }
+    }
+}
+
+// Response handlers, as for data requests. Serializers that make values from data read the whole file into memory.
+extension DownloadRequest {
+    /// Calls the handler with the URL of the downloaded file.
+    @discardableResult
+    public func response(
+        queue: DispatchQueue? = nil,
+        completionHandler: @escaping @Sendable (DownloadResponse<URL?, CurlewError>) -> Void
+    ) -> Self {
+        addUnserialized(Delivery(queue: queue, of: self), completionHandler)
+        return self
+    }
+
+    /// Calls the handler with the value that the serializer makes from the file.
+    @discardableResult
+    public func response<Serializer: DownloadResponseSerializerProtocol>(
+        queue: DispatchQueue? = nil,
+        responseSerializer: Serializer,
+        completionHandler: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, CurlewError>) -> Void
+    ) -> Self {
+        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
+        return self
+    }
+
+    /// Calls the handler with the value that the serializer makes from the file's bytes.
+    @discardableResult
+    public func response<Serializer: ResponseSerializer>(
+        queue: DispatchQueue? = nil,
+        responseSerializer: Serializer,
+        completionHandler: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, CurlewError>) -> Void
+    ) -> Self {
+        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
+        return self
+    }
+
+    /// Calls the handler with the URL of the file. A download without a file is an error.
+    @discardableResult
+    public func responseURL(
+        queue: DispatchQueue? = nil,
+        completionHandler: @escaping @Sendable (DownloadResponse<URL, CurlewError>) -> Void
+    ) -> Self {
+        response(queue: queue, responseSerializer: URLResponseSerializer(), completionHandler: completionHandler)
+    }
+
+    /// Calls the handler with the bytes of the file.
+    @discardableResult
+    public func responseData(
+        queue: DispatchQueue? = nil,
+        dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+        emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
+        completionHandler: @escaping @Sendable (DownloadResponse<Data, CurlewError>) -> Void
+    ) -> Self {
+        response(
+            queue: queue,
+            responseSerializer: DataResponseSerializer(
+                dataPreprocessor: dataPreprocessor,
+                emptyResponseCodes: emptyResponseCodes,
+                emptyRequestMethods: emptyRequestMethods
+            ),
+            completionHandler: completionHandler
+        )
+    }
+
+    /// Calls the handler with the file's contents as text.
+    @discardableResult
+    public func responseString(
+        queue: DispatchQueue? = nil,
+        dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+        encoding: String.Encoding? = nil,
+        emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods,
+        completionHandler: @escaping @Sendable (DownloadResponse<String, CurlewError>) -> Void
+    ) -> Self {
+        response(
+            queue: queue,
+            responseSerializer: StringResponseSerializer(
+                dataPreprocessor: dataPreprocessor,
+                encoding: encoding,
+                emptyResponseCodes: emptyResponseCodes,
+                emptyRequestMethods: emptyRequestMethods
+            ),
+            completionHandler: completionHandler
+        )
+    }
+
+    /// Calls the handler with the value decoded from the file.
+    @discardableResult
+    public func responseDecodable<Value: Decodable & Sendable>(
+        of type: Value.Type = Value.self,
+        queue: DispatchQueue? = nil,
+        dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
+        decoder: any DataDecoder = FastJSONDecoder(),
+        emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods,
+        completionHandler: @escaping @Sendable (DownloadResponse<Value, CurlewError>) -> Void
+    ) -> Self {
+        response(
+            queue: queue,
+            responseSerializer: DecodableResponseSerializer<Value>(
+                dataPreprocessor: dataPreprocessor,
+                decoder: decoder,
+                emptyResponseCodes: emptyResponseCodes,
+                emptyRequestMethods: emptyRequestMethods
+            ),
+            completionHandler: completionHandler
+        )
+    }
 }

@@ -1,5 +1,6 @@
 public import CurlewCore
 internal import CurlewLocks
+package import Dispatch
 
 /// Creates requests, keeps track of the running ones, and owns the connections and stores that they share.
 ///
@@ -182,4 +183,81 @@ public actor Session {
 extension Session: CustomReflectable {
     /// Empty: debuggers print every stored property of a type without a mirror, secrets included.
     public nonisolated var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Requests with handlers that were not started. The session holds them, so that their handlers are called when it is
+/// released at the latest.
+final class RequestShelf: Sendable {
+    private let requests = Lock<Set<Request>>([])
+
+    func put(_ request: Request) { _ = requests.withLock { $0.update(with: request) } }
+
+    func take(_ request: Request) { _ = requests.withLock { $0.remove(request) } }
+
+    var all: [Request] { requests.withLock { Array($0) } }
+
+    func empty() -> [Request] { Array(requests.withLock { exchange(&$0, with: []) }) }
+}
+
+// For callers that do not wait, in other modules of this package.
+extension Session {
+    /// The unfinished requests in the order of their creation: those that run, and those that have handlers and wait
+    /// for `resume()`.
+    package var unfinishedRequests: [Request] {
+        Set(activeRequests).union(shelf.all).sorted { $0.serial < $1.serial }
+    }
+
+    /// Calls the closure asynchronously with all requests that have started and not ended.
+    package nonisolated func passActiveRequests(to action: @escaping @Sendable (Set<Request>) -> Void) {
+        Task { action(Set(await activeRequests)) }
+    }
+
+    /// Cancels the requests that exist at the time of the call, and calls the closure when all of them have ended.
+    package nonisolated func cancelPresentRequests(
+        completingOnQueue queue: DispatchQueue,
+        completion: @escaping @Sendable () -> Void
+    ) {
+        // Requests that are created after this line are not cancelled.
+        let serial = context.lastSerial
+        let delivery = Delivery(queue: queue)
+        Task {
+            // The caller does not wait for this task, so the wait may include the request whose code has called.
+            await UserCode.outside { await cancelRequests(upTo: serial) }
+            delivery(completion)
+        }
+    }
+}
+
+/// Runs `body` with a session that ends with it. Requests that are still running are then awaited, or cancelled if
+/// `body` threw or the task is cancelled. Finally the session's connections are closed.
+public func withSession<R>(
+    configuration: SessionConfiguration = .default,
+    transport: (any Transport)? = nil,
+    startRequestsImmediately: Bool = true,
+    interceptor: (any RequestInterceptor)? = nil,
+    serverTrustManager: ServerTrustManager? = nil,
+    redirectHandler: (any RedirectHandler)? = nil,
+    cachedResponseHandler: (any CachedResponseHandler)? = nil,
+    eventMonitors: [any EventMonitor] = [],
+    _ body: (Session) async throws -> R
+) async rethrows -> R {
+    let session = Session(
+        configuration: configuration,
+        transport: transport,
+        startRequestsImmediately: startRequestsImmediately,
+        interceptor: interceptor,
+        serverTrustManager: serverTrustManager,
+        redirectHandler: redirectHandler,
+        cachedResponseHandler: cachedResponseHandler,
+        eventMonitors: eventMonitors
+    )
+    do {
+        let result = try await body(session)
+        await session.drain(isCleaningUp: false)
+        await session.invalidate()
+        return result
+    } catch {
+        await session.invalidate()
+        throw error
+    }
 }
