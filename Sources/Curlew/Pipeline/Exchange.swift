@@ -23,6 +23,9 @@ final class Exchange: KeepingSink {
     /// Whether a status outside 200..<300 is an error, unless the request has its own validation.
     let checksStatus: Bool
     let state: Lock<ExchangeState>
+    // SAFETY: only the task that drives the run touches it, after `perform` has returned.
+    /// The outcome of sending the request, with the metrics.
+    nonisolated(unsafe) fileprivate(set) var outcome: Result<TransferOutcome, CurlewError>?
 
     init(_ outgoing: OutgoingRequest, of run: Run, _ state: Lock<ExchangeState>) {
         request = run.request
@@ -68,9 +71,12 @@ final class Exchange: KeepingSink {
     private func isControlled(by control: any TransferControl) {
         // The former control is released without the lock.
         _ = state.withLock { $0.setControl(control) }
-        let cancellation = request.record.withLock { $0.isCancelled ? $0.cancellation ?? .cancelled : nil }
-        if let cancellation { return control.cancel(with: cancellation) }
-        request.tellControl(of: state)
+        let (requestState, cancellation) = request.record.withLock { ($0.state, $0.cancellation) }
+        switch requestState {
+        case .cancelled: control.cancel(with: cancellation ?? .cancelled)
+        case .suspended: request.tellControl(of: state)
+        case .initialized, .resumed, .finished: break
+        }
     }
 
     // MARK: The head
@@ -242,8 +248,6 @@ final class Exchange: KeepingSink {
 
     // MARK: Called by the run
 
-    var outcome: Result<TransferOutcome, CurlewError>? { state.withLock { $0.outcome } }
-
     /// Whether the response is kept until the run has decided about it.
     var isProvisional: Bool {
         if case .provisional = state.withLock({ $0.delivery }) { true } else { false }
@@ -275,31 +279,30 @@ final class Exchange: KeepingSink {
     /// Whether the run has to decide, or the user, before the body can be closed.
     var isUndecided: Bool { state.withLock { $0.isUndecided } }
 
-    /// Ends the exchange, with the error of a delegate that could not begin if there is no other. Returns the response,
-    /// and whether Curlew has ended the exchange.
-    func end(_ error: inout CurlewError?) -> (LazyResponse?, wasAborted: Bool) {
-        // The control and the decision are released without the lock: they may be, or hold, a user's object.
-        let (end, refusal, _) = state.withLock { state in
+    /// Ends the exchange, and closes the body. `error` is the first of the exchange's errors; the error of a delegate
+    /// that could not begin counts if there is no other.
+    func end(_ error: CurlewError?) -> (response: LazyResponse?, error: CurlewError?, wasAborted: Bool, delegate: (any TaskDelegate)?) {
+        // The control and the delivery are released without the lock: they may be, or hold, a user's object.
+        let (delivery, response, wasAborted, refusal, _) = state.withLock { state in
             state.stage = .over
-            return ((state.response, state.wasAborted, state.delivery), state.refusal, state.setControl(nil))
+            return (state.delivery, state.response, state.wasAborted, state.refusal, state.setControl(nil))
         }
-        error = error ?? refusal
-        if case .asked(let decision) = end.2 { decision.expire() }
-        return (end.0, end.1)
+        var delegate: (any TaskDelegate)?
+        switch delivery {
+        case .asked(let decision): decision.expire()
+        case .delegated(let chosen): delegate = chosen
+        case .awaitingHead, .provisional, .closed: break
+        }
+        return (response, error ?? refusal, wasAborted, delegate)
     }
 
-    /// Closes the body, with or without an error of the exchange.
-    func close(_ error: CurlewError?) async -> CollectedBody {
-        var collected = CollectedBody(error: error)
-        if case .delegated(let delegate) = state.withLock({ $0.delivery }) {
-            collected = await delegate.close(error, of: self)
-        }
-        // The delegate is released without the lock, because it may hold the request.
+    /// Records the body that the delegate has collected, and releases the delegate.
+    func closed(_ body: ReceivedBody) {
+        // Released without the lock: the delegate may hold the request, and the control of parallel transfers.
         _ = state.withLock { state in
-            (state.stage, state.body) = (.over, collected.body)
+            (state.stage, state.body) = (.over, body)
             return (state.setControl(nil), Swift.exchange(&state.delivery, with: .closed))
         }
-        return collected
     }
 
     /// Records the place of a body that has been moved or removed.
@@ -367,7 +370,7 @@ extension Run {
         // A response whose body was cut off, perhaps by its reader, still had a head.
         if let fields = outcome.fields ?? state.withLock({ $0.lastHead?.headers }) { exchange.remember(fields) }
         complete(&outcome, since: began)
-        state.withLock { $0.outcome = outcome }
+        exchange.outcome = outcome
         return exchange
     }
 

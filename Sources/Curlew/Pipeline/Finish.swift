@@ -24,12 +24,15 @@ extension Run {
         if error == nil, exchange.isUndecided {
             do throws(CurlewError) { try await exchange.decideDelivery() } catch let failure { error = failure }
         }
-        let (response, wasAborted) = exchange.end(&error)
+        let ended = exchange.end(error)
+        let response = ended.response
+        error = ended.error
         let rules = request.record.withLock { AcceptanceRules($0) }
         if rules.isCancelled { error = request.cancellation }
-        if let error, isEarly(error, wasAborted) { emitEarlyFailure(error) }
-        // The body is stored before validations run, which may ask the request for the file.
-        let collected = await exchange.close(error)
+        if let error, isEarly(error, ended.wasAborted) { emitEarlyFailure(error) }
+        let collected = await ended.delegate?.close(error, of: exchange) ?? CollectedBody(error: error)
+        // Before validations run, which may ask the request for the file.
+        exchange.closed(collected.body)
         emitEnd(of: exchange, collected.error)
         var body = collected.body
         var isErrorOfTerminal = false

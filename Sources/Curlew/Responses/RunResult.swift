@@ -122,3 +122,36 @@ extension RunResult {
     /// The URL of the file, or the error that concerns every awaiting method.
     var unserializedFile: Result<URL?, CurlewError> { sharedError.map { .failure($0) } ?? .success(body.fileURL) }
 }
+
+/// The location of a received body.
+enum ReceivedBody: Sendable {
+    case none
+    case data(Data)
+    case file(URL)
+    /// Delivered to a reader piece by piece.
+    case streamed
+
+    var data: Data? {
+        switch self {
+        case .data(let data): data
+        case .none, .file, .streamed: nil
+        }
+    }
+
+    var fileURL: URL? {
+        switch self {
+        case .file(let url): url
+        case .none, .data, .streamed: nil
+        }
+    }
+
+    /// The bytes of the body, from memory or from the file.
+    var contents: Data? {
+        switch self {
+        case .none, .streamed: nil
+        case .data(let data): data
+        // Mapped, because the file may exceed the limit for bodies in memory.
+        case .file(let url): try? Data(contentsOf: url, options: .mappedIfSafe)
+        }
+    }
+}

@@ -39,8 +39,6 @@ struct ExchangeState: Sendable {
     var refusal: CurlewError?
     /// The body, once its delegate has been closed.
     var body = ReceivedBody.none
-    /// The outcome of sending the request.
-    var outcome: Result<TransferOutcome, CurlewError>?
     /// Whether Curlew has ended the exchange, and not its peer.
     var wasAborted = false
     /// Whether the cookies of the response have been stored.
@@ -195,38 +193,5 @@ struct TransferCount: Sendable, Equatable {
         let progress = Progress(totalUnitCount: total)
         progress.completedUnitCount = completed
         return progress
-    }
-}
-
-/// The location of a received body.
-enum ReceivedBody: Sendable {
-    case none
-    case data(Data)
-    case file(URL)
-    /// Delivered to a reader piece by piece.
-    case streamed
-
-    var data: Data? {
-        switch self {
-        case .data(let data): data
-        case .none, .file, .streamed: nil
-        }
-    }
-
-    var fileURL: URL? {
-        switch self {
-        case .file(let url): url
-        case .none, .data, .streamed: nil
-        }
-    }
-
-    /// The bytes of the body, from memory or from the file.
-    var contents: Data? {
-        switch self {
-        case .none, .streamed: nil
-        case .data(let data): data
-        // Mapped, because the file may exceed the limit for bodies in memory.
-        case .file(let url): try? Data(contentsOf: url, options: .mappedIfSafe)
-        }
     }
 }
