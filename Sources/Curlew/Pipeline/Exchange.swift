@@ -177,7 +177,11 @@ final class Exchange: KeepingSink {
     func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition { receive(bytes, of: nil) }
 
     var keepsData: Bool {
-        if case .delegated(let delegate) = state.withLock({ $0.delivery }) { delegate is DataTaskDelegate } else { false }
+        if case .delegated(let delegate) = state.withLock({ $0.delivery }) {
+            delegate is DataTaskDelegate
+        } else {
+            false
+        }
     }
 
     func didReceive(data: Data) -> Disposition { data.withUnsafeBytes { receive($0, of: data) } }
@@ -281,7 +285,9 @@ final class Exchange: KeepingSink {
 
     /// Ends the exchange, and closes the body. `error` is the first of the exchange's errors; the error of a delegate
     /// that could not begin counts if there is no other.
-    func end(_ error: CurlewError?) -> (response: LazyResponse?, error: CurlewError?, wasAborted: Bool, delegate: (any TaskDelegate)?) {
+    func end(
+        _ error: CurlewError?
+    ) -> (response: LazyResponse?, error: CurlewError?, wasAborted: Bool, delegate: (any TaskDelegate)?) {
         // The control and the delivery are released without the lock: they may be, or hold, a user's object.
         let (delivery, response, wasAborted, refusal, _) = state.withLock { state in
             state.stage = .over
@@ -325,7 +331,9 @@ final class Exchange: KeepingSink {
     /// once: for a WebSocket when it opens, for other exchanges when they have ended.
     func remember(_ fields: HTTPHeaders) {
         let context = request.context
-        guard context.remembersFields, state.withLock({ !Swift.exchange(&$0.hasRemembered, with: true) }) else { return }
+        guard context.remembersFields, state.withLock({ !Swift.exchange(&$0.hasRemembered, with: true) }) else {
+            return
+        }
         context.remember(fields, from: url, handlesCookies: outgoing.visible.handlesCookies)
     }
 }

@@ -72,7 +72,7 @@ extension Run {
             startsOver: startsOver,
             // Another attempt would be redirected away from its credentials again.
             isBeyondRetry: attempt.hasLeftCredentials && (error?.responseCode ?? response?.head.status) == 401,
-            resumeData: request.kind.resumeData?(request),
+            resumeData: request.producedResumeData,
             sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
         )
     }
@@ -99,7 +99,7 @@ extension Run {
         return RunResult(
             request: visible,
             error: error,
-            resumeData: request.kind.resumeData?(request),
+            resumeData: request.producedResumeData,
             sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
         )
     }

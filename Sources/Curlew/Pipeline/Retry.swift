@@ -56,7 +56,7 @@ extension Run {
         switch await decideRetry(after: failure, of: result, by: retriers) {
         case .again: return .again
         case .end: return .end(result)
-        case .endWith(let error): return .end(result.failing(with: error, resumeData: request.kind.resumeData?(request)))
+        case .endWith(let error): return .end(result.failing(with: error, resumeData: request.producedResumeData))
         }
     }
 
@@ -83,7 +83,7 @@ extension Run {
             return await deliver(held)
         case .endWith(let error):
             let failed = if let held { await dropped(held) } else { result }
-            return .end(failed.failing(with: error, resumeData: request.kind.resumeData?(request)))
+            return .end(failed.failing(with: error, resumeData: request.producedResumeData))
         }
     }
 
@@ -92,7 +92,7 @@ extension Run {
     private func deliver(_ held: HeldDownload) async -> ResultVerdict {
         guard !request.isCancelled else {
             let failed = await dropped(held)
-            return .end(failed.failing(with: request.cancellation, resumeData: request.kind.resumeData?(request)))
+            return .end(failed.failing(with: request.cancellation, resumeData: request.producedResumeData))
         }
         request.isAcceptedAfterAll()
         let result = await settle(held)

@@ -45,8 +45,6 @@ public class DataRequest: Request, @unchecked Sendable {
 
 /// The description of a data request that has none.
 private struct UndescribedRequest: URLRequestConvertible {
-    private struct NoDescription: Error {}
-
     func asURLRequest() throws -> URLRequest { throw CurlewError.requestNotCreated(NoDescription()) }
 }
 

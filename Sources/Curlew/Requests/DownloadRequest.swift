@@ -71,13 +71,6 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         return growing.bytesWritten > 0 ? growing.encoded : nil
     }
 
-    fileprivate var producedResumeData: Data? {
-        let isCancelled = isCancelled
-        return download.withLock { record in
-            isCancelled && !record.keepsPartOnCancel ? nil : record.part?.encoded
-        }
-    }
-
     fileprivate func describedRequest() throws -> URLRequest {
         switch downloadable {
         case .request(let convertible): return try convertible.asURLRequest().absolute(in: context)
@@ -109,7 +102,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 extension RequestKind {
     fileprivate static let download = RequestKind(
         source: .own { request in
-            guard let download = request as? DownloadRequest else { throw CurlewError.requestNotCreated(NotADownload()) }
+            guard let download = request as? DownloadRequest else { throw NoDescription() }
             return try download.resuming(download.describedRequest())
         },
         purpose: .file,
@@ -120,10 +113,13 @@ extension RequestKind {
             return DownloadTaskDelegate(download)
         },
         cleanUp: { await ($0 as? DownloadRequest)?.settleParts() },
-        resumeData: { ($0 as? DownloadRequest)?.producedResumeData }
+        resumeData: { request in
+            let isCancelled = request.isCancelled
+            return (request as? DownloadRequest)?.download.withLock { record in
+                isCancelled && !record.keepsPartOnCancel ? nil : record.part?.encoded
+            }
+        }
     )
-
-    private struct NotADownload: Error {}
 }
 
 // Awaiting methods run the download in the awaiting task, by the rules for data requests.

@@ -124,6 +124,9 @@ extension Request {
         await kind.cleanUp?(self)
     }
 
+    /// The data with which a later download can continue this one.
+    var producedResumeData: Data? { kind.resumeData?(self) }
+
     /// Returns the URL in the form in which the user gave it.
     func asGiven(_ url: URL?) -> URL? { url.map { kind.connection?.asGiven($0) ?? $0 } }
 

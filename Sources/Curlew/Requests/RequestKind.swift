@@ -54,6 +54,9 @@ enum RequestSource: Sendable {
     }
 }
 
+/// Thrown if a kind of request is used with another class of requests.
+struct NoDescription: Error {}
+
 /// The reader of a response that is delivered while it arrives.
 protocol ResponseReader: Sendable {
     /// Whether another attempt does no harm. `false` once the reader has received something that cannot be taken back.

@@ -32,8 +32,6 @@ struct RequestLifecycle {
         var userCall: ForeignWork?
         /// The driver waits for it while the request is suspended.
         var hold: OneShot<Void>?
-
-        var withoutCall: Driver { Driver(ownedTask: ownedTask, userCall: nil, hold: hold) }
     }
 
     /// The state that users see.
@@ -73,6 +71,13 @@ struct RequestLifecycle {
             case .idle, .ended: break
             }
         }
+    }
+
+    /// Forgets the user's code that has run. Returns it, to be released without the lock.
+    mutating func releaseUserCall() -> ForeignWork? {
+        guard var driver, let call = exchange(&driver.userCall, with: nil) else { return nil }
+        self.driver = driver
+        return call
     }
 
     // MARK: Starting

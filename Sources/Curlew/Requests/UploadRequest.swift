@@ -55,7 +55,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     public var uploadable: Uploadable? { kind.upload?.uploadable }
 
     /// Makes the body of every attempt.
-    package var makeUploadable: @Sendable () throws -> Uploadable { 
+    package var makeUploadable: @Sendable () throws -> Uploadable {
         if let upload = kind.upload { return upload.make }
         return { .data(Data()) }
     }

@@ -85,7 +85,8 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     deinit {
         // The run that a verb started continues, but without the user's handle the WebSocket is unusable, unless
         // handlers read its messages.
-        guard !isHandleOfRun, observation.withLock({ $0.pump }) == nil, let run = runsHandle.withLock({ $0.request }) else {
+        guard !isHandleOfRun, observation.withLock({ $0.pump }) == nil, let run = runsHandle.withLock({ $0.request })
+        else {
             return
         }
         run.leave()

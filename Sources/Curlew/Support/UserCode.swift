@@ -277,7 +277,7 @@ extension Request {
         if isCancelled { call.cancel() }
         defer {
             // Released without the lock: it holds the user's code.
-            _ = record.withLock { record in exchange(&record.lifecycle.driver, with: record.lifecycle.driver?.withoutCall) }
+            _ = record.withLock { $0.lifecycle.releaseUserCall() }
         }
         return try await call.run()
     }

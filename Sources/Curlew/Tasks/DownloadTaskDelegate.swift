@@ -57,7 +57,8 @@ final class DownloadTaskDelegate: TaskDelegate {
             switch SegmentPlan.decision(forProbe: head) {
             case .divide(let validator, let have, let total):
                 let count = download.download.withLock { $0.segments }
-                return segment(0, SegmentPlan(validator: validator, total: total, have: have, count: count), nil, exchange)
+                return segment(
+                    0, SegmentPlan(validator: validator, total: total, have: have, count: count), nil, exchange)
             case .wholeFile: return .wholeFile
             case .askAgain: return nil
             case .unrelated: return .aside
