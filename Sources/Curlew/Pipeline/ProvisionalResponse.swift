@@ -15,21 +15,15 @@ struct ProvisionalResponse: Sendable {
 
     init(_ head: ResponseHead) { self.head = head }
 
-    /// Stores body bytes. Returns `false` if they exceed the limit: an endless body must not delay the redirect
-    /// forever.
-    mutating func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count <= Self.limit - body.count else { return false }
+    /// Stores body bytes. Throws if they exceed the limit: an endless body must not delay the next request forever.
+    mutating func keep(_ bytes: UnsafeRawBufferPointer) throws(CurlewError) {
+        guard bytes.count <= Self.limit - body.count else {
+            let isRedirect = head.status < 400
+            throw CurlewError(
+                .limitExceeded, phase: isRedirect ? .redirect : .receive,
+                reason: "\(isRedirect ? "a redirect" : "a challenge")'s body is larger than \(Self.limit) bytes")
+        }
         body.append(contentsOf: bytes)
-        return true
-    }
-}
-
-extension CurlewError {
-    /// The error for a provisional response whose body exceeds the limit.
-    static var provisionalBodyTooLarge: CurlewError {
-        CurlewError(
-            .limitExceeded, phase: .redirect,
-            reason: "a redirect's body is larger than \(ProvisionalResponse.limit) bytes")
     }
 }
 

@@ -25,8 +25,8 @@ public final class NetworkReachabilityManager: Sendable {
         var monitor: NetworkMonitor?
         var streams: [Int: AsyncStream<NetworkReachabilityStatus>.Continuation] = [:]
         var nextStream = 0
-        /// Whether a listener needs the monitor. Streams need it as well.
-        var hasListener = false
+        /// The listener, which needs the monitor. Streams need it as well.
+        var listener: (queue: DispatchQueue, call: Listener)?
     }
 
     private let target: NetworkMonitor.Target
@@ -69,18 +69,15 @@ public final class NetworkReachabilityManager: Sendable {
         onUpdatePerforming listener: @escaping Listener
     ) -> Bool {
         stopListening()
-        state.withLock { $0.hasListener = true }
-        return start(notifying: (queue, listener))
+        _ = state.withLock { exchange(&$0.listener, with: (queue, listener)) }
+        return start()
     }
 
     /// Stops calling the listener. Streams of statuses continue.
     public func stopListening() {
-        let wasListening = state.withLock { state in
-            defer { state.hasListener = false }
-            return state.hasListener
-        }
-        guard wasListening else { return }
-        restart()
+        // The listener is released without the lock: it holds the user's objects.
+        let former = state.withLock { exchange(&$0.listener, with: nil) }
+        if former != nil { restart() }
     }
 
     /// A stream of the current status and every change. A slow reader gets only the latest status.
@@ -97,17 +94,20 @@ public final class NetworkReachabilityManager: Sendable {
         continuation.onTermination = { [weak self] _ in self?.streamEnded(key) }
         if let known, known != .unknown {
             continuation.yield(known)
-        } else if known == nil, !start(notifying: nil) {
+        } else if known == nil, !start() {
             continuation.finish()
         }
         return stream
     }
 
-    private func start(notifying listener: (queue: DispatchQueue, call: Listener)?) -> Bool {
+    /// Starts a monitor, which replaces the former one.
+    private func start() -> Bool {
         let handoff = handoff
         let monitor = NetworkMonitor(target: target, namespace: namespace) { [weak self] status in
             guard let self else { return }
-            for stream in self.state.withLock({ Array($0.streams.values) }) { stream.yield(status) }
+            // Asked for when there is news: two threads may start monitors at once, one of them for a listener.
+            let (streams, listener) = self.state.withLock { (Array($0.streams.values), $0.listener) }
+            for stream in streams { stream.yield(status) }
             guard let listener else { return }
             handoff(to: listener.queue) { [weak self] in
                 listener.call(status)
@@ -127,6 +127,8 @@ public final class NetworkReachabilityManager: Sendable {
             _ = state.withLock { $0.monitor === monitor ? exchange(&$0.monitor, with: nil) : nil }
             return false
         }
+        // Another thread may have replaced the monitor, and stopped it, before it was started.
+        if state.withLock({ $0.monitor !== monitor }) { monitor.stop() }
         return true
     }
 
@@ -137,14 +139,14 @@ public final class NetworkReachabilityManager: Sendable {
             return (state.monitor, !state.streams.isEmpty)
         }
         former?.stop()
-        if needed { _ = start(notifying: nil) }
+        if needed { _ = start() }
     }
 
     private func streamEnded(_ key: Int) {
         var gone: AsyncStream<NetworkReachabilityStatus>.Continuation?
         let idle = state.withLock { state -> NetworkMonitor? in
             gone = state.streams.removeValue(forKey: key)
-            guard state.streams.isEmpty, !state.hasListener else { return nil }
+            guard state.streams.isEmpty, state.listener == nil else { return nil }
             return exchange(&state.monitor, with: nil)
         }
         withExtendedLifetime(gone) {}

@@ -89,7 +89,7 @@ extension Request {
     ) async -> RunResult {
         switch awaiting.action {
         case .drive(let becameResumed, let startsHandlers):
-            if startsHandlers { HandlerRun.start(self, drives: false) }
+            if startsHandlers { HandlerRun.start(self, drivenBy: .another) }
             if becameResumed {
                 awaiting.wishes.events?.emit { [self] in $0.requestDidResume(self) }
             }

@@ -6,18 +6,33 @@ internal import FoundationNetworking
 /// The task of a request that has response handlers, or was resumed. It is unstructured, and ends with the run and the
 /// handlers. Cancelling the request cancels it.
 enum HandlerRun {
-    /// Starts the task. With `drives`, it runs the request; otherwise another driver does, and the task only runs the
-    /// handlers.
+    /// Who carries out the request.
+    enum Driver {
+        /// The task that is started.
+        case thisTask
+        /// Another task, whose result is waited for.
+        case another
+        /// Nobody: the request has ended without a run.
+        case nobody
+    }
+
+    /// Starts the task: it runs the request and its handlers, or only the handlers.
     ///
     /// The caller has called `lifecycle.beginHandlers()` under the same lock under which it found work to do. Otherwise two
     /// threads could find the same work and start two tasks.
-    static func start(_ request: Request, drives: Bool) {
-        guard drives else { return _ = Task { await awaitOthers(request) } }
+    static func start(_ request: Request, drivenBy driver: Driver) {
+        guard case .thisTask = driver else {
+            let hasToCleanUp = if case .nobody = driver { request.kind.hasToCleanUp } else { false }
+            _ = Task { await awaitOthers(request, hasToCleanUp: hasToCleanUp) }
+            return
+        }
         let run = request.record.withLock { $0.session }.map {
             Run(request: request, session: $0, rules: RunRules(checksStatus: false, ownsTask: true))
         }
-        // Before the task starts, so that draining or cancelling the session includes this request.
+        // Before the task starts, so that draining or cancelling the session includes this request. It leaves the shelf
+        // afterwards: whoever looks at the shelf first and then at the registry finds it.
         run?.join()
+        request.unshelve()
         let task = Task { [run] in await carryOut(request, run) }
         let isCancelled = request.record.withLock { record in
             record.lifecycle.driver?.ownedTask = task
@@ -27,9 +42,9 @@ enum HandlerRun {
     }
 
     /// Runs the handlers of a request that another driver carries out.
-    private static func awaitOthers(_ request: Request) async {
+    private static func awaitOthers(_ request: Request, hasToCleanUp: Bool) async {
         let result = await request.joined()
-        if request.kind.hasToCleanUp { await request.cleanUp() }
+        if hasToCleanUp { await request.cleanUp() }
         await request.kind.reader?.untilConsumed()
         for completion in await serialize(request, result) { completion() }
     }
@@ -126,7 +141,7 @@ extension Request {
     /// Runs the request up to its first exchange, which waits for `resume()`, a handler or an awaiting method. Until
     /// then the request holds its session.
     package func runUntilSent() {
-        if record.withLock({ $0.lifecycle.prepare() }) { HandlerRun.start(self, drives: true) }
+        if record.withLock({ $0.lifecycle.prepare() }) { HandlerRun.start(self, drivenBy: .thisTask) }
     }
 
     /// Adds a handler, and starts the request if the first handler starts it.
@@ -136,7 +151,7 @@ extension Request {
         case .none: break
         case .resume(let resumption): carryOut(resumption)
         case .shelve: shelve()
-        case .startHandlers: HandlerRun.start(self, drives: false)
+        case .startHandlers: HandlerRun.start(self, drivenBy: .another)
         }
     }
 }

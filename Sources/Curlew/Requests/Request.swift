@@ -128,9 +128,7 @@ public class Request: @unchecked Sendable {
     func carryOut(_ resumption: RequestLifecycle.Resumption) {
         eventSink?.emit { [self] in $0.requestDidResume(self) }
         switch resumption {
-        case .start:
-            unshelve()
-            HandlerRun.start(self, drives: true)
+        case .start: HandlerRun.start(self, drivenBy: .thisTask)
         case .proceed(let hold):
             // The driver reports the start of an exchange that has waited.
             let task = record.withLock { record in
@@ -209,7 +207,7 @@ public class Request: @unchecked Sendable {
 
     private func endWithoutRun(_ ending: RequestRecord.Ending) {
         tell(ending)
-        if record.withLock({ $0.lifecycle.beginHandlers() }) { HandlerRun.start(self, drives: false) }
+        if record.withLock({ $0.lifecycle.beginHandlers() }) { HandlerRun.start(self, drivenBy: .nobody) }
     }
 
     // MARK: The session's shelf

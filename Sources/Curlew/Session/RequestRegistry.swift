@@ -56,6 +56,13 @@ struct RequestRegistry {
         return waiting.filter { $0.missing == 0 }.map(\.ended)
     }
 
+    /// Returns those of `requests` that are not registered.
+    func missing(of requests: [Request]) -> [Request] {
+        guard !requests.isEmpty else { return [] }
+        let registered = Set(byTask.values)
+        return requests.filter { !registered.contains($0) }
+    }
+
     /// Returns an event that is resolved when those of `requests` that are running have ended, or `nil` if none is
     /// running. User code does not wait for requests whose own code waits.
     mutating func wait(for requests: [Request], isUserCode: Bool) -> OneShot<Void>? {

@@ -115,13 +115,16 @@ public actor Session {
     /// Cancels the requests up to and including this serial number.
     func cancelRequests(upTo serial: UInt64) async {
         await UserCode.waiting {
+            // In this order: a request joins the registry before it leaves the shelf.
             let waiting = shelf.all.filter { $0.serial <= serial }
             let running = running.filter { $0.serial <= serial }
             for request in waiting + running { request.cancel() }
             let isCleaningUp = Task.isCancelled
-            // Another thread may be starting a request of the shelf, which has a run but is not in the registry yet. A
-            // request leaves the shelf before its own code runs, so this task is not part of it.
-            for request in waiting { _ = await request.joined(isCleaningUp: isCleaningUp) }
+            // Another thread may be starting a request of the shelf, which has a run but has not joined the registry yet.
+            // It is cancelled already, so none of its own code runs before it ends.
+            for request in registry.withLock({ $0.missing(of: waiting) }) {
+                _ = await request.joined(isCleaningUp: isCleaningUp)
+            }
             await untilEnded(waiting + running, isCleaningUp: isCleaningUp)
         }
     }

@@ -135,7 +135,8 @@ struct ExchangeState: Sendable {
             // Without its other owner, the body is appended to in place.
             delivery = .awaitingHead
             defer { delivery = .provisional(response) }
-            return response.keep(bytes) ? .kept : .refuse(.provisionalBodyTooLarge)
+            do throws(CurlewError) { try response.keep(bytes) } catch { return .refuse(error) }
+            return .kept
         case .awaitingHead, .closed:
             return .refuse(CurlewError(.protocolViolation, phase: .receive, reason: "a body came without a head"))
         }
