@@ -115,7 +115,10 @@ final class Exchange: KeepingSink {
         let ask = hook ?? request.sessionHeadHook
         if let ask {
             let decision = HeadDecision()
-            state.withLock { $0.delivery = .asked(decision) }
+            state.withLock { state in
+                state.delivery = .asked
+                state.decision = decision
+            }
             ask(request, response) { [weak self] disposition in
                 decision.make { self?.carryOut(disposition, about: response) }
             }
@@ -264,11 +267,10 @@ final class Exchange: KeepingSink {
             body = response.body
             if case .abort(let error) = deliver(response.head) { throw error }
         }
-        if case .asked(let decision) = state.withLock({ $0.delivery }) {
+        if let decision = state.withLock({ $0.decision }) {
             do {
                 try await request.foreign(ownsTask: false, budget: budget, in: .receive) { await decision.wait() }
             } catch {
-                decision.expire()
                 throw (error as? CurlewError) ?? .cancelled
             }
             if request.isCancelled { throw request.cancellation }
@@ -283,6 +285,9 @@ final class Exchange: KeepingSink {
     /// Whether the run has to decide, or the user, before the body can be closed.
     var isUndecided: Bool { state.withLock { $0.isUndecided } }
 
+    /// Voids the user's decision about the head, unless it was made. Afterwards no delegate begins.
+    func expireDecision() async { await state.withLock { $0.decision }?.expire() }
+
     /// Ends the exchange, and closes the body. `error` is the first of the exchange's errors; the error of a delegate
     /// that could not begin counts if there is no other.
     func end(
@@ -295,9 +300,8 @@ final class Exchange: KeepingSink {
         }
         var delegate: (any TaskDelegate)?
         switch delivery {
-        case .asked(let decision): decision.expire()
         case .delegated(let chosen): delegate = chosen
-        case .awaitingHead, .provisional, .closed: break
+        case .awaitingHead, .provisional, .asked, .closed: break
         }
         return (response, error ?? refusal, wasAborted, delegate)
     }

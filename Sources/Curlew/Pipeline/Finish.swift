@@ -24,6 +24,7 @@ extension Run {
         if error == nil, exchange.isUndecided {
             do throws(CurlewError) { try await exchange.decideDelivery() } catch let failure { error = failure }
         }
+        await exchange.expireDecision()
         let ended = exchange.end(error)
         let response = ended.response
         error = ended.error
@@ -93,6 +94,13 @@ extension Run {
     func failed(with error: CurlewError) -> RunResult {
         var error = error
         if request.isCancelled { error = request.cancellation }
+        // An exchange that another one was to follow, which could not begin. Its control is released without the lock.
+        _ = request.record.withLock { record in
+            record.exchange?.withLock { state in
+                state.stage = .over
+                return state.setControl(nil)
+            }
+        }
         let visible = request.record.withLock { $0.history.lastRequest }
         error.url = request.asGiven(error.url ?? visible?.url)
         error.attempt = attempt.number

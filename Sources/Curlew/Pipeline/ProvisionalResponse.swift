@@ -39,8 +39,12 @@ final class HeadDecision: Sendable {
         carriedOut.resolve(())
     }
 
-    /// Makes a later decision void, because the exchange has ended.
-    func expire() { make {} }
+    /// Makes a later decision void, because the exchange has ended. Returns when a decision that another thread is
+    /// carrying out has been carried out: otherwise its delegate could begin after the exchange was closed.
+    func expire() async {
+        make {}
+        _ = await carriedOut.waitThroughCancellation()
+    }
 
     /// Returns when the decision was carried out, or the waiting task is cancelled.
     func wait() async { await carriedOut.wait() }

@@ -144,7 +144,7 @@ private struct ChannelReader: ResponseReader {
 
     func ended(with result: RunResult) { channel.finish(throwing: result.error) }
 
-    func untilConsumed() async { await reading.withLock { $0.pump }?.value }
+    func untilConsumed(of request: Request) async { await reading.withLock { $0.pump }?.value }
 }
 
 // The body as a sequence. A status outside 200..<300 is an error unless the request has its own `validate(…)` or

@@ -99,6 +99,12 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     }
 }
 
+/// The closures that wait for a download's resume data, which are called before response handlers, also if the download
+/// has ended without a run.
+private struct ResumeDataReader: ResponseReader {
+    func untilConsumed(of request: Request) async { await (request as? DownloadRequest)?.tellResumeData() }
+}
+
 extension RequestKind {
     fileprivate static let download = RequestKind(
         source: .own { request in
@@ -112,6 +118,7 @@ extension RequestKind {
             }
             return DownloadTaskDelegate(download)
         },
+        reader: ResumeDataReader(),
         cleanUp: { await ($0 as? DownloadRequest)?.settleParts() },
         resumeData: { request in
             let isCancelled = request.isCancelled

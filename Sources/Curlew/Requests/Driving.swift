@@ -36,13 +36,13 @@ extension Request {
 
     /// Begins the next attempt without the data of the last one. Returns `false` if the request has been cancelled.
     func prepareForRetry() -> Bool {
-        let (isReady, _) = record.withLock { record in
-            guard !record.isCancelled else { return (false, [] as [Attempt]) }
+        let (isReady, _, _) = record.withLock { record -> (Bool, [Attempt], ReceivedBody?) in
+            guard !record.isCancelled else { return (false, [], nil) }
             record.history.beginNextAttempt()
-            record.exchange?.withLock { $0.forgetBody() }
+            let body = record.exchange?.withLock { $0.forgetBody() }
             record.handlers.startOver()
             // Retriers and WebSockets may begin attempts without end: only the first and the last ones are kept.
-            return (true, record.history.forgetMiddle())
+            return (true, record.history.forgetMiddle(), body)
         }
         return isReady
     }
@@ -89,7 +89,7 @@ extension Request {
     ) async -> RunResult {
         switch awaiting.action {
         case .drive(let becameResumed, let startsHandlers):
-            if startsHandlers { HandlerRun.start(self, drivenBy: .another) }
+            if startsHandlers { HandlerRun.start(self, drives: false) }
             if becameResumed {
                 awaiting.wishes.events?.emit { [self] in $0.requestDidResume(self) }
             }

@@ -6,26 +6,13 @@ internal import FoundationNetworking
 /// The task of a request that has response handlers, or was resumed. It is unstructured, and ends with the run and the
 /// handlers. Cancelling the request cancels it.
 enum HandlerRun {
-    /// Who carries out the request.
-    enum Driver {
-        /// The task that is started.
-        case thisTask
-        /// Another task, whose result is waited for.
-        case another
-        /// Nobody: the request has ended without a run.
-        case nobody
-    }
-
-    /// Starts the task: it runs the request and its handlers, or only the handlers.
+    /// Starts the task. With `drives`, it runs the request; otherwise another driver does, or has, and the task only runs
+    /// the handlers.
     ///
     /// The caller has called `lifecycle.beginHandlers()` under the same lock under which it found work to do. Otherwise two
     /// threads could find the same work and start two tasks.
-    static func start(_ request: Request, drivenBy driver: Driver) {
-        guard case .thisTask = driver else {
-            let hasToCleanUp = if case .nobody = driver { request.kind.hasToCleanUp } else { false }
-            _ = Task { await awaitOthers(request, hasToCleanUp: hasToCleanUp) }
-            return
-        }
+    static func start(_ request: Request, drives: Bool) {
+        guard drives else { return _ = Task { await awaitOthers(request) } }
         let run = request.record.withLock { $0.session }.map {
             Run(request: request, session: $0, rules: RunRules(checksStatus: false, ownsTask: true))
         }
@@ -42,10 +29,9 @@ enum HandlerRun {
     }
 
     /// Runs the handlers of a request that another driver carries out.
-    private static func awaitOthers(_ request: Request, hasToCleanUp: Bool) async {
+    private static func awaitOthers(_ request: Request) async {
         let result = await request.joined()
-        if hasToCleanUp { await request.cleanUp() }
-        await request.kind.reader?.untilConsumed()
+        await request.kind.reader?.untilConsumed(of: request)
         for completion in await serialize(request, result) { completion() }
     }
 
@@ -68,7 +54,7 @@ enum HandlerRun {
     ) async {
         await request.cleanUp()
         request.settle(result)
-        await request.kind.reader?.untilConsumed()
+        await request.kind.reader?.untilConsumed(of: request)
         // Handlers that were added since the last serializer ran.
         let late = await serialize(request, result)
         for completion in completions + late { completion() }
@@ -113,7 +99,7 @@ enum HandlerRun {
             }
             guard let next else { return completions }
             // A handler that was added after the end may be the first to read the body.
-            await request.kind.reader?.untilConsumed()
+            await request.kind.reader?.untilConsumed(of: request)
             let serialized = next.serializer(next.given)
             completions.append { serialized.complete(nil) }
         }
@@ -141,7 +127,7 @@ extension Request {
     /// Runs the request up to its first exchange, which waits for `resume()`, a handler or an awaiting method. Until
     /// then the request holds its session.
     package func runUntilSent() {
-        if record.withLock({ $0.lifecycle.prepare() }) { HandlerRun.start(self, drivenBy: .thisTask) }
+        if record.withLock({ $0.lifecycle.prepare() }) { HandlerRun.start(self, drives: true) }
     }
 
     /// Adds a handler, and starts the request if the first handler starts it.
@@ -151,7 +137,7 @@ extension Request {
         case .none: break
         case .resume(let resumption): carryOut(resumption)
         case .shelve: shelve()
-        case .startHandlers: HandlerRun.start(self, drivenBy: .another)
+        case .startHandlers: HandlerRun.start(self, drives: false)
         }
     }
 }

@@ -102,7 +102,7 @@ public class Request: @unchecked Sendable {
     /// Starts the request, or continues it after `suspend()`.
     @discardableResult
     public func resume() -> Self {
-        if let resumption = record.withLock({ $0.lifecycle.resume() }) { carryOut(resumption) }
+        if let resumption = record.withLock({ $0.resume() }) { carryOut(resumption) }
         return self
     }
 
@@ -125,15 +125,11 @@ public class Request: @unchecked Sendable {
         }
     }
 
-    func carryOut(_ resumption: RequestLifecycle.Resumption) {
+    func carryOut(_ resumption: RequestRecord.Resumption) {
         eventSink?.emit { [self] in $0.requestDidResume(self) }
         switch resumption {
-        case .start: HandlerRun.start(self, drivenBy: .thisTask)
-        case .proceed(let hold):
-            // The driver reports the start of an exchange that has waited.
-            let task = record.withLock { record in
-                record.exchange?.withLock { $0.stage == .running ? $0.task : nil }
-            }
+        case .start: HandlerRun.start(self, drives: true)
+        case .proceed(let task, let hold):
             tellControl()
             hold?.resolve(())
             emitChange(of: task, to: .resumed, eventSink)
@@ -207,7 +203,7 @@ public class Request: @unchecked Sendable {
 
     private func endWithoutRun(_ ending: RequestRecord.Ending) {
         tell(ending)
-        if record.withLock({ $0.lifecycle.beginHandlers() }) { HandlerRun.start(self, drivenBy: .nobody) }
+        if record.withLock({ $0.lifecycle.beginHandlers() }) { HandlerRun.start(self, drives: false) }
     }
 
     // MARK: The session's shelf

@@ -20,7 +20,7 @@ struct RequestKind: Sendable {
     var reader: (any ResponseReader)?
     /// Opens a connection of its own for the request, instead of using the session's transport.
     var connection: (any RequestConnection)?
-    /// Removes temporary files, or keeps them as a part to continue. Called after the last attempt, perhaps repeatedly.
+    /// Removes temporary files, or keeps them as a part to continue. Called once, after the last attempt.
     var cleanUp: (@Sendable (Request) async -> Void)?
     /// Returns the resume data with which a later download can continue this one.
     var resumeData: (@Sendable (Request) -> Data?)?
@@ -65,11 +65,14 @@ protocol ResponseReader: Sendable {
     func cancelled(with error: CurlewError)
     /// Called once with the result, before awaiting tasks receive it.
     func ended(with result: RunResult)
-    /// Returns when handlers have consumed the response. Their completions are called afterwards.
-    func untilConsumed() async
+    /// Returns when handlers have consumed the response, and everything that precedes it has been delivered. The
+    /// completions of response handlers are called afterwards.
+    func untilConsumed(of request: Request) async
 }
 
 extension ResponseReader {
+    func allowsAnotherAttempt(of request: Request) -> Bool { true }
+    func ended(with result: RunResult) {}
     func cancelled(with error: CurlewError) {}
 }
 

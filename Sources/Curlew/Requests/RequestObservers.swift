@@ -112,7 +112,9 @@ extension RequestRecord {
         if case .described(let isNoted) = next.announcement { creation = created(next.visible, isNoted: isNoted) }
         if !isRepeated { history.attempt.identifiers.append(task) }
         let waits = isRepeated || lifecycle.holdsDriver || readsOptions
-        let began = Lock(making: { [upload] in ExchangeState(task, waits ? .waiting : .running, uploaded: upload) })
+        let began = Lock(making: { [upload] in
+            ExchangeState(task, waits ? .waiting : .running, isRepeated: isRepeated, uploaded: upload)
+        })
         let beginning = Beginning(
             exchange: began,
             isRepeated: isRepeated,

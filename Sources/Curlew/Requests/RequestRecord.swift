@@ -117,13 +117,44 @@ extension RequestRecord {
         return Ending(result: result, run: run, link: link, awaitedResult: awaitedResult, hooks: hooks)
     }
 
+    /// The work that remains after the request was resumed.
+    enum Resumption {
+        /// Start the run, and with it the handlers.
+        case start
+        /// `task`: the exchange whose start monitors have heard of. The driver reports the start of one that has waited.
+        case proceed(task: TaskIdentifier?, hold: OneShot<Void>?)
+
+        fileprivate init(_ resumption: RequestLifecycle.Resumption, _ exchange: Lock<ExchangeState>?) {
+            switch resumption {
+            case .start: self = .start
+            case .proceed(let hold): self = .proceed(task: exchange?.withLock { $0.reportedTask }, hold: hold)
+            }
+        }
+    }
+
+    /// Returns `nil` if the request was already resumed, or has ended.
+    mutating func resume() -> Resumption? { lifecycle.resume().map { Resumption($0, exchange) } }
+
+    /// The work that remains after a handler was added.
+    enum HandlerAction {
+        /// A task runs the handlers, or will be started.
+        case none
+        case resume(Resumption)
+        /// Put the request on the session's shelf until it is started.
+        case shelve
+        /// Start a task for the handlers.
+        case startHandlers
+    }
+
     /// Adds a handler. With `startsImmediately`, the first one starts the request.
-    mutating func add(
-        _ serializer: @escaping HandlerQueue.Serializer,
-        startsImmediately: Bool
-    ) -> RequestLifecycle.HandlerAction {
+    mutating func add(_ serializer: @escaping HandlerQueue.Serializer, startsImmediately: Bool) -> HandlerAction {
         handlers.add(serializer)
-        return lifecycle.handlerAdded(startsImmediately: startsImmediately)
+        switch lifecycle.handlerAdded(startsImmediately: startsImmediately) {
+        case .none: return .none
+        case .resume(let resumption): return .resume(Resumption(resumption, exchange))
+        case .shelve: return .shelve
+        case .startHandlers: return .startHandlers
+        }
     }
 }
 

@@ -174,7 +174,7 @@ private struct MessageReader: ResponseReader {
 
     func ended(with result: RunResult) { link.over(result.error) }
 
-    func untilConsumed() async { await observation.withLock { $0.pump }?.value }
+    func untilConsumed(of request: Request) async { await observation.withLock { $0.pump }?.value }
 }
 
 extension URL {

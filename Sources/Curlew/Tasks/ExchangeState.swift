@@ -22,19 +22,23 @@ struct ExchangeState: Sendable {
         /// The exchange keeps the response until the run has decided whether another request follows.
         case provisional(ProvisionalResponse)
         /// The user decides about the head. The transport delivers the body again later.
-        case asked(HeadDecision)
+        case asked
         case delegated(any TaskDelegate)
         /// The delegate has been closed.
         case closed
     }
 
     let task: TaskIdentifier
+    /// Whether the exchange repeats one that monitors know of, with stored credentials.
+    let isRepeated: Bool
     var stage: Stage
     var delivery = Delivery.awaitingHead
     /// The response that is delivered.
     private(set) var response: LazyResponse?
     /// The head of a stream whose body is delivered.
     var acceptedHead: AcceptedHead?
+    /// The user's decision about the head, if it was asked for.
+    var decision: HeadDecision?
     /// The error of a delegate that could not begin.
     var refusal: CurlewError?
     /// The body, once its delegate has been closed.
@@ -59,10 +63,25 @@ struct ExchangeState: Sendable {
     /// The length of the body. `nil` means the length that the head names.
     private var total: Int64? = 0
 
-    init(_ task: TaskIdentifier, _ stage: Stage, uploaded: TransferCount = TransferCount()) {
+    init(
+        _ task: TaskIdentifier,
+        _ stage: Stage,
+        isRepeated: Bool = false,
+        uploaded: TransferCount = TransferCount()
+    ) {
         self.task = task
+        self.isRepeated = isRepeated
         self.stage = stage
         upload = uploaded
+    }
+
+    /// The identifier, if monitors have heard of the start.
+    var reportedTask: TaskIdentifier? {
+        switch stage {
+        case .waiting: isRepeated ? task : nil
+        case .running: task
+        case .over: nil
+        }
     }
 
     // MARK: The control
@@ -167,10 +186,10 @@ struct ExchangeState: Sendable {
 
     // MARK: The end
 
-    /// Forgets the body, because another attempt follows.
-    mutating func forgetBody() {
-        body = .none
+    /// Forgets the body, because another attempt follows. Returns it, to be released without the lock.
+    mutating func forgetBody() -> ReceivedBody {
         download = TransferCount()
+        return exchange(&body, with: .none)
     }
 }
 

@@ -57,7 +57,7 @@ struct AllRequestsTests {
     @Test func cancellingAllWaitsForARequestThatIsJustBeingStarted() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") }, startRequestsImmediately: false)
         let request = session.request("https://example.org/").response(queue: .global()) { _ in }
-        let start = try #require(request.record.withLock { $0.lifecycle.resume() })
+        let start = try #require(request.record.withLock { $0.resume() })
         let hasReturned = Gate()
         let cancelling = Task {
             await session.cancelAllRequests()

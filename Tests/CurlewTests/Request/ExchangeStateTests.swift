@@ -40,10 +40,10 @@ struct ExchangeStateTests {
         #expect(state.response == nil && state.lastHead?.status == 302 && state.isUndecided)
     }
 
-    @Test func theBodyWaitsForTheDecisionAboutItsHead() {
+    @Test func theBodyWaitsForTheDecisionAboutItsHead() async {
         var state = state()
         let decision = HeadDecision()
-        state.delivery = .asked(decision)
+        state.delivery = .asked
         #expect(passage(&state) == "wait" && state.isUndecided)
         var made = 0
         decision.make { made += 1 }
@@ -51,7 +51,7 @@ struct ExchangeStateTests {
         decision.make { made += 1 }
         #expect(made == 1)
         let late = HeadDecision()
-        late.expire()
+        await late.expire()
         late.make { made += 1 }
         #expect(made == 1)
     }
