@@ -9,7 +9,7 @@ final class CacheExchange: TransferControl {
         var network: (any TransferControl)?
         /// The number of network controls that have been attached.
         var attachments = 0
-        /// The suspension that the attached network was told last, and whether a thread is telling it.
+        /// The suspension that was last passed on to the attached network, and whether a thread is passing it on.
         var isToldSuspended = false
         var isBeingTold = false
         var isPaused = false
@@ -84,9 +84,9 @@ final class CacheExchange: TransferControl {
         if let ending { network.cancel(with: ending) }
     }
 
-    /// Tells the network until it knows the reader's last wish. Only one thread tells at a time. With two, `suspend`
-    /// and `resume` could arrive in the wrong order: the network would then stay suspended for ever, or continue
-    /// despite the suspension.
+    /// Passes the reader's suspension on to the network until it is up to date. Only one thread does so at a time. With
+    /// two, `suspend` and `resume` could arrive in the wrong order: the network would then stay suspended for ever, or
+    /// continue despite the suspension.
     private func tellSuspension() {
         while let (network, number, isSuspended) = state.withLock({ state -> (any TransferControl, Int, Bool)? in
             guard let network = state.network, !state.isBeingTold, state.isToldSuspended != state.isSuspended else {

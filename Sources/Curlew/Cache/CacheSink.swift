@@ -36,7 +36,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     private var withheldBytes = 0
     /// Whether the response may invalidate stored ones, as far as its head tells.
     private(set) var mayInvalidate = true
-    /// Whether followers have been told that the response is not for them.
+    /// Whether the flight has landed early, because the response cannot be shared.
     private(set) var hasLanded = false
 
     /// The limit for the explanation in a withheld error response.
@@ -106,7 +106,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
             return .abort(CurlewError(.limitExceeded, phase: .receive, reason: reason))
         }
         guard let storage, storage.isStoring else { return reader.didReceive(body: body) }
-        // The store cannot keep up. It resumes the network.
+        // The store cannot keep up. Its writing task resumes the network.
         if storage.isFull { return .pause }
         let disposition = reader.didReceive(body: body)
         if case .proceed = disposition { storage.take(body) }

@@ -56,7 +56,7 @@ public protocol EventMonitor: Sendable {
 
     /// The exchange has an identifier.
     func request(_ request: Request, didCreateTask task: TaskIdentifier)
-    /// The exchange begins, is suspended, goes on, is cancelled, or is ended early by Curlew.
+    /// The exchange begins, is suspended, continues, is cancelled, or is ended early by Curlew.
     func request(_ request: Request, didChangeTask task: TaskIdentifier, to change: TaskChange)
     /// A streamed body is about to be read, for each exchange.
     func request(_ request: Request, taskNeedsNewBodyStream task: TaskIdentifier)
@@ -164,7 +164,7 @@ public protocol EventMonitor: Sendable {
     func requestDidSuspend(_ request: Request)
     /// The request was cancelled, by `cancel()` or with the task that drives it.
     func requestDidCancel(_ request: Request)
-    /// The session was invalidated, or is gone.
+    /// The session was invalidated, or deallocated.
     func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?)
 }
 

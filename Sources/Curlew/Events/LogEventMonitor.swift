@@ -114,7 +114,7 @@ public final class LogEventMonitor: EventMonitor {
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
-        // An end that is not logged yet is that of an exchange which another one follows, so it is only a detail.
+        // If the end of the previous exchange is not logged yet, this exchange replaces it, so it is only a detail.
         logEnded(of: request, atMost: .debug)
         let attempt = running.withLock { $0[RequestKey(request)]?.attempt } ?? 1
         log(.debug, "exchange started", request, ["task": "\(task)", "attempt": "\(attempt)"])

@@ -49,7 +49,7 @@ extension ResponseHead {
 }
 
 extension Request {
-    /// A text of yours that belongs to the request: for logs, and for finding a download again in another process.
+    /// A text that you attach to the request: for logs, and for finding a download again in another process.
     public var taskDescription: String? {
         get { record.withLock { $0.extras?.hooks.taskDescription } }
         set { record.withLock { $0.ownExtras.hooks.taskDescription = newValue } }

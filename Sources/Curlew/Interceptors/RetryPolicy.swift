@@ -130,3 +130,161 @@ extension RequestInterceptor where Self == RetryPolicy {
     @_disfavoredOverload
     public static var retryPolicy: RetryPolicy { RetryPolicy() }
 }
+
+/// Retries requests whose connection was lost, and nothing else.
+public struct ConnectionLostRetryPolicy: RequestInterceptor {
+    /// The codes of failures that break a connection while data is sent or received.
+    public static let connectionLostErrorCodes: Set<CurlewError.Code> = [.sendFailed, .receiveFailed, .truncated]
+
+    private let policy: RetryPolicy
+
+    /// Creates a policy that retries lost connections only.
+    public init(
+        retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+        exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+        exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods
+    ) {
+        policy = RetryPolicy(
+            retryLimit: retryLimit,
+            exponentialBackoffBase: exponentialBackoffBase,
+            exponentialBackoffScale: exponentialBackoffScale,
+            retryableHTTPMethods: retryableHTTPMethods,
+            retryableHTTPStatusCodes: [],
+            retryableErrorCodes: Self.connectionLostErrorCodes
+        )
+    }
+
+    /// Decides like a `RetryPolicy` with these codes and without statuses.
+    public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+        await policy.retry(request, for: session, dueTo: error)
+    }
+}
+
+extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
+    /// The policy with its defaults.
+    // Disfavored, so that a program that imports CurlewAlamofire gets that module's policy of the same name.
+    @_disfavoredOverload
+    public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
+}
+
+/// The decisions of a `RetryPolicy`.
+enum RetryDecision {
+    static func status(of request: Request, _ error: any Error) -> Int? {
+        (error as? CurlewError)?.responseCode ?? request.response?.statusCode
+    }
+
+    static func isRetryable(methods: Set<HTTPMethod>, status: Int?, error: any Error, by policy: RetryPolicy) -> Bool {
+        guard !methods.isEmpty, methods.isSubset(of: policy.retryableHTTPMethods) else { return false }
+        if let status, policy.retryableHTTPStatusCodes.contains(status) { return true }
+        if let error = error as? URLError { return policy.retries(error.code) }
+        guard let error = error as? CurlewError else { return false }
+        if let given = error.givenURLError { return policy.retries(given.code) }
+        if policy.retryableErrorCodes.contains(error.code) { return true }
+        guard let inner = error.underlying as? CurlewError else { return false }
+        return policy.retryableErrorCodes.contains(inner.code)
+    }
+
+    static func result(retryCount: Int, retryAfter: String?, by policy: RetryPolicy) -> RetryResult {
+        guard policy.exponentialBackoffBase >= 2 else {
+            return .doNotRetryWithError(
+                CurlewError(
+                    .unsupported,
+                    phase: .retry,
+                    reason: "A RetryPolicy's exponentialBackoffBase must be 2 or more."
+                )
+            )
+        }
+        if let budget = policy.budget, !budget.withdraw() { return .doNotRetry }
+        let backoff = Backoff(
+            base: policy.exponentialBackoffBase,
+            scale: policy.exponentialBackoffScale,
+            maximum: .bounded(seconds: policy.maximumDelay),
+            jitter: policy.jitter == .full ? .full : .none
+        )
+        var generator = ClosureGenerator(source: policy.random)
+        let delay = backoff.delay(
+            beforeRetry: retryCount,
+            retryAfter: policy.honorsRetryAfter ? retryAfter.flatMap { RetryAfter.delay($0, now: policy.now()) } : nil,
+            using: &generator
+        )
+        return .retryWithDelay(delay / .seconds(1))
+    }
+
+    private struct ClosureGenerator: RandomNumberGenerator {
+        let source: @Sendable () -> UInt64
+
+        func next() -> UInt64 { source() }
+    }
+}
+
+extension RetryPolicy {
+    /// The codes that Alamofire retries by default.
+    package static let usualFoundationCodes: Set<URLError.Code> = [
+        .backgroundSessionInUseByAnotherProcess, .backgroundSessionWasDisconnected, .badServerResponse, .callIsActive,
+        .cannotConnectToHost, .cannotFindHost, .cannotLoadFromNetwork, .dataNotAllowed, .dnsLookupFailed,
+        .downloadDecodingFailedMidStream, .downloadDecodingFailedToComplete, .internationalRoamingOff,
+        .networkConnectionLost, .notConnectedToInternet, .secureConnectionFailed, .serverCertificateHasBadDate,
+        .serverCertificateNotYetValid, .timedOut,
+    ]
+
+    /// Whether the policy retries a `URLError` that user code has thrown.
+    func retries(_ code: URLError.Code) -> Bool {
+        if let foundationCodes { return foundationCodes.contains(code) }
+        guard retryableErrorCodes != Self.defaultRetryableErrorCodes else {
+            return Self.usualFoundationCodes.contains(code)
+        }
+        return CurlewError.Code(standingFor: code).map(retryableErrorCodes.contains) ?? false
+    }
+}
+
+extension CurlewError {
+    /// The `URLError` that user code threw, or reports as the transport's failure. If it comes from a decoder, a
+    /// validator or a trust evaluator, it says nothing about the transport.
+    package var givenURLError: URLError? {
+        switch detail {
+        case nil, .exchange?: underlying as? URLError
+        default: nil
+        }
+    }
+}
+
+extension CurlewError.Code {
+    /// The code for failures that URLSession reports as `code`; `nil` if there is none.
+    package init?(standingFor code: URLError.Code) {
+        guard let found = Self.codes[code] else { return nil }
+        self = found
+    }
+
+    private static let codes: [URLError.Code: CurlewError.Code] = [
+        .cannotFindHost: .resolveFailed,
+        .dnsLookupFailed: .resolveFailed,
+        .cannotConnectToHost: .connectFailed,
+        .notConnectedToInternet: .connectFailed,
+        .dataNotAllowed: .connectFailed,
+        .internationalRoamingOff: .connectFailed,
+        .callIsActive: .connectFailed,
+        .networkConnectionLost: .receiveFailed,
+        .cannotLoadFromNetwork: .receiveFailed,
+        .backgroundSessionInUseByAnotherProcess: .receiveFailed,
+        .backgroundSessionWasDisconnected: .receiveFailed,
+        .timedOut: .idleTimedOut,
+        .secureConnectionFailed: .tlsFailed,
+        .serverCertificateHasBadDate: .certificateExpired,
+        .serverCertificateNotYetValid: .certificateExpired,
+        .serverCertificateUntrusted: .certificateUntrusted,
+        .serverCertificateHasUnknownRoot: .certificateUntrusted,
+        .clientCertificateRequired: .clientCertificateRequired,
+        .clientCertificateRejected: .clientCertificateRequired,
+        .badServerResponse: .protocolViolation,
+        .cannotParseResponse: .protocolViolation,
+        .cannotDecodeContentData: .contentDecodingFailed,
+        .cannotDecodeRawData: .contentDecodingFailed,
+        .downloadDecodingFailedMidStream: .contentDecodingFailed,
+        .downloadDecodingFailedToComplete: .contentDecodingFailed,
+        .dataLengthExceedsMaximum: .limitExceeded,
+        .httpTooManyRedirects: .tooManyRedirects,
+        .redirectToNonExistentLocation: .redirectRefused,
+        .userAuthenticationRequired: .authenticationFailed,
+    ]
+}

@@ -124,7 +124,7 @@ enum RouteAnswer: Sendable, Equatable {
 }
 
 /// Recognises cellular modems. The kernel has no flag for them, but there are device types and udev's naming rules.
-enum CellularLink {
+private enum CellularLink {
     /// ARPHRD_PPP and ARPHRD_RAWIP (created by qmi_wwan).
     private static let hardwareTypes: Set<UInt16> = [512, 519]
     private static let namePrefixes = ["wwan", "wwp", "ppp", "rmnet"]

@@ -1,0 +1,132 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// Decides whether a response is acceptable. The functions take plain values, so that a validation does not have to
+/// create a Foundation response.
+package enum ResponseValidation {
+    static let acceptableStatusCodes = 200..<300
+
+    static func status(_ status: Int, in acceptable: some Sequence<Int>) -> Result<Void, any Error> {
+        acceptable.contains(status) ? .success(()) : .failure(CurlewError.unacceptableStatus(status))
+    }
+
+    /// Compares a response's content type with the acceptable ones. The type of an empty body does not matter. Streams
+    /// are checked before their body arrives, and pass false.
+    package static func contentType(
+        _ contentType: String?,
+        in acceptable: some Sequence<String>,
+        bodyIsEmpty: Bool
+    ) -> Result<Void, any Error> {
+        if bodyIsEmpty { return .success(()) }
+        let acceptable = Array(acceptable)
+        let patterns = acceptable.compactMap(MediaRange.init)
+        guard let contentType, let type = MediaRange(contentType) else {
+            // A missing or malformed type is acceptable only if every type is.
+            return patterns.contains { $0.isWildcard }
+                ? .success(())
+                : failure(.unacceptableContentType(nil, accepted: acceptable.sorted()))
+        }
+        return patterns.contains { $0.matches(type) }
+            ? .success(())
+            : failure(.unacceptableContentType(contentType, accepted: acceptable.sorted()))
+    }
+
+    /// Compares the content type of a file with the acceptable ones.
+    static func contentType(
+        _ contentType: String?,
+        in acceptable: some Sequence<String>,
+        file: URL?
+    ) -> Result<Void, any Error> {
+        guard let file else { return failure(.fileMissing(in: .validation)) }
+        guard let size = try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber else {
+            return failure(.fileUnreadable(file, in: .validation))
+        }
+        return self.contentType(contentType, in: acceptable, bodyIsEmpty: size.int64Value == 0)
+    }
+
+    /// The content types that a request accepts: the elements of its `Accept` field, otherwise every type.
+    static func acceptableContentTypes(of accept: String?) -> [String] {
+        accept.map { $0.split(separator: ",").map { String($0) } } ?? ["*/*"]
+    }
+
+    static func acceptableContentTypes(for urlRequest: URLRequest?) -> [String] {
+        acceptableContentTypes(of: urlRequest?.value(forHTTPHeaderField: "Accept"))
+    }
+
+    private static func failure(_ error: CurlewError) -> Result<Void, any Error> { .failure(error) }
+}
+
+/// Rejects unacceptable statuses for awaiting methods, and explains the rejected responses.
+enum StatusCheck {
+    private static let excerptLimit = 64 * 1024
+
+    /// The error for an unacceptable status; `nil` if the status is acceptable.
+    static func error(for response: LazyResponse, to method: HTTPMethod?, body: ReceivedBody)
+        -> CurlewError?
+    {
+        let status = response.head.status
+        guard !ResponseValidation.acceptableStatusCodes.contains(status) else { return nil }
+        var error = CurlewError.unacceptableStatus(status)
+        error.url = response.url
+        explain(&error, response, to: method, body: body)
+        return error
+    }
+
+    /// Adds the server's explanation to an error that only knows the status or the content type: the reason phrase and
+    /// the beginning of the body. A reason that a validation has set is kept.
+    static func explain(
+        _ error: inout CurlewError, _ response: LazyResponse?, to method: HTTPMethod?, body: ReceivedBody
+    ) {
+        guard error.responseBody == nil else { return }
+        error.responseBody = excerpt(of: body)
+        guard error.code == .unacceptableStatus, let status = error.responseCode,
+            error.reason == CurlewError.unacceptableStatus(status).reason
+        else { return }
+        let phrase = response.map { $0.head.reason.isEmpty ? HTTPStatus(status).reasonPhrase : $0.head.reason } ?? ""
+        var reason = "Response status code was unacceptable: \(status)"
+        if !phrase.isEmpty { reason += " " + Redaction.excerpt(of: phrase, limit: 60) }
+        if let method { reason += ", for \(method.rawValue)" }
+        if let text = shown(error.responseBody, of: response?.head) { reason += ". The body: " + text }
+        error.reason = reason + "."
+    }
+
+    /// The beginning of a body as text for a reason.
+    static func shown(_ body: Data?, of head: ResponseHead?) -> String? {
+        guard let body, !body.isEmpty else { return nil }
+        return Redaction.excerpt(of: body, type: head?.headers["Content-Type"] ?? "")
+    }
+
+    /// The first bytes of a body.
+    static func excerpt(of body: ReceivedBody) -> Data? {
+        switch body {
+        case .none, .streamed: return nil
+        case .data(let data): return data.prefix(excerptLimit)
+        case .file(let url):
+            guard let file = try? FileHandle(forReadingFrom: url) else { return nil }
+            defer { try? file.close() }
+            return try? file.read(upToCount: excerptLimit)
+        }
+    }
+}
+
+/// A media range `type/subtype`. Both parts may be `*`.
+private struct MediaRange: Equatable {
+    let type: Substring
+    let subtype: Substring
+
+    /// Ignores parameters. The rest must have exactly one slash.
+    init?(_ text: String) {
+        let essence = text.prefix { $0 != ";" }.trimmingCharacters(in: .whitespacesAndNewlines)
+        let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
+        (type, subtype) = (parts[0], parts[1])
+    }
+
+    var isWildcard: Bool { type == "*" && subtype == "*" }
+
+    func matches(_ other: MediaRange) -> Bool {
+        (type == "*" || ASCII.equalsIgnoringCase(String(type), String(other.type)))
+            && (subtype == "*" || ASCII.equalsIgnoringCase(String(subtype), String(other.subtype)))
+    }
+}

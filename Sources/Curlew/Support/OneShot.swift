@@ -1,0 +1,203 @@
+internal import CurlewLocks
+internal import Dispatch
+
+/// A value that is set once, and the tasks that wait for it.
+///
+/// The first `resolve` counts. Cancelling a waiting task ends its wait and nothing else.
+package final class OneShot<Value: Sendable>: Sendable {
+    private typealias Continuation = UnsafeContinuation<Value?, Never>
+
+    private struct State {
+        var value: Value?
+        /// The first waiter. Most values have no other.
+        var waiter: (number: Int, continuation: Continuation)?
+        var others: [Int: Continuation] = [:]
+        /// Waiters whose task was cancelled before their continuation was added.
+        var abandoned: Set<Int> = []
+        var lastWaiter = 0
+
+        mutating func add(_ number: Int, _ continuation: Continuation) {
+            if waiter == nil { waiter = (number, continuation) } else { others[number] = continuation }
+        }
+
+        mutating func remove(_ number: Int) -> Continuation? {
+            guard waiter?.number == number else { return others.removeValue(forKey: number) }
+            defer { waiter = nil }
+            return waiter?.continuation
+        }
+    }
+
+    private let state = Lock(State())
+
+    package init() {}
+
+    /// The value, once `resolve` was called.
+    package var value: Value? { state.withLock { $0.value } }
+
+    /// Sets the value. Returns `false` if there is one already, which is kept.
+    @discardableResult
+    package func resolve(_ value: Value) -> Bool {
+        let waiting = state.withLock { state -> (Continuation?, [Int: Continuation])? in
+            guard state.value == nil else { return nil }
+            state.value = value
+            return (exchange(&state.waiter, with: nil)?.continuation, exchange(&state.others, with: [:]))
+        }
+        guard let (first, others) = waiting else { return false }
+        first?.resume(returning: value)
+        for continuation in others.values { continuation.resume(returning: value) }
+        return true
+    }
+
+    /// Returns the value, or `nil` if the waiting task is cancelled first.
+    @discardableResult
+    package func wait() async -> Value? {
+        let waiter = newWaiter()
+        return await withTaskCancellationHandler {
+            await suspend(waiter)
+        } onCancel: {
+            abandon(waiter)
+        }
+    }
+
+    /// Returns the value, even if the waiting task is cancelled.
+    func waitThroughCancellation() async -> Value? { await suspend(newWaiter()) }
+
+    private func newWaiter() -> Int {
+        state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+    }
+
+    private func suspend(_ waiter: Int) async -> Value? {
+        #if THREAD_SANITIZER
+        // A continuation that is resumed before its task suspends is ordered by an atomic in Swift's runtime that the
+        // sanitizer does not see. It would report what was written before `resolve` as a race. Taking the lock once
+        // more shows the order.
+        defer { _ = value }
+        #endif
+        return await withUnsafeContinuation { continuation in
+            let (isOver, value) = state.withLock { state -> (Bool, Value?) in
+                if let value = state.value { return (true, value) }
+                if state.abandoned.remove(waiter) != nil { return (true, nil) }
+                state.add(waiter, continuation)
+                return (false, nil)
+            }
+            if isOver { continuation.resume(returning: value) }
+        }
+    }
+
+    private func abandon(_ waiter: Int) {
+        let continuation = state.withLock { state -> Continuation? in
+            if let continuation = state.remove(waiter) { return continuation }
+            // The value was set first, or the continuation has not been added yet.
+            if state.value == nil { state.abandoned.insert(waiter) }
+            return nil
+        }
+        continuation?.resume(returning: nil)
+    }
+}
+
+/// Work that several tasks wait for, and that outlives each of them.
+///
+/// The work runs in an unstructured task, because it belongs to none of its waiters: cancelling a waiter ends that wait
+/// and nothing else.
+final class SingleFlight<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value?
+        var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
+        var cancelled: Set<Int> = []
+        var nextWaiter = 0
+    }
+
+    private let state = Lock(State())
+
+    /// Starts `work`. Call it once.
+    func start(_ work: @escaping @Sendable () async -> Value) {
+        Task { settle(await work()) }
+    }
+
+    /// Returns the value, or `nil` as soon as the waiting task is cancelled.
+    func value() async -> Value? {
+        let waiter = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { join($0, as: waiter) }
+        } onCancel: {
+            leave(waiter)
+        }
+    }
+
+    private func settle(_ value: Value) {
+        let waiters = state.withLock { state in
+            state.value = value
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(returning: value) }
+    }
+
+    private func join(_ continuation: CheckedContinuation<Value?, Never>, as waiter: Int) {
+        let early: Value?? = state.withLock { state in
+            if state.cancelled.remove(waiter) != nil { return .some(nil) }
+            if let value = state.value { return .some(value) }
+            state.waiters[waiter] = continuation
+            return nil
+        }
+        if let early { continuation.resume(returning: early) }
+    }
+
+    private func leave(_ waiter: Int) {
+        let continuation = state.withLock { state in
+            // The cancellation handler may run before `join` has stored the continuation. `join` then finds the waiter
+            // in `cancelled`, and resumes it at once.
+            if state.waiters[waiter] == nil, state.value == nil { state.cancelled.insert(waiter) }
+            return state.waiters.removeValue(forKey: waiter)
+        }
+        continuation?.resume(returning: nil)
+    }
+}
+
+extension Result where Failure == any Error {
+    /// Returns the value of the work, or the error that it throws.
+    package static func of(_ work: () async throws -> Success) async -> Self {
+        do { return .success(try await work()) } catch { return .failure(error) }
+    }
+}
+
+/// A wait for a time limit, which is usually cancelled early. A cancelled `Task.sleep` keeps its task and timer, about
+/// a kilobyte, until the time has passed: the limits of ten thousand short connections would take ten megabytes for a
+/// minute.
+enum Pause {
+    private static let queue = DispatchQueue(label: "curlew.pauses")
+
+    /// Returns `true` when the time has passed, and `false` if the waiting task was cancelled before.
+    static func wait(for duration: Duration) async -> Bool {
+        guard duration > .zero else { return !Task.isCancelled }
+        let end = OneShot<Void>()
+        let timer = DispatchSource.makeTimerSource(queue: queue)
+        timer.setEventHandler { end.resolve(()) }
+        timer.schedule(deadline: .now() + .nanoseconds(Self.nanoseconds(duration)))
+        timer.activate()
+        defer { timer.cancel() }
+        return await end.wait() != nil
+    }
+
+    /// Returns `true` when the instant has come, and `false` if the waiting task was cancelled before.
+    static func wait(until instant: ContinuousClock.Instant) async -> Bool { await wait(for: instant - .now) }
+
+    /// Returns the duration, limited to some centuries.
+    private static func nanoseconds(_ duration: Duration) -> Int {
+        let (seconds, attoseconds) = duration.components
+        guard seconds < 9_000_000_000 else { return .max }
+        return Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+    }
+}
+
+/// Starts the unstructured tasks that belong to an exchange: they read a body from an asynchronous sequence, write a
+/// large one to a cache's store, or tell the store that nothing will be stored.
+enum BodyTask {
+    static func start(_ pump: @escaping @Sendable () async -> Void) -> Task<Void, Never> { Task { await pump() } }
+}

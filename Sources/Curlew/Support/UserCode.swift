@@ -1,0 +1,252 @@
+internal import CurlewLocks
+
+/// The calls of user code that the current task is part of: adapters, retriers and handlers of requests, and refreshes
+/// of credentials.
+///
+/// A request cannot end before the calls for it do. So such a call must never wait for the request's end. While a call
+/// waits for all requests of a session, as `Session.drain()` does, or for a refresh, `waiting` marks the request in its
+/// session's registry, and waits inside of a call leave out every marked request. Otherwise two requests whose code
+/// ends the session would wait for each other forever.
+///
+/// The calls around a call count too. A retrier of one request may await another request, whose adapter then waits: the
+/// first request cannot end before that adapter does.
+enum UserCode {
+    enum Caller: Sendable {
+        case request(Request)
+        /// A refresh of credentials by this interceptor, which requests wait for.
+        case refresh(of: ObjectIdentifier)
+        /// A revalidation in the background, which the end of a session waits for.
+        case revalidation
+    }
+
+    /// The callers of the calls around the task, the outermost first. Child tasks and `Task { }` inherit them. A lock
+    /// holds `nil` once its call has returned: a task that the call has started keeps the lock for its own life, but is
+    /// inside only until then.
+    @TaskLocal static var calls: [Lock<Caller?>] = []
+
+    /// Runs user code on behalf of the request.
+    static func call<T>(
+        for request: Request,
+        _ work: () async throws -> T
+    ) async rethrows -> T {
+        try await call(by: .request(request), work)
+    }
+
+    /// Runs user code on behalf of the caller.
+    static func call<T>(
+        by caller: Caller,
+        _ work: () async throws -> T
+    ) async rethrows -> T {
+        let call = Lock<Caller?>(caller)
+        defer { _ = call.withLock { exchange(&$0, with: nil) } }
+        // Drops the calls that have returned. Tasks that start each other from calls would otherwise collect them.
+        var open = calls.filter { $0.withLock { $0 != nil } }
+        open.append(call)
+        return try await $calls.withValue(open) { try await work() }
+    }
+
+    /// Runs work that no call of user code waits for.
+    static func outside(_ work: () async -> Void) async { await $calls.withValue([]) { await work() } }
+
+    /// Runs a wait for requests or for a refresh. Until its end, waits of other calls leave out the requests whose code
+    /// this is.
+    static func waiting<T>(
+        _ wait: () async -> T
+    ) async -> T {
+        let requests = requests
+        for request in requests {
+            let released = request.context.registry.withLock { $0.codeBeginsToWait(of: request) }
+            for ended in released { ended.resolve(()) }
+        }
+        defer {
+            for request in requests { request.context.registry.withLock { $0.codeStopsWaiting(of: request) } }
+        }
+        return await wait()
+    }
+
+    /// Runs a wait for a refresh by this interceptor. Returns `nil` without waiting if that refresh waits, perhaps for
+    /// another one that does, for a refresh that the current task is part of: neither would end.
+    static func waiting<T>(
+        forRefreshOf interceptor: ObjectIdentifier,
+        _ wait: () async -> T
+    ) async -> T? {
+        let refreshes = calls.filter { $0.refresh != nil }
+        guard let number = refreshWaits.withLock({ $0.begin(inside: refreshes, for: interceptor) }) else { return nil }
+        defer { refreshWaits.withLock { $0.end(number) } }
+        return await waiting(wait)
+    }
+
+    private static let refreshWaits = Lock(RefreshWaits())
+
+    // MARK: The calls around the current task
+
+    /// Whether the current task runs inside of a call.
+    static var isInside: Bool { !callers.isEmpty }
+
+    /// Whether the current task runs inside of a revalidation in the background.
+    static var isInRevalidation: Bool {
+        callers.contains { if case .revalidation = $0 { true } else { false } }
+    }
+
+    /// Whether the current task runs inside of a refresh by this interceptor.
+    static func isInRefresh(of interceptor: ObjectIdentifier) -> Bool {
+        callers.contains { if case .refresh(interceptor) = $0 { true } else { false } }
+    }
+
+    private static var requests: [Request] {
+        callers.compactMap { if case .request(let request) = $0 { request } else { nil } }
+    }
+
+    /// The callers whose calls have not returned.
+    private static var callers: [Caller] { calls.compactMap { $0.withLock { $0 } } }
+}
+
+/// User code that a driver runs in a child of its task.
+///
+/// `Request.cancel()` has to cancel that code without cancelling the driver's own task, which belongs to the user.
+// SAFETY: mutable state is protected by a lock; `ForeignCall` says why the state that it adds is safe.
+class ForeignWork: @unchecked Sendable {
+    private struct State {
+        /// The child task, while the code runs.
+        var task: RunningTask?
+        var isCancelled = false
+        /// Whether a thread is cancelling `task`, which must not end before that call has returned.
+        var isBeingCancelled = false
+        /// The end of the work, if it waits for that thread.
+        var end: UnsafeContinuation<Void, Never>?
+    }
+
+    // SAFETY: `UnsafeCurrentTask` allows `cancel` from any thread while its task lives; the task does not end while
+    // `isBeingCancelled` is set.
+    private struct RunningTask: @unchecked Sendable {
+        let task: UnsafeCurrentTask
+    }
+
+    private let state = Lock(making: { State() })
+
+    /// Cancels the code that runs, or will run. Cancellation handlers of the user run inside this call.
+    final func cancel() {
+        let running = state.withLock { state -> RunningTask? in
+            guard !state.isCancelled else { return nil }
+            state.isCancelled = true
+            state.isBeingCancelled = state.task != nil
+            return state.task
+        }
+        guard let running else { return }
+        running.task.cancel()
+        let end = state.withLock { state in
+            state.isBeingCancelled = false
+            return exchange(&state.end, with: nil)
+        }
+        end?.resume()
+    }
+
+    /// Makes the child reachable by `cancel`. Called in the child.
+    // Never inlined: the frames of this and `ends` have a dynamic size, for which an asynchronous function would
+    // allocate.
+    @inline(never)
+    fileprivate final func begins() {
+        withUnsafeCurrentTask { task in
+            guard let task else { return }
+            let running = RunningTask(task: task)
+            let isCancelled = state.withLock { state in
+                state.task = running
+                return state.isCancelled
+            }
+            if isCancelled { task.cancel() }
+        }
+    }
+
+    /// Makes the child unreachable by `cancel`. Called in the child. Returns `false` if a thread is still cancelling
+    /// it.
+    // Never inlined: see `begins`.
+    @inline(never)
+    fileprivate final func ends() -> Bool {
+        state.withLock { state in
+            state.task = nil
+            return !state.isBeingCancelled
+        }
+    }
+
+    /// Returns when no thread is cancelling the child.
+    fileprivate final func untilLetGo() async {
+        await withUnsafeContinuation { continuation in
+            let mayEnd = state.withLock { state in
+                if state.isBeingCancelled { state.end = continuation }
+                return !state.isBeingCancelled
+            }
+            if mayEnd { continuation.resume() }
+        }
+    }
+}
+
+/// One call of user code, in a child task that `cancel` reaches.
+// SAFETY: `result` is written by the child alone, and read when the child has ended.
+final class ForeignCall<Output: Sendable>: ForeignWork, @unchecked Sendable {
+    private let call: @Sendable () async throws -> Output
+    private var result: Result<Output, any Error>?
+
+    init(_ call: @escaping @Sendable () async throws -> Output) { self.call = call }
+
+    func run() async throws -> Output {
+        await withDiscardingTaskGroup { group in
+            #if compiler(>=6.2)
+            // The child runs on this thread until it first waits, which most adapters never do.
+            group.addImmediateTask { await self.runInChild() }
+            #else
+            group.addTask { await self.runInChild() }
+            #endif
+        }
+        guard let result else { throw CancellationError() }
+        return try result.get()
+    }
+
+    private func runInChild() async {
+        begins()
+        do { result = .success(try await call()) } catch { result = .failure(error) }
+        if !ends() { await untilLetGo() }
+    }
+}
+
+/// The waits of refreshes for other refreshes, which are named by their interceptors.
+private struct RefreshWaits {
+    typealias Call = Lock<UserCode.Caller?>
+
+    /// The waits by their numbers, each with the calls around it.
+    private var waits: [Int: (calls: [Call], awaited: ObjectIdentifier)] = [:]
+    private var last = 0
+
+    /// Adds a wait, and returns its number. Returns `nil`, and adds none, if it would close a circle.
+    mutating func begin(inside calls: [Call], for awaited: ObjectIdentifier) -> Int? {
+        if reaches(Set(calls.compactMap(\.refresh)), from: awaited) { return nil }
+        last += 1
+        if !calls.isEmpty { waits[last] = (calls, awaited) }
+        return last
+    }
+
+    mutating func end(_ number: Int) { waits[number] = nil }
+
+    private func reaches(_ refreshes: Set<ObjectIdentifier>, from start: ObjectIdentifier) -> Bool {
+        // The waits of calls that have returned lead nowhere: a task that a refresh has started may wait longer than
+        // the refresh, and the interceptor's next refresh does not wait for that task.
+        let open = waits.values.flatMap { wait in
+            wait.calls.compactMap(\.refresh).map { (waiting: $0, awaited: wait.awaited) }
+        }
+        var seen: Set = [start]
+        var rest = [start]
+        while let next = rest.popLast() {
+            if refreshes.contains(next) { return true }
+            for wait in open where wait.waiting == next && seen.insert(wait.awaited).inserted {
+                rest.append(wait.awaited)
+            }
+        }
+        return false
+    }
+}
+
+extension Lock<UserCode.Caller?> {
+    /// The interceptor whose refresh the call is, until the call returns.
+    fileprivate var refresh: ObjectIdentifier? {
+        withLock { if case .refresh(let interceptor) = $0 { interceptor } else { nil } }
+    }
+}
