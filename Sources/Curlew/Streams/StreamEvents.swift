@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 
 /// The server-sent events of a body as they arrive, parsed according to the HTML standard.
@@ -223,5 +224,41 @@ extension StreamEvents {
         error.url = response.url
         error.responseCode = response.head.status
         return error
+    }
+}
+
+extension ServerSentEvent {
+    /// Decodes the event's data.
+    ///
+    ///     for try await event in session.streamRequest(url).events where event.data != "[DONE]" {
+    ///         print(try event.decode(Answer.self))
+    ///     }
+    ///
+    /// Throws `.decodingFailed` if the data does not decode.
+    public func decode<T: Decodable>(
+        _ type: T.Type = T.self,
+        decoder: any DataDecoder = FastJSONDecoder()
+    ) throws(CurlewError) -> T {
+        try decoder.value(type, of: Data(data.utf8), named: "the event's data")
+    }
+}
+
+/// The later requests of a reconnecting event stream, as seen from its first request. The user holds only the first
+/// one, so cancelling it must cancel its current successor.
+final class EventSuccession: Sendable {
+    /// Resolved with the first request's cancellation. After that no connection is opened.
+    let cancelled = OneShot<CurlewError>()
+    private let current = Lock<DataStreamRequest?>(nil)
+
+    /// Continues the stream with `next`. If the first request has already been cancelled, `next` is cancelled too.
+    func goesOn(with next: DataStreamRequest) {
+        // The previous request is released outside the lock.
+        _ = current.withLock { exchange(&$0, with: next) }
+        if let error = cancelled.value { next.cancel(with: error) }
+    }
+
+    func cancel(with error: CurlewError) {
+        cancelled.resolve(error)
+        current.withLock { $0 }?.cancel(with: error)
     }
 }
