@@ -193,3 +193,9 @@ final class BodyPump: BodyStream {
         waker?.wake()
     }
 }
+
+/// Limits the speed of a body: after each packet there is a pause.
+struct BodyThrottle: Sendable, Hashable {
+    let packetSize: Int
+    let delay: TimeInterval
+}
