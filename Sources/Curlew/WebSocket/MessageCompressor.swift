@@ -1,7 +1,87 @@
 internal import CZlib
+package import CurlewCore
+
+/// The compressing side of permessage-deflate, with zlib (zlib.h).
+// SAFETY: one owner at a time: every call happens under the lock of the outbox that sends with it.
+package final class MessageCompressor: WebSocketCompressor, @unchecked Sendable {
+    private let windowBits: Int
+    private let keepsContext: Bool
+    private var stream: DeflateStream?
+
+    private static let level: Int32 = 5
+    private static let memoryLevel: Int32 = 8
+    /// A shorter message saves less than the flush costs.
+    private static let smallestMessage = 32
+    private static let tail = 4
+
+    /// Compresses for `role` with the agreed parameters.
+    package init(_ agreed: PermessageDeflate, role: WebSocketRole) {
+        (windowBits, keepsContext) = agreed.sending(as: role)
+    }
+
+    package func compress(_ message: UnsafeRawBufferPointer, into output: inout [UInt8]) -> Bool {
+        // zlib's smallest raw window is 512 bytes.
+        guard message.count >= Self.smallestMessage, windowBits > 8 else { return false }
+        // Created with the first message: a connection that only receives allocates no window.
+        guard let stream = stream ?? DeflateStream(compressing: windowBits, level: Self.level, memory: Self.memoryLevel)
+        else { return false }
+        self.stream = stream
+        let start = output.count
+        guard stream.run(message, { output.append(contentsOf: $0) }) == .done else {
+            output.removeSubrange(start...)
+            self.stream = nil
+            return false
+        }
+        output.removeLast(Self.tail)
+        if !keepsContext { stream.reset() }
+        return true
+    }
+}
+
+/// The decompressing side of permessage-deflate, with zlib (zlib.h).
+// SAFETY: one owner at a time: the task that reads the connection.
+package final class MessageDecompressor: WebSocketDecompressor, @unchecked Sendable {
+    private let windowBits: Int
+    private let keepsContext: Bool
+    private var stream: DeflateStream?
+
+    private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
+
+    /// `sender` is the role of the peer.
+    package init(_ agreed: PermessageDeflate, sender: WebSocketRole) {
+        (windowBits, keepsContext) = agreed.sending(as: sender)
+    }
+
+    package func decompress(
+        _ bytes: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int
+    ) throws(WebSocketViolation) {
+        guard let stream = stream ?? DeflateStream(decompressing: windowBits) else {
+            throw WebSocketViolation(.internalServerError, "zlib could not create a decoder")
+        }
+        self.stream = stream
+        let result = stream.run(bytes) { piece in
+            guard output.count + piece.count <= limit else { return false }
+            output.append(contentsOf: piece)
+            return true
+        }
+        switch result {
+        case .done: break
+        case .stopped:
+            throw WebSocketViolation(.messageTooBig, "a message is larger than \(limit) bytes after decompression")
+        case .broken: throw WebSocketViolation(.invalidFramePayloadData, "a compressed message cannot be decompressed")
+        }
+    }
+
+    package func finishMessage(into output: inout [UInt8], limit: Int) throws(WebSocketViolation) {
+        try Self.tail.withUnsafeBufferPointer { tail throws(WebSocketViolation) in
+            try decompress(UnsafeRawBufferPointer(tail), into: &output, limit: limit)
+        }
+        if !keepsContext { stream?.reset() }
+    }
+}
 
 /// A raw zlib stream, and the buffer that it writes into.
-final class DeflateStream {
+private final class DeflateStream {
     enum Result {
         case done
         /// The caller wanted no more output.
