@@ -47,7 +47,8 @@ extension DownloadRequest {
         }
     }
 
-    /// A destination in `directory`, under the name that the server suggests.
+    /// A destination in `directory`, under the name that the server suggests. If there is none, the file has its
+    /// temporary name there.
     public class func suggestedDownloadDestination(in directory: URL, options: Options = []) -> Destination {
         { temporaryURL, response in
             let name = SuggestedFilename.make(for: response) ?? temporaryURL.lastPathComponent
@@ -56,7 +57,7 @@ extension DownloadRequest {
     }
 }
 
-/// The calls that read a download's file, or make a value of it.
+/// Counts the calls that read a download's file, to find out whether it can be removed when they have failed.
 struct FileReading: Sendable {
     /// The number of calls that are making a value, or wait for the file.
     private var readers = 0
@@ -71,7 +72,7 @@ struct FileReading: Sendable {
 
     fileprivate mutating func givesAway() { isGivenAway = true }
 
-    /// Ends a call. True if the file can be removed, because no call wants it.
+    /// Ends a call. Returns whether the file can be removed: a call has failed, and no call has got or awaits it.
     mutating func ends(withValue: Bool) -> Bool {
         readers -= 1
         // The request's `fileURL` still discloses the location.

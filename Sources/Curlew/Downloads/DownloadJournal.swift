@@ -21,19 +21,19 @@ public import Foundation
 /// After a crash of the process, a download continues at the end of its file. After a crash of the system the last
 /// bytes of the file cannot be trusted, so an interrupted download starts over.
 public struct DownloadJournal: Sendable, Hashable {
-    /// The directory of the entries, one file each. It is created when it is needed.
+    /// The directory of the entries, one file each, in a folder for each session. Created with the first entry.
     package let directory: URL
 
     /// A journal in a directory that other processes of the same user may share.
     public init(directory: URL) { self.directory = directory }
 
     private func folder(of session: String?) -> URL {
-        // Hexadecimal, so that any identifier is a valid file name.
+        // Hexadecimal, because an identifier may have characters that a file name cannot have.
         let name = (session ?? "").utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return directory.appending(path: "session-\(name)", directoryHint: .isDirectory)
     }
 
-    /// The downloads left by earlier processes and by ended requests of this one. Blocks.
+    /// Returns the downloads left by earlier processes and by ended requests of this one, oldest first. Blocks.
     func entries(of session: String?) -> [UnfinishedDownload] {
         let folder = folder(of: session)
         let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
@@ -52,6 +52,7 @@ public struct DownloadJournal: Sendable, Hashable {
             .sorted { $0.began < $1.began }
     }
 
+    /// Writes an entry. A failure is ignored: the download then cannot be continued by another process. Blocks.
     func keep(_ entry: JournalEntry, of session: String?, under id: UUID) {
         let folder = folder(of: session)
         try? FileManager.default.createDirectory(
@@ -79,7 +80,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
     public let url: URL
     /// The request's `taskDescription`.
     public let taskDescription: String?
-    /// The destination of the file; `nil` if it was to keep its temporary name.
+    /// The destination of the file; `nil` if none was chosen.
     public let destinationURL: URL?
     /// The options of the download's destination.
     package let options: DownloadRequest.Options
@@ -112,7 +113,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
         self.part = part.file
     }
 
-    /// Gives the download up, and removes its file and its entry.
+    /// Removes the download's file and its entry.
     public func discard() async {
         await FileLane.next().carryOut { [part, file] in
             DownloadFile.reopen(part, keeping: 0)?.discard()
@@ -122,7 +123,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
 }
 
 extension ResumeData {
-    /// Sets how much of the file can be relied on, for an entry that was written before the bytes.
+    /// Corrects the number of received bytes, for an entry that was written before them. `size` is that of the file.
     fileprivate mutating func trust(_ size: Int64, isOfThisBoot: Bool) {
         if isOfThisBoot {
             // After a crash of the process alone, all written bytes are in the file. A file of segments has its full
@@ -196,7 +197,7 @@ extension DownloadRequest {
 }
 
 extension ResumeData {
-    /// Takes over the progress of the segments.
+    /// Copies the progress of the segments.
     fileprivate mutating func follow(_ plan: SegmentPlan) {
         bytesWritten = plan.bytesWritten
         segments = plan.segments
@@ -289,7 +290,7 @@ struct JournalEntry: Codable {
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// Differs after every boot of the system.
+    /// The identity of the system's boot: it differs after every boot.
     static let currentBoot: String =
         (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
         .trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown-\(UUID().uuidString)"

@@ -33,8 +33,8 @@ extension DownloadRequest {
         return self
     }
 
-    /// Returns when the closures that wait for resume data have been called. All of them are called on one lane, so
-    /// work that is enqueued there afterwards follows them, even if another caller's turn has called them.
+    /// Calls the closures that wait for resume data, and returns after them. Closures that another caller has already
+    /// removed from the record are being called on the same lane, so they too have returned by then.
     func tellResumeData() async {
         await download.withLock { $0.resumeDataLane }?.carryOut { [self] in callOnResumeData() }
     }
@@ -47,9 +47,9 @@ extension DownloadRequest {
     }
 }
 
-// The parts that the exchanges of a download leave for the next one.
+// The part that an exchange of a download leaves for the next one.
 extension DownloadRequest {
-    /// Returns the request of the next attempt: for the rest, if an earlier one has left a part of this file.
+    /// Returns the request of the next attempt. It asks for the rest if an earlier attempt has left a part of the file.
     func resuming(_ described: URLRequest) throws(CurlewError) -> URLRequest {
         examinePart()
         let sensitive = context.configuration.redirects.sensitiveHeaders
@@ -86,8 +86,8 @@ extension DownloadRequest {
         return range == request?.value(forHTTPHeaderField: "Range") ? asking : .wholeFile
     }
 
-    /// Discards the part and starts over, because neither it nor the response is of use. The returned error ends the
-    /// exchange but never the request. The part is discarded on `lane`; the exchange waits for its work.
+    /// Discards the part and starts over, because the response neither continues nor replaces it. The returned error
+    /// ends the exchange but never the request. The part is discarded on `lane`; the exchange waits for its work.
     func askAgain(on lane: FileLane) -> CurlewError {
         let gone = download.withLock { record in
             record.asksAgain = true
@@ -126,7 +126,7 @@ extension DownloadRequest {
                 return exchange(&record.part, with: nil)
             }
         }
-        // The body starts over, and so does the file.
+        // The body starts at the first byte of the file and does not continue the old part.
         if let old { DownloadFile.reopen(old.file, keeping: 0)?.discard() }
     }
 

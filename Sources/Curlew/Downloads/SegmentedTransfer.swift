@@ -24,15 +24,15 @@ extension DownloadRequest {
 /// attempt.
 struct SegmentedTransfer: Sendable {
     let request: DownloadRequest
-    /// The first exchange. The others send its request, after its redirects and with the adapters' fields, for other
-    /// ranges, in what is left of the total timeout.
+    /// The first exchange. The others send its final request, after redirects and with the adapters' fields, for other
+    /// ranges and with the rest of its total timeout.
     let exchange: Exchange
     let opened: OpenedDownload
     let progress: SegmentProgress
     /// The lane of the first exchange.
     let lane: FileLane
 
-    /// A response with fewer bytes is short unless it completes its segment.
+    /// A response with fewer bytes counts as short, unless it completes its segment.
     private static let shortAnswer: Int64 = 64 * 1024
     private static let maximumShortAnswers = 8
 
@@ -147,8 +147,8 @@ final class SegmentProgress: Sendable {
     }
 }
 
-/// The controls of all exchanges of a segmented download, as one. An exchange that starts later is also suspended or
-/// cancelled.
+/// The controls of all exchanges of a segmented download, as one. An exchange that starts after `suspend` or `cancel`
+/// is suspended or cancelled at once.
 private final class SegmentControls: TransferControl {
     fileprivate struct State {
         /// By segment. The control of the next exchange replaces that of an ended one.
@@ -209,7 +209,8 @@ private final class SegmentControls: TransferControl {
 }
 
 extension SegmentControls.State {
-    /// `nil` if nothing is left, or if another thread is carrying out a command.
+    /// Removes and returns the next command; `nil` if there is none, or if another thread is carrying one out and will
+    /// ask again.
     fileprivate mutating func next() -> (@Sendable () -> Void)? {
         guard !isCarryingOut, !orders.isEmpty else { return nil }
         isCarryingOut = true
