@@ -33,7 +33,7 @@ final class BodyChannel: TurnObserver {
 
     // MARK: Producer, on the transport's thread
 
-    /// Starts an attempt. The channel resumes it through `control`.
+    /// Starts another exchange's body. The channel resumes its transfer through `control`.
     func producerStarts(_ control: any TransferControl) {
         let turns = control as? any TurnControl
         _ = shared.withLock {
@@ -42,9 +42,9 @@ final class BodyChannel: TurnObserver {
         }
     }
 
-    /// Takes the bytes, or pauses the transfer, which then offers them again.
+    /// Stores the bytes, or pauses the transfer, which then offers them again. Aborts a transfer that nobody reads.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Disposition {
-        // A piece that has been begun is filled without asking the channel again: it had room when the piece began.
+        // The channel had room when the current piece began, so the piece is filled without asking again.
         let (isTaken, held) = filling.withLock { ($0.append(bytes), $0.count) }
         if isTaken { return .proceed }
         let (offer, turns) = shared.withLock { ($0.machine.producerOffered(held: held), $0.turns) }
@@ -76,7 +76,7 @@ final class BodyChannel: TurnObserver {
 
     /// Ends the body. The reader still gets the buffered bytes, then `error` or the end.
     func finish(throwing error: CurlewError? = nil) {
-        // The run delivers a response that was held back outside any turn, so no end of a turn has delivered its body.
+        // The run delivers a held-back response itself, outside any turn, so no end of a turn has delivered its body.
         turnEnded()
         let (action, _, _, _) = shared.withLock { shared in
             (
@@ -137,7 +137,7 @@ final class BodyChannel: TurnObserver {
     /// The bytes that are buffered, counted as for the mark.
     var bufferedCost: Int { shared.withLock { $0.machine.bufferedCost } }
 
-    /// Returns once the reader should ask again, or when its task is cancelled.
+    /// Returns when the reader should ask again. If its task is cancelled, the channel has been ended.
     private func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in

@@ -6,8 +6,8 @@ internal import Foundation
 ///
 /// The sequence ends with the response. `reconnecting()` opens it again, as browsers do.
 public struct StreamEvents: AsyncSequence, Sendable {
-    /// Opens a reader: without a reconnection of the request's body, otherwise of a new request that names the last
-    /// event.
+    /// Opens a connection: the request's own without a reconnection, otherwise that of a new request, which names the
+    /// last event.
     typealias Open = @Sendable (_ reconnection: Reconnection?) -> Connection
 
     struct Reconnection: Sendable {
@@ -18,12 +18,12 @@ public struct StreamEvents: AsyncSequence, Sendable {
         var reader: StreamReader
         /// The status of the response; `nil` until its head has arrived.
         let status: @Sendable () -> Int?
-        /// The error if the response is not a stream of events.
+        /// Returns the error of a response that is not a stream of events.
         var refusal: @Sendable () -> CurlewError? = { nil }
     }
 
     let open: Open
-    /// Resolved when the request is cancelled. After that no connection follows.
+    /// Resolved when the request is cancelled. No connection is opened after that.
     var cancelled = OneShot<CurlewError>()
     let maximumEventSize: Int
     var reconnection: EventReconnection?
@@ -184,7 +184,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
             case .end: return
             case .fail: if let error { throw error }
             case .reconnect(let delay):
-                // After an error before the body, the head may be that of a redirect or of a status that is retried.
+                // After an error the head is not checked: it may be that of a redirect or of a status that is retried.
                 if error == nil, let refusal = ended?.refusal() { throw refusal }
                 hasBegun = false
                 try await pause(for: delay)
@@ -209,7 +209,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
 }
 
 extension StreamEvents {
-    /// The error if a response is not a stream of events. Such a response is not asked for again: the HTML standard
+    /// Returns the error of a response that is not a stream of events. It ends a reconnecting stream: the HTML standard
     /// fails the connection (9.2.3). A response without a media type is read as a stream.
     static func refusal(of response: LazyResponse) -> CurlewError? {
         guard response.head.status == 200 else {

@@ -140,7 +140,7 @@ struct LineReader<Line: Sendable>: Sendable {
             do throws(CurlewError) {
                 if let next = try await reader.next() { piece = next } else { takeLast() }
             } catch {
-                // The body broke: the incomplete line is dropped.
+                // The body failed, so the incomplete line is dropped.
                 end = .success(())
                 throw error
             }
@@ -165,7 +165,7 @@ struct LineReader<Line: Sendable>: Sendable {
         reader.leave()
     }
 
-    // Cuts the next batch. An error is thrown after the lines that precede it.
+    /// Cuts the next batch. An error is stored in `end`, and thrown after the lines that precede it.
     private mutating func cut(_ piece: Data) {
         piece.withUnsafeBytes { bytes in
             do throws(CurlewError) {

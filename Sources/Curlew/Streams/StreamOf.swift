@@ -75,7 +75,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
 
 /// A stream of values about a request. It ends with the request.
 protocol RequestStream: Sendable {
-    /// Whether the stream has a use for values of this type.
+    /// Whether the stream yields elements made from values of this type.
     func wants(_ type: any Any.Type) -> Bool
     func send(_ value: any Sendable)
     func finish()
@@ -95,8 +95,8 @@ struct MappedRequestStream<Sent: Sendable, Element: Sendable>: RequestStream {
     func finish() { continuation.finish() }
 }
 
-/// Counts the unread bytes of a sequence and tells whether there is room for more. While there is none, the next chunk
-/// is not read from the network: a slow reader pauses the sender.
+/// Counts the unread bytes of a sequence. While they exceed the limit, no chunk is read from the network: a slow reader
+/// pauses the sender.
 package final class StreamBacklog: Sendable {
     private struct State: Sendable {
         /// The costs of the unread chunks, oldest first, beginning at `next`.
@@ -129,7 +129,7 @@ package final class StreamBacklog: Sendable {
         }
     }
 
-    /// Calls back as soon as there is room for another chunk. Only one caller may wait at a time.
+    /// Calls `proceed` once there is room for another chunk, perhaps at once. Only one caller may wait at a time.
     func whenThereIsRoom(_ proceed: @escaping @Sendable () -> Void) {
         let ready = state.withLock { state in
             state.waiter = proceed
@@ -145,7 +145,7 @@ package final class StreamBacklog: Sendable {
             guard state.next < state.costs.count else { return nil }
             state.cost -= state.costs[state.next]
             state.next += 1
-            // Drops the entries of read chunks, even if the reader never catches up.
+            // A reader that never catches up must not keep the entries of all chunks that it has read.
             if state.next == state.costs.count || state.next > 1000 {
                 state.costs.removeFirst(state.next)
                 state.next = 0

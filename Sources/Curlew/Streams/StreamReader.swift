@@ -84,7 +84,7 @@ struct StreamReader: Sendable {
     /// Taken pieces, the newest first.
     private var pieces: [Data] = []
 
-    /// `start` is called before every read of the channel. The first call starts the run.
+    /// `start` is called before every read of the channel, because the first one starts the run.
     init(_ channel: BodyChannel, start: @escaping @Sendable () -> Void) {
         place = Place(channel, start: start)
     }
@@ -92,7 +92,7 @@ struct StreamReader: Sendable {
     mutating func next() async throws(CurlewError) -> Data? {
         if let piece = pieces.popLast() {
             guard Task.isCancelled else { return piece }
-            // The unread piece is lost, so the reader must not see the channel's regular end after it.
+            // The unread piece is dropped, so the body must not seem to end regularly.
             pieces = []
             leave()
             throw BodyChannel.readerCancelled

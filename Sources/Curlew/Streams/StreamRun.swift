@@ -5,7 +5,7 @@ internal import Foundation
 /// The task of a stream that is read as a sequence: one of the places that start unstructured tasks. The first `next()`
 /// or `head()` starts it; leaving the iteration, or the end of its task, cancels the request.
 enum StreamRun {
-    /// `reads` tells whether the caller wants the body, and not only the head.
+    /// Starts the run, unless an earlier call has. `reads` is false if the caller wants only the head.
     static func start(_ request: DataStreamRequest, reads: Bool) {
         let isFirst = request.reading.withLock { reading in
             defer { reading.hasSequence = true }
@@ -17,7 +17,7 @@ enum StreamRun {
         var run = request
         if !reads, case .drive = awaiting.action {
             request.reading.withLock { $0.isDrivenForHeads = true }
-            // The run does not keep the user's handle alive: releasing that ends a run whose body is not read.
+            // The run must not keep the user's handle alive: releasing the handle ends a run whose body is not read.
             run = request.handleOfRun()
         }
         Task { [run] in _ = await run.outcome(of: awaiting, checksStatus: true) }
@@ -29,12 +29,12 @@ struct StreamConsumer: Sendable {
     /// Serializes the chunk and returns the work for the handler's queue.
     let prepare: @Sendable (Data) -> @Sendable () -> Void
     let delivery: Delivery
-    /// Counts the chunks that the handler has put into a sequence and that are unread; `nil` if it is done with a chunk
-    /// when it returns.
+    /// Counts the unread chunks of a handler that puts them into a sequence; `nil` for a handler that is done with a
+    /// chunk when it returns.
     var backlog: StreamBacklog?
 }
 
-/// Delivers a body's chunks to handlers, each on its own queue. The next chunk follows once all handlers have taken
+/// Delivers a body's chunks to handlers, each on its own queue. The next chunk follows when all handlers are done with
 /// this one: a slow handler pauses the sender.
 struct StreamPump: Sendable {
     let channel: BodyChannel
