@@ -9,7 +9,7 @@ internal import Musl
 
 /// Produces the bytes of a body, one buffer at a time. It may block, so it is never called on the transport's thread.
 protocol BodyProducer {
-    /// Whether `restart` can succeed after bytes were produced.
+    /// Whether `restart` can succeed after bytes have been produced.
     var isReplayable: Bool { get }
 
     /// Returns to the first byte.
@@ -151,7 +151,7 @@ struct MultipartProducer: BodyProducer {
     }
 }
 
-/// A file that is open for reading. The last reference closes it.
+/// A file that is open for reading only. It is closed when the last reference is released.
 final class ReadableFile: Sendable {
     private let descriptor: Int32
     private let path: String

@@ -4,7 +4,7 @@ internal import Foundation
 
 /// The source from which a form is sent.
 package enum FormStorage: Sendable {
-    /// The form's parts. They are read while the form is sent.
+    /// The form's parts, which are read while the form is sent.
     case none
     /// Memory, if the contents are shorter than `limit`. Otherwise a temporary file or, without `otherwiseInFile`, the
     /// form's parts.
@@ -22,12 +22,12 @@ final class FormBody: Sendable {
         self.storage = storage
     }
 
-    /// Removes the temporary file. If the request never ran, no clean-up has removed it before.
+    /// Removes the temporary file of a request that never ran. After a run, its clean-up has removed the file.
     deinit {
         if case .success(let uploadable) = made.withLock({ $0 }) { uploadable.removeOwnFile() }
     }
 
-    /// Creates the body on a file lane, away from Swift's threads. `nil` if the form is sent from its parts.
+    /// Creates the body on a file lane, because that reads files. `nil` if the form is sent from its parts.
     var preparation: (@Sendable () async -> Void)? {
         guard case .memory = storage else { return nil }
         return { await FileLane.next().carryOut { _ = try? self.uploadable() } }
@@ -35,7 +35,7 @@ final class FormBody: Sendable {
 
     func uploadable() throws(CurlewError) -> UploadRequest.Uploadable {
         if let made = made.withLock({ $0 }) { return try made.get() }
-        // Not under the lock, because this reads files. The attempts of a request run one after another.
+        // Without the lock, because this reads files. The attempts of a request do not overlap, so it is made once.
         let new: Result<UploadRequest.Uploadable, CurlewError>
         do throws(CurlewError) { new = .success(try make()) } catch { new = .failure(error) }
         made.withLock { $0 = $0 ?? new }
@@ -43,8 +43,7 @@ final class FormBody: Sendable {
     }
 
     private func make() throws(CurlewError) -> UploadRequest.Uploadable {
-        // A stream may block for long, and a throttle needs a body that is read while it is sent. Both are sent from
-        // the parts.
+        // Forms with a stream, which may block for long, or a throttle are always sent from their parts.
         guard case .memory(let limit, let otherwiseInFile) = storage, form.isReplayable, form.throttle == nil else {
             return UploadRequest.Uploadable(try form.body())
         }
@@ -106,7 +105,7 @@ final class FormStream: BodyStream {
     private let state: Lock<State>
     private let lane = FileLane.next()
 
-    /// `nil` for a form that should be read ahead.
+    /// Fails for a form that a `BodyPump` should read ahead.
     init?(_ position: FormPosition, of parts: [MultipartPart]) {
         var (files, size) = (UInt64(0), UInt64(0))
         for part in parts {
@@ -191,7 +190,7 @@ final class FormStream: BodyStream {
         release(done)
     }
 
-    /// Starts at the first byte and releases the open file.
+    /// Returns to the first byte and releases the open file. Without a waker, the body is closed.
     private func begin(_ waker: (any BodyWaker)?) {
         let (file, _) = state.withLock { state in
             state.round += 1
@@ -201,7 +200,7 @@ final class FormStream: BodyStream {
         release(file)
     }
 
-    /// Releases a file on the lane. The last reference closes the file, which may wait for a device.
+    /// Releases an open file on the lane, because closing it may wait for a device.
     private func release(_ file: File) {
         guard case .open = file else { return }
         lane.enqueue { withExtendedLifetime(file) {} }

@@ -205,7 +205,7 @@ extension MultipartFormData {
         }
         let length: UInt64
         do {
-            // The length of a symbolic link is that of its target's path.
+            // The attributes of a symbolic link would contain the length of its target's path.
             let path = fileURL.resolvingSymlinksInPath().path
             let attributes = try fileManager.attributesOfItem(atPath: path)
             guard attributes[.type] as? FileAttributeType == .typeRegular,
@@ -216,7 +216,8 @@ extension MultipartFormData {
             return .failure(.formFile(fileURL, .sizeUnknown, error))
         }
         guard access(fileURL.path, R_OK) == 0 else { return .failure(.formFile(fileURL, .unreadable)) }
-        // A form declares its length first. The system reports no length for some files, for example those in /proc.
+        // The form's length is sent before its contents. Some files, such as those in /proc, have contents but report
+        // no length.
         if length == 0, hasBytes(fileURL) { return .failure(.formFile(fileURL, .sizeUnknown)) }
         return .success(length)
     }
@@ -269,12 +270,12 @@ extension MultipartFormData {
         }
     }
 
-    /// The current contents of the form, ready to be sent.
+    /// Returns a body with the current contents of the form.
     func body() throws(CurlewError) -> BodySource {
         let layout = try layout()
         let position = FormPosition(layout: layout, parts: parts)
         let stream: any BodyStream
-        // A throttle limits the reading ahead.
+        // Only `BodyPump` implements the throttle.
         if throttle == nil, let form = FormStream(position, of: parts) {
             stream = form
         } else {
@@ -329,7 +330,7 @@ struct MultipartPart: Sendable {
     }
 }
 
-/// An input stream of a form. The first reader takes it.
+/// An input stream of a form. Copies of the form share it; only the first one that is sent gets it.
 // SAFETY: `stream` is taken under the lock, once; after that only the taker has it.
 final class SharedInputStream: @unchecked Sendable {
     private let fence = Lock(false)

@@ -24,7 +24,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         /// Whether the reader has read all bytes of the chunk.
         var isDemanded = true
         var pump: CheckedContinuation<Bool, Never>?
-        /// Incremented after each exchange whose task has not begun, so that the task ends.
+        /// Incremented after an exchange that has not started the sequence. A task of an earlier binding ends.
         var binding = 0
         /// The task that reads the sequence. `close()` cancels it, because the sequence may be waiting for its next
         /// chunk.
@@ -65,7 +65,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         let (isFirst, bound) = state.withLock { state in
             let isFirst = !state.isStarted
             state.isStarted = true
-            // A task that `bind()` created waits for this.
+            // The task that `bind()` has created waits for the first read.
             return (isFirst && state.task == nil, isFirst ? exchange(&state.pump, with: nil) : nil)
         }
         bound?.resume(returning: true)
@@ -86,7 +86,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         return answer
     }
 
-    /// Starts a task if `bind()` created none, because the transport is used without a request.
+    /// Starts the task if `bind()` has created none: the transport is used without a request.
     private func start() {
         let task = BodyTask.start { await self.pump(0) }
         let isClosed = state.withLock { state in
