@@ -2,7 +2,7 @@ internal import CZlib
 package import CurlewCore
 
 /// The compressing side of permessage-deflate, with zlib (zlib.h).
-// SAFETY: one owner at a time: every call happens under the lock of the outbox that sends with it.
+// SAFETY: every call happens under the lock of the outbox that sends with it.
 package final class MessageCompressor: WebSocketCompressor, @unchecked Sendable {
     private let windowBits: Int
     private let keepsContext: Bool
@@ -10,7 +10,7 @@ package final class MessageCompressor: WebSocketCompressor, @unchecked Sendable 
 
     private static let level: Int32 = 5
     private static let memoryLevel: Int32 = 8
-    /// A shorter message saves less than the flush costs.
+    /// The shortest message that is compressed. A shorter one saves less than the flush costs.
     private static let smallestMessage = 32
     private static let tail = 4
 
@@ -39,7 +39,7 @@ package final class MessageCompressor: WebSocketCompressor, @unchecked Sendable 
 }
 
 /// The decompressing side of permessage-deflate, with zlib (zlib.h).
-// SAFETY: one owner at a time: the task that reads the connection.
+// SAFETY: only the task that reads the connection calls it.
 package final class MessageDecompressor: WebSocketDecompressor, @unchecked Sendable {
     private let windowBits: Int
     private let keepsContext: Bool

@@ -8,8 +8,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Outgoing frames in the order in which they were made. One task writes them to the connection. A frame that the peer
-/// waits for is written on its sender's thread, if the connection supports that and no earlier bytes wait.
+/// The outgoing frames of one connection, in order. One task, the writer, writes them to the connection. A frame that
+/// the peer waits for is written on its sender's thread, if the writer is idle.
 final class WebSocketOutbox: Sendable {
     fileprivate enum Stage {
         case open
@@ -106,7 +106,7 @@ final class WebSocketOutbox: Sendable {
         _ = perform(step)
     }
 
-    /// The next step with a frame.
+    /// The outcome of queueing a frame, and the caller's next step.
     fileprivate enum Step {
         case refused
         case wait(OneShot<Void>)
@@ -122,7 +122,7 @@ final class WebSocketOutbox: Sendable {
         let work: OneShot<Void>
     }
 
-    /// Whether the frame was accepted; `nil` if it has to wait.
+    /// Returns whether the frame was accepted; `nil` if it has to wait.
     private func perform(_ step: Step) -> Bool? {
         switch step {
         case .refused: return false

@@ -17,8 +17,8 @@ extension WebSocketRequest {
     /// Opens the WebSocket, waits for that, and returns the head of the server's response.
     @discardableResult
     public func opened() async throws(CurlewError) -> ResponseHead {
-        // Read before the start: if this call begins the connection, its result is about that one, however soon it is
-        // lost.
+        // Read before the start: if this call opens the first connection, it returns that one's head, even if the
+        // connection is lost at once.
         let opening = link.opening
         WebSocketRun.start(self)
         if let prepared { return prepared.head }
@@ -37,7 +37,6 @@ extension WebSocketRequest {
 
     /// Sends a message.
     public func send(_ message: WebSocketMessage) async throws(CurlewError) {
-        // Usually the WebSocket is open and has room.
         if sendNow(message) { return }
         while true {
             let opening = try await opening()

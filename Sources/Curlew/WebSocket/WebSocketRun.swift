@@ -9,7 +9,7 @@ enum WebSocketRun {
     /// Starts the run, unless an earlier call has.
     static func start(_ request: WebSocketRequest) {
         guard request.startsNow() else { return }
-        // The run does not keep the user's handle alive: releasing that closes the WebSocket.
+        // The run must not keep the user's handle alive: releasing the handle closes the WebSocket.
         let run = request.handleOfRun()
         Task { _ = await run.outcome(checksStatus: false) }
     }
@@ -113,7 +113,7 @@ extension WebSocketRequest {
 }
 
 extension WebSocketLink {
-    /// Whether a close frame, or this side, has ended the WebSocket.
+    /// Whether a close frame or the user has ended the WebSocket, so that `error` is none for its handlers.
     fileprivate func isPlainEnd(_ error: CurlewError?) -> Bool {
         switch error?.code {
         case .cancelled?: isClosing
@@ -128,7 +128,7 @@ extension WebSocketLink {
 package enum WebSocketOccurrence: Sendable {
     case connected(protocol: String?)
     case received(WebSocketMessage)
-    /// Both sides have sent close frames, or this side's was not answered.
+    /// Both sides have sent close frames, or the server has not answered this side's.
     case disconnected(WebSocketCloseCode, reason: String?)
     case completed(WebSocketCompletion)
 }
@@ -138,7 +138,7 @@ package struct WebSocketCompletion: Sendable {
     package let request: URLRequest?
     package let response: HTTPURLResponse?
     package let metrics: TransferMetrics?
-    /// `nil` if a close frame, with whatever code, or this side has ended the WebSocket.
+    /// `nil` if a close frame, with whatever code, or the user has ended the WebSocket.
     package let error: CurlewError?
 }
 
@@ -147,12 +147,12 @@ struct WebSocketObserver: Sendable {
     /// Makes the work for the handler's queue; `nil` if the event does not concern the handler.
     let prepare: @Sendable (WebSocketOccurrence) -> (@Sendable () -> Void)?
     let delivery: Delivery
-    /// Counts the events that the handler has put into a sequence and that are unread; `nil` if it is done with an
+    /// Counts the unread events of a handler that puts them into a sequence; `nil` for a handler that is done with an
     /// event when it returns.
     var backlog: StreamBacklog?
 }
 
-/// Delivers messages to handlers, each on its own queue. The next message follows once all handlers have taken this
+/// Delivers messages to handlers, each on its own queue. The next message follows when all handlers are done with this
 /// one: a slow handler pauses the server.
 private struct WebSocketPump: Sendable {
     let link: WebSocketLink

@@ -25,7 +25,7 @@ struct WebSocketUpgrade: Sendable {
     let sink: any TransferSink
     let control: WebSocketControl
 
-    /// Performs the handshake. Throws if it is stopped, or takes too long.
+    /// Performs the handshake. Throws if it fails, is stopped, or exceeds the total timeout.
     func result() async throws(CurlewError) -> Outcome {
         let timeouts = request.options.timeouts
         let result = await withTaskGroup(of: Result<Outcome, CurlewError>?.self) { group in
@@ -40,7 +40,7 @@ struct WebSocketUpgrade: Sendable {
             var result: Result<Outcome, CurlewError>?
             while result == nil, let next = await group.next() { result = next }
             group.cancelAll()
-            // The handshake succeeded just as it was stopped or timed out. Its connection is not used.
+            // A handshake that succeeded just as it was stopped or timed out has an open connection, which is not used.
             if case .failure? = result { for await case .success(.opened(let late))? in group { late.wire.close() } }
             return result
         }
