@@ -42,7 +42,7 @@ final class BodyChannel: TurnObserver {
         }
     }
 
-    /// Stores the bytes, or pauses the transfer, which then offers them again. Aborts a transfer that nobody reads.
+    /// Stores the bytes, or pauses the transfer, which then offers them again. Aborts a transfer whose reader has left.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Disposition {
         // The channel had room when the current piece began, so the piece is filled without asking again.
         let (isTaken, held) = filling.withLock { ($0.append(bytes), $0.count) }
