@@ -4,7 +4,8 @@ package import Dispatch
 internal import Foundation
 package import FoundationNetworking
 
-/// The tasks of a WebSocket: one of the places that start unstructured tasks.
+/// The run of a WebSocket. This file is one of the places that start unstructured tasks: for the run, for the pump that
+/// serves handlers, and for pings and messages whose callers do not wait.
 enum WebSocketRun {
     /// Starts the run, unless an earlier call has.
     static func start(_ request: WebSocketRequest) {
@@ -12,34 +13,6 @@ enum WebSocketRun {
         // The run must not keep the user's handle alive: releasing the handle closes the WebSocket.
         let run = request.handleOfRun()
         Task { _ = await run.outcome(checksStatus: false) }
-    }
-
-    /// Starts the pump for the handlers. It ends with the WebSocket.
-    fileprivate static func start(_ pump: WebSocketPump) -> Task<Void, Never> { Task { await pump.run() } }
-
-    /// Sends a ping and calls back with the result. The task ends with the pong, its deadline, or the WebSocket.
-    fileprivate static func ping(
-        _ request: WebSocketRequest, _ completion: @escaping @Sendable (Result<Duration, CurlewError>) -> Void
-    ) {
-        Task {
-            do throws(CurlewError) { completion(.success(try await request.ping())) } catch {
-                completion(.failure(error))
-            }
-        }
-    }
-
-    /// Sends the queued messages one after the other. The task ends when the queue is empty.
-    fileprivate static func send(_ request: WebSocketRequest) {
-        Task {
-            while let (message, completion) = request.nextQueued() {
-                do throws(CurlewError) {
-                    try await request.send(message)
-                    completion(.success(()))
-                } catch {
-                    completion(.failure(error))
-                }
-            }
-        }
     }
 }
 
@@ -65,7 +38,7 @@ extension WebSocketRequest {
             let pump = WebSocketPump(link: link) { [observation = self.observation] in
                 observation.withLock { $0.observers }
             }
-            observation.pump = WebSocketRun.start(pump)
+            observation.pump = Task { await pump.run() }
         }
         add { [link] result in
             HandlerQueue.Serialized(error: nil) { replacement in
@@ -80,9 +53,13 @@ extension WebSocketRequest {
         return self
     }
 
-    /// Sends a ping and reports how long its pong took.
+    /// Sends a ping and reports how long its pong took. Its task ends with the pong, the deadline, or the WebSocket.
     package func ping(_ completion: @escaping @Sendable (Result<Duration, CurlewError>) -> Void) {
-        WebSocketRun.ping(self, completion)
+        Task {
+            do throws(CurlewError) { completion(.success(try await ping())) } catch {
+                completion(.failure(error))
+            }
+        }
     }
 
     /// Queues a message after earlier ones. Reports when there was room for it, or the error if it cannot be sent.
@@ -93,10 +70,22 @@ extension WebSocketRequest {
             observation.queue.append((message, completion))
             return !exchange(&observation.isSending, with: true)
         }
-        if isFirst { WebSocketRun.send(self) }
+        if isFirst { Task { await sendQueued() } }
     }
 
-    fileprivate func nextQueued() -> QueuedMessage? {
+    /// Sends the queued messages one after the other, until the queue is empty.
+    private func sendQueued() async {
+        while let (message, completion) = nextQueued() {
+            do throws(CurlewError) {
+                try await send(message)
+                completion(.success(()))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    private func nextQueued() -> QueuedMessage? {
         observation.withLock { observation in
             if let next = observation.queue.popFirst() { return next }
             observation.isSending = false
