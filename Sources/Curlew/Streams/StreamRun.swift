@@ -24,18 +24,40 @@ enum StreamRun {
     }
 }
 
-/// A handler of a streamed body with its types erased.
-struct StreamConsumer: Sendable {
-    /// Serializes the chunk and returns the work for the handler's queue.
-    let prepare: @Sendable (Data) -> @Sendable () -> Void
+/// A handler of events that arrive over time, with its types erased.
+struct StreamHandler<Event: Sendable>: Sendable {
+    /// Makes the work for the handler's queue; `nil` if the event does not concern the handler.
+    let prepare: @Sendable (Event) -> (@Sendable () -> Void)?
     let delivery: Delivery
-    /// Counts the unread chunks of a handler that puts them into a sequence; `nil` for a handler that is done with a
-    /// chunk when it returns.
+    /// Counts the unread events of a handler that puts them into a sequence; `nil` for a handler that is done with an
+    /// event when it returns.
     var backlog: StreamBacklog?
+
+    /// Delivers an event of `size` bytes to handlers, each on its own queue. Returns when all are done with it and have
+    /// room for another: a slow handler thereby pauses the sender.
+    static func deliver(_ event: Event, size: Int, to handlers: [Self]) async {
+        await withCheckedContinuation { continuation in
+            let countdown = Countdown(handlers.count) { continuation.resume() }
+            for handler in handlers {
+                guard let work = handler.prepare(event) else {
+                    countdown.step()
+                    continue
+                }
+                handler.backlog?.add(size)
+                handler.delivery {
+                    work()
+                    guard let backlog = handler.backlog else { return countdown.step() }
+                    backlog.whenThereIsRoom { countdown.step() }
+                }
+            }
+        }
+    }
 }
 
-/// Delivers a body's chunks to handlers, each on its own queue. The next chunk follows when all handlers are done with
-/// this one: a slow handler pauses the sender.
+/// A handler of a streamed body. Its `prepare` serializes the chunk.
+typealias StreamConsumer = StreamHandler<Data>
+
+/// Delivers a body's chunks to handlers.
 struct StreamPump: Sendable {
     let channel: BodyChannel
     /// The handlers that have been added so far.
@@ -43,43 +65,27 @@ struct StreamPump: Sendable {
 
     func run() async {
         while let pieces = try? await channel.take() {
-            for piece in pieces { await handOn(piece) }
+            for piece in pieces { await StreamConsumer.deliver(piece, size: piece.count, to: consumers()) }
         }
     }
+}
 
-    private func handOn(_ chunk: Data) async {
-        let consumers = consumers()
-        await withCheckedContinuation { continuation in
-            let countdown = Countdown(consumers.count) { continuation.resume() }
-            for consumer in consumers {
-                let work = consumer.prepare(chunk)
-                consumer.backlog?.add(chunk.count)
-                consumer.delivery {
-                    work()
-                    guard let backlog = consumer.backlog else { return countdown.step() }
-                    backlog.whenThereIsRoom { countdown.step() }
-                }
-            }
-        }
+/// Calls back after `count` steps. Not a `OneShot`: it counts, and its waiter is never cancelled.
+private final class Countdown: Sendable {
+    private let missing: Lock<Int>
+    private let done: @Sendable () -> Void
+
+    init(_ count: Int, done: @escaping @Sendable () -> Void) {
+        missing = Lock(count)
+        self.done = done
+        if count == 0 { done() }
     }
 
-    /// Calls back after `count` steps. Not a `OneShot`: it counts, and its waiter is never cancelled.
-    final class Countdown: Sendable {
-        private let missing: Lock<Int>
-        private let done: @Sendable () -> Void
-
-        init(_ count: Int, done: @escaping @Sendable () -> Void) {
-            missing = Lock(count)
-            self.done = done
-            if count == 0 { done() }
+    func step() {
+        let isLast = missing.withLock { missing in
+            missing -= 1
+            return missing == 0
         }
-
-        func step() {
-            let isLast = missing.withLock { missing in
-                missing -= 1
-                return missing == 0
-            }
-            if isLast { done() }
-        }
+        if isLast { done() }
     }
 }

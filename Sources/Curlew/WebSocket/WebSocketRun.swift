@@ -131,18 +131,10 @@ package struct WebSocketCompletion: Sendable {
     package let error: CurlewError?
 }
 
-/// A handler of WebSocket events with its types erased.
-struct WebSocketObserver: Sendable {
-    /// Makes the work for the handler's queue; `nil` if the event does not concern the handler.
-    let prepare: @Sendable (WebSocketOccurrence) -> (@Sendable () -> Void)?
-    let delivery: Delivery
-    /// Counts the unread events of a handler that puts them into a sequence; `nil` for a handler that is done with an
-    /// event when it returns.
-    var backlog: StreamBacklog?
-}
+/// A handler of WebSocket events.
+typealias WebSocketObserver = StreamHandler<WebSocketOccurrence>
 
-/// Delivers messages to handlers, each on its own queue. The next message follows when all handlers are done with this
-/// one: a slow handler pauses the server.
+/// Delivers messages to handlers.
 private struct WebSocketPump: Sendable {
     let link: WebSocketLink
     /// The handlers that have been added so far.
@@ -169,18 +161,6 @@ private struct WebSocketPump: Sendable {
     }
 
     private func tell(_ occurrence: WebSocketOccurrence, size: Int) async {
-        let works = observers().compactMap { observer in observer.prepare(occurrence).map { (observer, $0) } }
-        guard !works.isEmpty else { return }
-        await withCheckedContinuation { continuation in
-            let countdown = StreamPump.Countdown(works.count) { continuation.resume() }
-            for (observer, work) in works {
-                observer.backlog?.add(size)
-                observer.delivery {
-                    work()
-                    guard let backlog = observer.backlog else { return countdown.step() }
-                    backlog.whenThereIsRoom { countdown.step() }
-                }
-            }
-        }
+        await WebSocketObserver.deliver(occurrence, size: size, to: observers())
     }
 }
