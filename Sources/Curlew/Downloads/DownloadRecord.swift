@@ -23,6 +23,8 @@ struct DownloadRecord: Sendable {
     var onResumeData: [@Sendable (Data?) -> Void] = []
     /// The lane on which those closures are called; `nil` before the first one is added.
     var resumeDataLane: FileLane?
+    /// Whether the run has begun to call those closures. A later closure is called by `cancel` itself.
+    var hasToldResumeData = false
 
     /// The calls that read the file.
     var reading = FileReading()

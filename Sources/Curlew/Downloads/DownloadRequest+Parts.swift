@@ -20,23 +20,27 @@ extension DownloadRequest {
     /// The closure is called once, on an internal queue, before response handlers.
     @discardableResult
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
-        download.withLock { record in
+        let (lane, isLate) = download.withLock { record in
             record.keepsPartOnCancel = true
             record.onResumeData.append(completionHandler)
-            record.resumeDataLane = record.resumeDataLane ?? FileLane.next()
+            let lane = record.resumeDataLane ?? FileLane.next()
+            record.resumeDataLane = lane
+            return (lane, record.hasToldResumeData)
         }
         cancel()
-        // An ended request has no run that would call the closure.
-        if record.withLock({ $0.lifecycle.result != nil }) {
-            download.withLock { $0.resumeDataLane }?.enqueue { [self] in callOnResumeData() }
-        }
+        // The run calls the closure, unless it has ended or has already told all closures that it found.
+        if isLate || record.withLock({ $0.lifecycle.result != nil }) { lane.enqueue { [self] in callOnResumeData() } }
         return self
     }
 
     /// Calls the closures that wait for resume data, and returns after them. Closures that another caller has already
     /// removed from the record are being called on the same lane, so they too have returned by then.
     func tellResumeData() async {
-        await download.withLock { $0.resumeDataLane }?.carryOut { [self] in callOnResumeData() }
+        let lane = download.withLock { record in
+            record.hasToldResumeData = true
+            return record.resumeDataLane
+        }
+        await lane?.carryOut { [self] in callOnResumeData() }
     }
 
     private func callOnResumeData() {
