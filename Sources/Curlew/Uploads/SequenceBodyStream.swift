@@ -24,7 +24,8 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         /// Whether the reader has read all bytes of the chunk.
         var isDemanded = true
         var pump: CheckedContinuation<Bool, Never>?
-        /// Incremented after an exchange that has not started the sequence. A task of an earlier binding ends.
+        /// Incremented when an opening or an exchange ends that has not started the sequence. A task of an earlier
+        /// binding ends.
         var binding = 0
         /// The task that reads the sequence. `close()` cancels it, because the sequence may be waiting for its next
         /// chunk.
@@ -51,7 +52,9 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
     func close() {
         // The chunk and the waker are released outside of the lock: the deallocator of a `Data` can be the user's code.
         let (pump, task, _, _) = state.withLock { state in
-            state.isClosed = state.isStarted
+            // A body that was not started can be opened again. A task that was created for it and has not begun must
+            // not serve that opening, which may have a task of its own.
+            if state.isStarted { state.isClosed = true } else { state.binding += 1 }
             return (
                 exchange(&state.pump, with: nil), exchange(&state.task, with: nil), exchange(&state.waker, with: nil),
                 exchange(&state.chunk, with: Data())
@@ -62,14 +65,15 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
-        let (isFirst, bound) = state.withLock { state in
+        let (unbound, bound) = state.withLock { state -> (Int?, CheckedContinuation<Bool, Never>?) in
             let isFirst = !state.isStarted
             state.isStarted = true
             // The task that `bind()` has created waits for the first read.
-            return (isFirst && state.task == nil, isFirst ? exchange(&state.pump, with: nil) : nil)
+            guard isFirst else { return (nil, nil) }
+            return (state.task == nil ? state.binding : nil, exchange(&state.pump, with: nil))
         }
         bound?.resume(returning: true)
-        if isFirst { start() }
+        if let unbound { start(unbound) }
         let (answer, pump, _): (BodyRead, CheckedContinuation<Bool, Never>?, Data?) = state.withLock { state in
             guard !state.chunk.isEmpty else { return (state.end ?? .pending, nil, nil) }
             state.hasBeenRead = true
@@ -87,8 +91,8 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
     }
 
     /// Starts the task if `bind()` has created none: the transport is used without a request.
-    private func start() {
-        let task = BodyTask.start { await self.pump(0) }
+    private func start(_ binding: Int) {
+        let task = BodyTask.start { await self.pump(binding) }
         let isClosed = state.withLock { state in
             if !state.isClosed { state.task = task }
             return state.isClosed
@@ -223,7 +227,7 @@ final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody 
         if current.rewind() { return true }
         let fresh = SequenceBodyStream(makeSource)
         let (former, waker) = state.withLock { (exchange(&$0.current, with: fresh), $0.waker) }
-        end(former)
+        former.close()
         if let waker { fresh.open(waker: waker) }
         return true
     }
@@ -233,13 +237,7 @@ final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody 
         // Both are replaced in one step. As soon as the new stream is in place the next sending may open it, and its
         // waker must not be lost.
         let (former, _) = state.withLock { (exchange(&$0.current, with: fresh), exchange(&$0.waker, with: nil)) }
-        end(former)
-    }
-
-    private func end(_ sending: SequenceBodyStream<Source>) {
-        sending.close()
-        // Its task may have been created but not started. Nothing else would end it.
-        sending.unbind()
+        former.close()
     }
 
     func bind() { current.bind() }
