@@ -100,9 +100,7 @@ extension Request {
         }
         await FileLane.next().carryOut { try? FileManager.default.removeItem(at: url) }
     }
-}
 
-extension Request {
     /// Returns the destination of a download. The session's hook takes precedence over the request's own destination.
     func downloadDestination(unless own: DownloadRequest.Destination?) -> DownloadRequest.Destination? {
         guard let hook = context.configuration.decisions?.downloadDestination else { return own }
