@@ -234,10 +234,9 @@ extension Session {
         shouldAutomaticallyResume: Bool? = nil,
         to destination: DownloadRequest.Destination? = nil
     ) -> DownloadRequest {
-        var former: DownloadRequest.Destination?
-        if let url = unfinished.destinationURL {
-            let options = unfinished.options
-            former = { _, _ in (destinationURL: url, options: options) }
+        let target = unfinished.destinationURL.map { OpenedDownload.Target(url: $0, options: unfinished.options) }
+        let former = target.map { target -> DownloadRequest.Destination in
+            { _, _ in (destinationURL: target.url, options: target.options) }
         }
         let request = DownloadRequest(
             .resumeData(unfinished.resumeData),
@@ -247,7 +246,10 @@ extension Session {
             destination: destination ?? former
         )
         request.taskDescription = unfinished.taskDescription
-        request.download.withLock { $0.note = JournalNote(id: unfinished.id, began: unfinished.began) }
+        // The old destination stays in the entry until a body begins, even if the request fails before that.
+        request.download.withLock { record in
+            record.note = JournalNote(id: unfinished.id, began: unfinished.began, target: target)
+        }
         return request.wasCreated()
     }
 }
