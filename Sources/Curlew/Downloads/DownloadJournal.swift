@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 public import Foundation
 
 /// Records on disk how to continue downloads that a process does not finish.
@@ -20,19 +21,19 @@ public import Foundation
 /// After a crash of the process, a download continues at the end of its file. After a crash of the system the last
 /// bytes of the file cannot be trusted, so an interrupted download starts over.
 public struct DownloadJournal: Sendable, Hashable {
-    /// The directory of the entries, one file each. It is created when it is needed.
+    /// The directory of the entries, one file each, in a folder for each session. Created with the first entry.
     package let directory: URL
 
     /// A journal in a directory that other processes of the same user may share.
     public init(directory: URL) { self.directory = directory }
 
     private func folder(of session: String?) -> URL {
-        // Hexadecimal, so that any identifier is a valid file name.
+        // Hexadecimal, because an identifier may have characters that a file name cannot have.
         let name = (session ?? "").utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         return directory.appending(path: "session-\(name)", directoryHint: .isDirectory)
     }
 
-    /// The downloads left by earlier processes and by ended requests of this one. Blocks.
+    /// Returns the downloads left by earlier processes and by ended requests of this one, oldest first. Blocks.
     func entries(of session: String?) -> [UnfinishedDownload] {
         let folder = folder(of: session)
         let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
@@ -51,6 +52,7 @@ public struct DownloadJournal: Sendable, Hashable {
             .sorted { $0.began < $1.began }
     }
 
+    /// Writes an entry. A failure is ignored: the download then cannot be continued by another process. Blocks.
     func keep(_ entry: JournalEntry, of session: String?, under id: UUID) {
         let folder = folder(of: session)
         try? FileManager.default.createDirectory(
@@ -78,7 +80,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
     public let url: URL
     /// The request's `taskDescription`.
     public let taskDescription: String?
-    /// The destination of the file; `nil` if it was to keep its temporary name.
+    /// The destination of the file; `nil` if none was chosen.
     public let destinationURL: URL?
     /// The options of the download's destination.
     package let options: DownloadRequest.Options
@@ -111,7 +113,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
         self.part = part.file
     }
 
-    /// Gives the download up, and removes its file and its entry.
+    /// Removes the download's file and its entry.
     public func discard() async {
         await FileLane.next().carryOut { [part, file] in
             DownloadFile.reopen(part, keeping: 0)?.discard()
@@ -121,7 +123,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
 }
 
 extension ResumeData {
-    /// Sets how much of the file can be relied on, for an entry that was written before the bytes.
+    /// Corrects the number of received bytes, for an entry that was written before them. `size` is that of the file.
     fileprivate mutating func trust(_ size: Int64, isOfThisBoot: Bool) {
         if isOfThisBoot {
             // After a crash of the process alone, all written bytes are in the file. A file of segments has its full
@@ -132,4 +134,166 @@ extension ResumeData {
             segments = nil
         }
     }
+}
+
+// Keeps the journal's entry up to date over the exchanges of a download. The entry is written on file lanes.
+extension DownloadRequest {
+    private var journal: (DownloadJournal, session: String?)? {
+        context.configuration.downloadJournal.map { ($0, context.configuration.identifier) }
+    }
+
+    /// Records the beginning of a body. Removes the entry if the file could not be continued.
+    func noteBeginning(to target: OpenedDownload.Target?) {
+        guard let (journal, session) = journal else { return }
+        let (id, part, began) = download.withLock { record in
+            let note = record.note ?? JournalNote()
+            record.note = note
+            record.note?.target = target
+            var part = record.growing
+            // A file of segments has holes. An entry without its segments would count the whole length as written.
+            if let plan = record.growingSegments?.current { part?.follow(plan) }
+            return (note.id, part, note.began)
+        }
+        if let part {
+            journal.keep(JournalEntry(part, of: self, to: target, began: began), of: session, under: id)
+        } else {
+            journal.remove(id, of: session)
+        }
+    }
+
+    /// Records the progress of segments from time to time. Called on the transport's thread.
+    func noteSegments(_ progress: SegmentProgress, on lane: FileLane) {
+        guard let (journal, session) = journal else { return }
+        let isDue = download.withLock { record in
+            guard var note = record.note else { return false }
+            let written = progress.current.bytesWritten
+            guard written - note.written >= JournalNote.step else { return false }
+            note.written = written
+            record.note = note
+            return true
+        }
+        guard isDue else { return }
+        lane.enqueue { [self] in
+            let (note, growing) = download.withLock { ($0.note, $0.growing) }
+            guard let note, var part = growing else { return }
+            part.follow(progress.current)
+            let entry = JournalEntry(part, of: self, to: note.target, began: note.began)
+            journal.keep(entry, of: session, under: note.id)
+        }
+    }
+
+    /// Records the end of the last exchange. A remaining part is left for other requests to continue.
+    func noteEnd() async {
+        guard let (journal, session) = journal else { return }
+        let (note, part) = download.withLock { (exchange(&$0.note, with: nil), $0.part) }
+        guard let note else { return }
+        await FileLane.next().carryOut { [self] in
+            guard let part else { return journal.remove(note.id, of: session) }
+            var entry = JournalEntry(part, of: self, to: note.target, began: note.began)
+            entry.isVouchedFor = true
+            journal.keep(entry, of: session, under: note.id)
+        }
+    }
+}
+
+extension ResumeData {
+    /// Copies the progress of the segments.
+    fileprivate mutating func follow(_ plan: SegmentPlan) {
+        bytesWritten = plan.bytesWritten
+        segments = plan.segments
+    }
+}
+
+/// A download's entry in the journal.
+struct JournalNote: Sendable {
+    var id = UUID()
+    var began = Date()
+    var target: OpenedDownload.Target?
+    /// The written bytes of the segments at the last recording.
+    var written: Int64 = 0
+
+    /// The bytes between two recordings, and thus the most that is fetched again after a crash.
+    static let step: Int64 = 4 * 1024 * 1024
+}
+
+extension Session {
+    /// The downloads that earlier processes, and ended requests of this one, have begun under this session's
+    /// `identifier` and not finished, oldest first. Empty without a `downloadJournal`.
+    public nonisolated func unfinishedDownloads() async -> [UnfinishedDownload] {
+        guard let journal = configuration.downloadJournal else { return [] }
+        let identifier = configuration.identifier
+        let found = try? await FileLane.next().run { () throws(CurlewError) in journal.entries(of: identifier) }
+        return found ?? []
+    }
+
+    /// Continues a download of an earlier process in a new request. It has the description of the old one and, unless
+    /// another is given, its destination.
+    public nonisolated func download(
+        continuing unfinished: UnfinishedDownload,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        let target = unfinished.destinationURL.map { OpenedDownload.Target(url: $0, options: unfinished.options) }
+        let former = target.map { target -> DownloadRequest.Destination in
+            { _, _ in (destinationURL: target.url, options: target.options) }
+        }
+        let request = DownloadRequest(
+            .resumeData(unfinished.resumeData),
+            session: self,
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            destination: destination ?? former
+        )
+        request.taskDescription = unfinished.taskDescription
+        // The old destination stays in the entry until a body begins, even if the request fails before that.
+        request.download.withLock { record in
+            record.note = JournalNote(id: unfinished.id, began: unfinished.began, target: target)
+        }
+        return request.wasCreated()
+    }
+}
+
+/// The record of one download on disk.
+struct JournalEntry: Codable {
+    var version = Self.currentVersion
+    var part: ResumeData
+    var taskDescription: String?
+    var destination: String?
+    var options: Int
+    var began: Date
+    /// Identifies the boot of the system during which the entry was written.
+    var boot: String
+    /// Whether the entry was written after the bytes that it counts.
+    var isVouchedFor: Bool
+
+    static let currentVersion = 1
+
+    init(_ part: ResumeData, of request: DownloadRequest, to target: OpenedDownload.Target?, began: Date) {
+        self.part = part
+        taskDescription = request.taskDescription
+        destination = target?.url.path(percentEncoded: false)
+        options = target?.options.rawValue ?? 0
+        self.began = began
+        boot = Self.currentBoot
+        isVouchedFor = false
+    }
+
+    init?(_ data: Data) {
+        guard let entry = try? JSONDecoder().decode(JournalEntry.self, from: data),
+            entry.version == Self.currentVersion
+        else { return nil }
+        self = entry
+    }
+
+    var text: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// The identity of the system's boot: it differs after every boot.
+    static let currentBoot: String =
+        (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
+        .trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown-\(UUID().uuidString)"
 }

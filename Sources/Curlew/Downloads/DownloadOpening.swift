@@ -1,5 +1,32 @@
-internal import CurlewCore
+public import CurlewCore
+internal import CurlewLocks
 internal import Foundation
+
+extension DownloadRequest {
+    /// Demands that the file has this checksum, in hexadecimal digits.
+    ///
+    ///     try await session.download(url, to: destination).checksum(.sha256, "9f86d0…").file()
+    ///
+    /// The checksum is computed while the bytes are written, and for a resumed download also over the earlier ones. A
+    /// file with another checksum is `.validationFailed` and is never moved to its destination. Of several checksums,
+    /// all must match.
+    @discardableResult
+    public func checksum(_ algorithm: ChecksumAlgorithm, _ hexadecimal: String) -> Self {
+        let checksum = Checksum(algorithm, hex: hexadecimal)
+        download.withLock { record in
+            if let checksum {
+                record.checksums.append(checksum)
+            } else {
+                record.flaw = CurlewError(
+                    .requestCreationFailed,
+                    phase: .creation,
+                    reason: "a \(algorithm.rawValue) checksum has \(algorithm.byteCount * 2) hexadecimal digits"
+                )
+            }
+        }
+        return self
+    }
+}
 
 /// The meaning of a response's body for the file of its download.
 enum DownloadStep: Sendable {
@@ -15,7 +42,7 @@ enum DownloadStep: Sendable {
     case aside
 }
 
-/// The open file of a download, and its destination.
+/// The open file of one exchange of a download, and its destination.
 struct OpenedDownload: Sendable {
     struct Target: Sendable {
         let url: URL
@@ -50,7 +77,7 @@ struct OpenedDownload: Sendable {
         DestinationDirectory.removeIfEmpty(madeDirectories)
     }
 
-    /// Compares the checksums before the move. Finishes the digests.
+    /// Compares the checksums. Call it once, before `move()`: it finishes the digests.
     func verify(unless isCancelled: () -> Bool) throws(CurlewError) {
         if case .segment(_, let progress, _) = step, !digests.isEmpty {
             try file.forEachPiece(in: 0..<progress.current.total) { bytes, _ throws(CurlewError) in
@@ -132,7 +159,7 @@ struct DownloadOpening: Sendable {
                 madeDirectories: made
             )
         } catch {
-            // The destination is at fault, not the bytes: the part is kept.
+            // Only the destination is at fault, so the part is kept for another attempt.
             file.keep()
             throw error
         }
@@ -145,8 +172,8 @@ struct DownloadOpening: Sendable {
         return chosen == url ? nil : OpenedDownload.Target(url: chosen, options: options)
     }
 
-    /// Finds the errors that would make the final move fail before the first byte, if the response is successful.
-    /// Returns the directories that it has created.
+    /// Finds, before the first byte of a successful response, the errors that would make the final move fail. Returns
+    /// the directories that it has created.
     private func prepare(_ target: OpenedDownload.Target?) throws(CurlewError) -> [String] {
         guard let target, response.head.status >= 200, response.head.status < 300 else { return [] }
         let path = target.url.path(percentEncoded: false)

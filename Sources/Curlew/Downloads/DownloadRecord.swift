@@ -4,25 +4,27 @@ internal import FoundationNetworking
 
 /// The state of a download across its exchanges, under its lock.
 struct DownloadRecord: Sendable {
-    /// The part that the next attempt continues, and that `resumeData` describes if there is none.
+    /// The part that the next attempt continues. After the last attempt, `resumeData` describes it.
     var part: ResumeData?
-    /// The file of resume data that the user passed, until it was checked to be a download's.
+    /// The path in the user's resume data, until the file has been checked to be a download's.
     var unexaminedFile: String?
     /// The range that the current exchange asks for.
     var asking = DownloadAsking.wholeFile
     /// The file of the current exchange, as resume data; `nil` if it cannot be continued.
     var growing: ResumeData?
-    /// The segments of the current exchange, if there are any.
+    /// The segments of that file; `nil` if it is fetched in one piece.
     var growingSegments: SegmentProgress?
     /// The request as described, without the fields that resuming adds.
     var described: DescribedDownload?
-    /// The server's response was of no use: the next attempt asks for the whole file, at once.
+    /// Whether the last response was useless, so that the request is sent again at once, for the whole file.
     var asksAgain = false
-    /// Whether `cancel(producingResumeData: true)`, or its closure form, was called first.
+    /// Whether `cancel(producingResumeData: true)` or its closure form has been called, before or after `cancel()`.
     var keepsPartOnCancel = false
     var onResumeData: [@Sendable (Data?) -> Void] = []
-    /// The lane on which those closures are called; `nil` if there never was one.
+    /// The lane on which those closures are called; `nil` before the first one is added.
     var resumeDataLane: FileLane?
+    /// Whether the run has begun to call those closures. A later closure is called by `cancel` itself.
+    var hasToldResumeData = false
 
     /// The calls that read the file.
     var reading = FileReading()

@@ -1,11 +1,59 @@
 internal import CurlewCore
 internal import CurlewLocks
-internal import Foundation
+public import Foundation
 internal import FoundationNetworking
 
-// The parts that the exchanges of a download leave for the next one.
+// `cancel()` leaves no file. These methods keep the received part if it can be continued: the server must have
+// identified the version of the file by a strong entity tag or a date, and sent it without a content coding.
 extension DownloadRequest {
-    /// Returns the request of the next attempt: for the rest, if an earlier one has left a part of this file.
+    /// Cancels the download, and keeps the received part for a later request if that is asked for.
+    ///
+    /// The data is in `resumeData`, and in the response, when the request has ended.
+    @discardableResult
+    public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
+        if shouldProduceResumeData { download.withLock { $0.keepsPartOnCancel = true } }
+        return cancel()
+    }
+
+    /// Cancels the download and passes the resume data to a closure; `nil` if the download cannot be continued.
+    ///
+    /// The closure is called once, on an internal queue, before response handlers.
+    @discardableResult
+    public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
+        let (lane, isLate) = download.withLock { record in
+            record.keepsPartOnCancel = true
+            record.onResumeData.append(completionHandler)
+            let lane = record.resumeDataLane ?? FileLane.next()
+            record.resumeDataLane = lane
+            return (lane, record.hasToldResumeData)
+        }
+        cancel()
+        // The run calls the closure, unless it has ended or has already told all closures that it found.
+        if isLate || record.withLock({ $0.lifecycle.result != nil }) { lane.enqueue { [self] in callOnResumeData() } }
+        return self
+    }
+
+    /// Calls the closures that wait for resume data, and returns after them. Closures that another caller has already
+    /// removed from the record are being called on the same lane, so they too have returned by then.
+    func tellResumeData() async {
+        let lane = download.withLock { record in
+            record.hasToldResumeData = true
+            return record.resumeDataLane
+        }
+        await lane?.carryOut { [self] in callOnResumeData() }
+    }
+
+    private func callOnResumeData() {
+        let closures = download.withLock { exchange(&$0.onResumeData, with: []) }
+        guard !closures.isEmpty else { return }
+        let data = resumeData
+        for closure in closures { closure(data) }
+    }
+}
+
+// The part that an exchange of a download leaves for the next one.
+extension DownloadRequest {
+    /// Returns the request of the next attempt. It asks for the rest if an earlier attempt has left a part of the file.
     func resuming(_ described: URLRequest) throws(CurlewError) -> URLRequest {
         examinePart()
         let sensitive = context.configuration.redirects.sensitiveHeaders
@@ -42,8 +90,8 @@ extension DownloadRequest {
         return range == request?.value(forHTTPHeaderField: "Range") ? asking : .wholeFile
     }
 
-    /// Discards the part and starts over, because neither it nor the response is of use. The returned error ends the
-    /// exchange but never the request. The part is discarded on `lane`; the exchange waits for its work.
+    /// Discards the part and starts over, because the response neither continues nor replaces it. The returned error
+    /// ends the exchange but never the request. The part is discarded on `lane`; the exchange waits for its work.
     func askAgain(on lane: FileLane) -> CurlewError {
         let gone = download.withLock { record in
             record.asksAgain = true
@@ -82,7 +130,7 @@ extension DownloadRequest {
                 return exchange(&record.part, with: nil)
             }
         }
-        // The body starts over, and so does the file.
+        // The body starts at the first byte of the file and does not continue the old part.
         if let old { DownloadFile.reopen(old.file, keeping: 0)?.discard() }
     }
 

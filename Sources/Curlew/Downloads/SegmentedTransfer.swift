@@ -2,21 +2,37 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
+extension DownloadRequest {
+    /// Fetches the file with several concurrent requests, each for a part of it.
+    ///
+    ///     try await session.download(url, to: destination).segments(4).file()
+    ///
+    /// This helps if a single connection is slow and the server is not. The first request asks for the beginning of the
+    /// file. If the server supports ranges and identifies the version of the file, the rest is divided; otherwise one
+    /// stream fetches all of it. Parts of different versions are never combined. Progress, cancelling, resume data and
+    /// retries concern the whole file.
+    @discardableResult
+    public func segments(_ count: Int) -> Self {
+        download.withLock { $0.segments = max(1, count) }
+        return self
+    }
+}
+
 /// Fetches the segments that the first exchange has left, all at the same time.
 ///
 /// It does not retry: when one segment fails the others are stopped, and the received bytes are a part for the next
 /// attempt.
 struct SegmentedTransfer: Sendable {
     let request: DownloadRequest
-    /// The first exchange. The others send its request, after its redirects and with the adapters' fields, for other
-    /// ranges, in what is left of the total timeout.
+    /// The first exchange. The others send its final request, after redirects and with the adapters' fields, for other
+    /// ranges and with the rest of its total timeout.
     let exchange: Exchange
     let opened: OpenedDownload
     let progress: SegmentProgress
     /// The lane of the first exchange.
     let lane: FileLane
 
-    /// A response with fewer bytes is short unless it completes its segment.
+    /// A response with fewer bytes counts as short, unless it completes its segment.
     private static let shortAnswer: Int64 = 64 * 1024
     private static let maximumShortAnswers = 8
 
@@ -71,7 +87,7 @@ struct SegmentedTransfer: Sendable {
 }
 
 /// Writes the bytes of one segment to their place in the file.
-final class SegmentSink: TransferSink {
+private final class SegmentSink: TransferSink {
     private let transfer: SegmentedTransfer
     private let index: Int
     private let controls: SegmentControls
@@ -111,5 +127,93 @@ final class SegmentSink: TransferSink {
         transfer.exchange.received(transfer.progress.wrote(body.count, inSegment: index))
         transfer.request.noteSegments(transfer.progress, on: transfer.lane)
         return .proceed
+    }
+}
+
+/// The progress of the segments of one file, shared by their exchanges.
+final class SegmentProgress: Sendable {
+    private let plan: Lock<SegmentPlan>
+
+    init(_ plan: SegmentPlan) { self.plan = Lock(plan) }
+
+    var current: SegmentPlan { plan.withLock { $0 } }
+
+    /// Counts bytes of a segment. Returns the count of the whole file.
+    func wrote(_ count: Int, inSegment index: Int) -> TransferCount {
+        plan.withLock { plan in
+            plan.wrote(Int64(count), inSegment: index)
+            return TransferCount(completed: plan.bytesWritten, total: plan.total)
+        }
+    }
+}
+
+/// The controls of all exchanges of a segmented download, as one. An exchange that starts after `suspend` or `cancel`
+/// is suspended or cancelled at once.
+private final class SegmentControls: TransferControl {
+    fileprivate struct State {
+        /// By segment. The control of the next exchange replaces that of an ended one.
+        var controls: [Int: any TransferControl] = [:]
+        var isSuspended = false
+        var cancellation: CurlewError?
+        /// Commands in the order in which they were decided. One thread at a time carries them out, without the lock,
+        /// because users can implement transports.
+        var orders: [@Sendable () -> Void] = []
+        var isCarryingOut = false
+    }
+
+    private let state = Lock(State())
+
+    func add(_ control: any TransferControl, forSegment index: Int) {
+        let former = state.withLock { state in
+            if let cancellation = state.cancellation {
+                state.orders.append { control.cancel(with: cancellation) }
+            } else if state.isSuspended {
+                state.orders.append { control.suspend() }
+            }
+            return state.controls.updateValue(control, forKey: index)
+        }
+        carryOut()
+        withExtendedLifetime(former) {}
+    }
+
+    private func order(_ change: (inout State) -> Void, _ order: @escaping @Sendable (any TransferControl) -> Void) {
+        state.withLock { state in
+            change(&state)
+            for control in state.controls.values { state.orders.append { order(control) } }
+        }
+        carryOut()
+    }
+
+    private func carryOut() {
+        while let order = state.withLock({ state in state.next() }) {
+            order()
+            state.withLock { $0.isCarryingOut = false }
+        }
+    }
+
+    func resumeReceiving() {
+        order({ _ in }, { $0.resumeReceiving() })
+    }
+
+    func suspend() {
+        order({ $0.isSuspended = true }, { $0.suspend() })
+    }
+
+    func resume() {
+        order({ $0.isSuspended = false }, { $0.resume() })
+    }
+
+    func cancel(with error: CurlewError) {
+        order({ $0.cancellation = $0.cancellation ?? error }, { $0.cancel(with: error) })
+    }
+}
+
+extension SegmentControls.State {
+    /// Removes and returns the next command; `nil` if there is none, or if another thread is carrying one out and will
+    /// ask again.
+    fileprivate mutating func next() -> (@Sendable () -> Void)? {
+        guard !isCarryingOut, !orders.isEmpty else { return nil }
+        isCarryingOut = true
+        return orders.removeFirst()
     }
 }

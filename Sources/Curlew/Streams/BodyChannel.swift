@@ -33,7 +33,7 @@ final class BodyChannel: TurnObserver {
 
     // MARK: Producer, on the transport's thread
 
-    /// Starts an attempt. The channel resumes it through `control`.
+    /// Starts another exchange's body. The channel resumes its transfer through `control`.
     func producerStarts(_ control: any TransferControl) {
         let turns = control as? any TurnControl
         _ = shared.withLock {
@@ -42,9 +42,9 @@ final class BodyChannel: TurnObserver {
         }
     }
 
-    /// Takes the bytes, or pauses the transfer, which then offers them again.
+    /// Stores the bytes, or pauses the transfer, which then offers them again. Aborts a transfer whose reader has left.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Disposition {
-        // A piece that has been begun is filled without asking the channel again: it had room when the piece began.
+        // The channel had room when the current piece began, so the piece is filled without asking again.
         let (isTaken, held) = filling.withLock { ($0.append(bytes), $0.count) }
         if isTaken { return .proceed }
         let (offer, turns) = shared.withLock { ($0.machine.producerOffered(held: held), $0.turns) }
@@ -76,7 +76,7 @@ final class BodyChannel: TurnObserver {
 
     /// Ends the body. The reader still gets the buffered bytes, then `error` or the end.
     func finish(throwing error: CurlewError? = nil) {
-        // The run delivers a response that was held back outside any turn, so no end of a turn has delivered its body.
+        // The run delivers a held-back response itself, outside any turn, so no end of a turn has delivered its body.
         turnEnded()
         let (action, _, _, _) = shared.withLock { shared in
             (
@@ -137,7 +137,7 @@ final class BodyChannel: TurnObserver {
     /// The bytes that are buffered, counted as for the mark.
     var bufferedCost: Int { shared.withLock { $0.machine.bufferedCost } }
 
-    /// Returns once the reader should ask again, or when its task is cancelled.
+    /// Returns when the reader should ask again. If its task is cancelled, the channel has been ended.
     private func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
@@ -165,4 +165,50 @@ final class BodyChannel: TurnObserver {
         phase: .receive,
         reason: "the reading task was cancelled"
     )
+}
+
+/// Collects the bytes of one turn of a transport in a few large pieces. These bytes are copied only here.
+private struct PieceFilling: Sendable {
+    /// The capacity of a piece that begins with a large delivery, or follows another piece.
+    static let capacity = 64 * 1024
+    /// A delivery of at least this size suggests more in the same turn: libcurl delivers at most 16 KiB at a time. A
+    /// smaller one is mostly a complete event or line, and gets a piece of exactly its size.
+    static let large = 8 * 1024
+
+    private var pieces: [Data] = []
+    /// The free bytes of the last piece.
+    private var room = 0
+    /// The bytes in all pieces.
+    private(set) var count = 0
+
+    /// Adds the bytes to the last piece. False if there is no piece, if they do not fit, or if `bytes` is empty.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard !bytes.isEmpty, bytes.count <= room else { return false }
+        pieces[pieces.count - 1].append(contentsOf: bytes)
+        room -= bytes.count
+        count += bytes.count
+        return true
+    }
+
+    /// Begins a piece with the bytes. True if it is the turn's first.
+    mutating func begin(with bytes: UnsafeRawBufferPointer) -> Bool {
+        let isAlone = pieces.isEmpty && bytes.count < Self.large
+        let capacity = isAlone ? bytes.count : max(Self.capacity, bytes.count)
+        var piece = Data(capacity: capacity)
+        piece.append(contentsOf: bytes)
+        pieces.append(piece)
+        room = capacity - bytes.count
+        count += bytes.count
+        return pieces.count == 1
+    }
+
+    /// Ends the turn and returns its pieces.
+    mutating func take() -> [Data] {
+        // Copies a mostly empty last piece, so that a slow reader does not retain its unused capacity.
+        if room > Self.capacity / 2, let last = pieces.popLast() {
+            pieces.append(last.withUnsafeBytes { Data($0) })
+        }
+        (room, count) = (0, 0)
+        return exchange(&pieces, with: [])
+    }
 }

@@ -1,12 +1,13 @@
 public import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 
 /// The server-sent events of a body as they arrive, parsed according to the HTML standard.
 ///
 /// The sequence ends with the response. `reconnecting()` opens it again, as browsers do.
 public struct StreamEvents: AsyncSequence, Sendable {
-    /// Opens a reader: without a reconnection of the request's body, otherwise of a new request that names the last
-    /// event.
+    /// Opens a connection: the request's own without a reconnection, otherwise that of a new request, which names the
+    /// last event.
     typealias Open = @Sendable (_ reconnection: Reconnection?) -> Connection
 
     struct Reconnection: Sendable {
@@ -17,12 +18,12 @@ public struct StreamEvents: AsyncSequence, Sendable {
         var reader: StreamReader
         /// The status of the response; `nil` until its head has arrived.
         let status: @Sendable () -> Int?
-        /// The error if the response is not a stream of events.
+        /// Returns the error of a response that is not a stream of events.
         var refusal: @Sendable () -> CurlewError? = { nil }
     }
 
     let open: Open
-    /// Resolved when the request is cancelled. After that no connection follows.
+    /// Resolved when the request is cancelled. No connection is opened after that.
     var cancelled = OneShot<CurlewError>()
     let maximumEventSize: Int
     var reconnection: EventReconnection?
@@ -183,7 +184,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
             case .end: return
             case .fail: if let error { throw error }
             case .reconnect(let delay):
-                // After an error before the body, the head may be that of a redirect or of a status that is retried.
+                // After an error the head is not checked: it may be that of a redirect or of a status that is retried.
                 if error == nil, let refusal = ended?.refusal() { throw refusal }
                 hasBegun = false
                 try await pause(for: delay)
@@ -208,7 +209,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
 }
 
 extension StreamEvents {
-    /// The error if a response is not a stream of events. Such a response is not asked for again: the HTML standard
+    /// Returns the error of a response that is not a stream of events. It ends a reconnecting stream: the HTML standard
     /// fails the connection (9.2.3). A response without a media type is read as a stream.
     static func refusal(of response: LazyResponse) -> CurlewError? {
         guard response.head.status == 200 else {
@@ -223,5 +224,41 @@ extension StreamEvents {
         error.url = response.url
         error.responseCode = response.head.status
         return error
+    }
+}
+
+extension ServerSentEvent {
+    /// Decodes the event's data.
+    ///
+    ///     for try await event in session.streamRequest(url).events where event.data != "[DONE]" {
+    ///         print(try event.decode(Answer.self))
+    ///     }
+    ///
+    /// Throws `.decodingFailed` if the data does not decode.
+    public func decode<T: Decodable>(
+        _ type: T.Type = T.self,
+        decoder: any DataDecoder = FastJSONDecoder()
+    ) throws(CurlewError) -> T {
+        try decoder.value(type, of: Data(data.utf8), named: "the event's data")
+    }
+}
+
+/// The later requests of a reconnecting event stream, as seen from its first request. The user holds only the first
+/// one, so cancelling it must cancel its current successor.
+final class EventSuccession: Sendable {
+    /// Resolved with the first request's cancellation. After that no connection is opened.
+    let cancelled = OneShot<CurlewError>()
+    private let current = Lock<DataStreamRequest?>(nil)
+
+    /// Continues the stream with `next`. If the first request has already been cancelled, `next` is cancelled too.
+    func goesOn(with next: DataStreamRequest) {
+        // The previous request is released outside the lock.
+        _ = current.withLock { exchange(&$0, with: next) }
+        if let error = cancelled.value { next.cancel(with: error) }
+    }
+
+    func cancel(with error: CurlewError) {
+        cancelled.resolve(error)
+        current.withLock { $0 }?.cancel(with: error)
     }
 }

@@ -1,6 +1,81 @@
-internal import CurlewCore
+public import CurlewCore
 internal import CurlewLocks
-internal import Foundation
+public import Foundation
+
+/// The bytes of a body as they arrive. A slow reader pauses the sender; leaving the loop cancels the transfer.
+public struct StreamChunks: AsyncSequence, Sendable {
+    let open: @Sendable () -> StreamReader
+
+    public func makeAsyncIterator() -> Iterator { Iterator(reader: open()) }
+
+    /// Hands out one piece after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        var reader: StreamReader
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> Data? {
+            try await reader.next()
+        }
+    }
+}
+
+/// A body byte by byte, like `URLSession.AsyncBytes`; the result of `session.bytes(for:)`.
+///
+///     let (bytes, response) = try await session.bytes(for: request)
+///     for try await line in bytes.lines { print(line) }
+///
+/// `session.streamRequest(url).chunks` delivers whole chunks, which costs less. A body has one reader. Releasing the
+/// bytes and their iterators cancels the request.
+public struct StreamBytes: AsyncSequence, Sendable {
+    private let request: DataStreamRequest
+    private let owner: Owner
+
+    init(of request: DataStreamRequest) {
+        self.request = request
+        owner = Owner(request)
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(chunks: request.chunks.makeAsyncIterator(), owner: owner)
+    }
+
+    /// The lines without the empty ones, as in URLSession. `session.streamRequest(url).lines` also delivers the empty
+    /// ones.
+    public var lines: AsyncFilterSequence<StreamLines> {
+        let owner = owner
+        return request.lines.filter { line in
+            withExtendedLifetime(owner) { !line.isEmpty }
+        }
+    }
+
+    /// Hands out one byte after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        private var chunks: StreamChunks.AsyncIterator
+        private var bytes = Data().makeIterator()
+        private let owner: Owner
+
+        fileprivate init(chunks: StreamChunks.AsyncIterator, owner: Owner) {
+            self.chunks = chunks
+            self.owner = owner
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> UInt8? {
+            while true {
+                if let byte = bytes.next() { return byte }
+                guard let chunk = try await chunks.next(isolation: actor) else { return nil }
+                bytes = chunk.makeIterator()
+            }
+        }
+    }
+
+    /// Cancels the request when the last copy of the bytes and their iterators is released.
+    fileprivate final class Owner: Sendable {
+        private let request: DataStreamRequest
+
+        init(_ request: DataStreamRequest) { self.request = request }
+
+        deinit { request.cancel() }
+    }
+}
 
 /// One reader of a streamed body, with the pieces it has taken and not yet returned. Releasing it cancels the transfer,
 /// so leaving a loop is enough.
@@ -9,7 +84,7 @@ struct StreamReader: Sendable {
     /// Taken pieces, the newest first.
     private var pieces: [Data] = []
 
-    /// `start` is called before every read of the channel. The first call starts the run.
+    /// `start` is called before every read of the channel, because the first one starts the run.
     init(_ channel: BodyChannel, start: @escaping @Sendable () -> Void) {
         place = Place(channel, start: start)
     }
@@ -17,7 +92,7 @@ struct StreamReader: Sendable {
     mutating func next() async throws(CurlewError) -> Data? {
         if let piece = pieces.popLast() {
             guard Task.isCancelled else { return piece }
-            // The unread piece is lost, so the reader must not see the channel's regular end after it.
+            // The unread piece is dropped, so the body must not seem to end regularly.
             pieces = []
             leave()
             throw BodyChannel.readerCancelled
@@ -67,106 +142,5 @@ struct StreamReader: Sendable {
                 return state == .reading
             }
         }
-    }
-}
-
-/// Cuts the pieces of a reader into lines, and makes an element of each line.
-struct LineReader<Line: Sendable>: Sendable {
-    private var reader: StreamReader
-    private let make: Make
-    private var splitter: LineSplitter
-    private var piece = Data()
-    /// The position of the first byte that has not been cut.
-    private var position = 0
-    /// Cut lines, the last one first.
-    private var ready: [Line] = []
-    private var end: Result<Void, CurlewError>?
-
-    /// Makes an element from a line's bytes, or `nil` to skip the line. Most lines are a slice of the `piece` that
-    /// contains them.
-    typealias Make = @Sendable (_ bytes: UnsafeRawBufferPointer, _ piece: Data) -> Line?
-
-    /// The number of lines cut at once. Each access to a piece's bytes has a fixed price, and glibc recycles up to
-    /// seven freed blocks of a size without a search.
-    private static var batch: Int { 7 }
-
-    init(_ reader: StreamReader, maximumLength: Int, make: @escaping Make) {
-        self.reader = reader
-        self.make = make
-        splitter = LineSplitter(maximumLength: maximumLength)
-    }
-
-    mutating func next() async throws(CurlewError) -> Line? {
-        while true {
-            if let line = takeReady() { return line }
-            guard !hasReady else {
-                leave()
-                throw BodyChannel.readerCancelled
-            }
-            if let end {
-                self.end = .success(())
-                try end.get()
-                return nil
-            }
-            // Releases the last piece before the wait for the next one.
-            (piece, position) = (Data(), 0)
-            do throws(CurlewError) {
-                if let next = try await reader.next() { piece = next } else { takeLast() }
-            } catch {
-                // The body broke: the incomplete line is dropped.
-                end = .success(())
-                throw error
-            }
-        }
-    }
-
-    /// The next line, if it ends in the current piece and the task has not been cancelled.
-    mutating func takeReady() -> Line? {
-        guard !Task.isCancelled else { return nil }
-        if let line = ready.popLast() { return line }
-        guard position < piece.count else { return nil }
-        cut(piece)
-        return ready.popLast()
-    }
-
-    /// Whether there is a line, or bytes, that `next()` has not returned.
-    private var hasReady: Bool { !ready.isEmpty || position < piece.count }
-
-    /// Ends reading: unread lines are dropped.
-    mutating func leave() {
-        (ready, piece, end) = ([], Data(), .success(()))
-        reader.leave()
-    }
-
-    // Cuts the next batch. An error is thrown after the lines that precede it.
-    private mutating func cut(_ piece: Data) {
-        piece.withUnsafeBytes { bytes in
-            do throws(CurlewError) {
-                while ready.count < Self.batch, let line = try splitter.next(in: bytes, from: &position) {
-                    switch line {
-                    case .inside(let range): add(UnsafeRawBufferPointer(rebasing: bytes[range]), of: piece)
-                    case .joined(let line): line.withUnsafeBytes { add($0, of: piece) }
-                    }
-                }
-            } catch {
-                end = .failure(error)
-                self.piece = Data()
-                reader.leave()
-            }
-        }
-        ready.reverse()
-    }
-
-    private mutating func takeLast() {
-        do throws(CurlewError) {
-            if let line = try splitter.last() { line.withUnsafeBytes { add($0, of: Data()) } }
-            end = .success(())
-        } catch {
-            end = .failure(error)
-        }
-    }
-
-    private mutating func add(_ line: UnsafeRawBufferPointer, of piece: Data) {
-        if let line = make(line, piece) { ready.append(line) }
     }
 }

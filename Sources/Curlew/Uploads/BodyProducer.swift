@@ -1,9 +1,15 @@
-internal import CurlewCore
-internal import Foundation
+public import CurlewCore
+public import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
 
 /// Produces the bytes of a body, one buffer at a time. It may block, so it is never called on the transport's thread.
 protocol BodyProducer {
-    /// Whether `restart` can succeed after bytes were produced.
+    /// Whether `restart` can succeed after bytes have been produced.
     var isReplayable: Bool { get }
 
     /// Returns to the first byte.
@@ -16,8 +22,174 @@ protocol BodyProducer {
     mutating func stop()
 }
 
-/// Limits the speed of a body: after each packet there is a pause.
-struct BodyThrottle: Sendable, Hashable {
-    let packetSize: Int
-    let delay: TimeInterval
+/// Produces a body from an `InputStream`, once.
+private struct InputStreamProducer: BodyProducer {
+    private let stream: InputStream
+    private var isOpened = false
+    private var isSpent = false
+
+    init(_ stream: sending InputStream) { self.stream = stream }
+
+    var isReplayable: Bool { false }
+
+    mutating func restart() throws(CurlewError) {
+        // A stream that has not been read is still at its first byte.
+        guard !isSpent else { throw Self.spent }
+    }
+
+    mutating func produce(into buffer: UnsafeMutableRawBufferPointer) throws(CurlewError) -> Int {
+        if !isOpened {
+            isOpened = true
+            if stream.streamStatus == .notOpen { stream.open() }
+        }
+        isSpent = true
+        guard let address = buffer.baseAddress else { return 0 }
+        let count = stream.read(address.assumingMemoryBound(to: UInt8.self), maxLength: buffer.count)
+        if count >= 0 { return count }
+        // Foundation on Linux crashes when a stream without an error is asked for its error.
+        let error = stream.streamStatus == .error ? stream.streamError : nil
+        throw CurlewError(.bodyUnavailable, phase: .send, reason: "The input stream failed.", underlying: error)
+    }
+
+    mutating func stop() {
+        if isOpened { stream.close() }
+    }
+
+    private static let spent = CurlewError(
+        .bodyUnavailable,
+        phase: .send,
+        reason: "The body comes from an input stream that has been read already."
+    )
 }
+
+extension BodySource {
+    /// Creates a body from an input stream. It is read once, on a separate queue.
+    public static func inputStream(_ stream: sending InputStream, length: Int64? = nil) -> BodySource {
+        .stream(BodyPump(InputStreamProducer(stream)), length: length)
+    }
+}
+
+/// Produces the bytes of a form: delimiters and headers from memory, contents from data, files and streams.
+struct MultipartProducer: BodyProducer {
+    private enum PartSource {
+        case file(ReadableFile)
+        case stream(InputStreamProducer)
+    }
+
+    private var position: FormPosition
+    /// The open file or stream of the current part.
+    private var source: PartSource?
+
+    init(_ position: FormPosition) { self.position = position }
+
+    var isReplayable: Bool { position.isReplayable }
+
+    mutating func restart() {
+        stop()
+        position.restart()
+    }
+
+    mutating func stop() {
+        if case .stream(var stream)? = source { stream.stop() }
+        source = nil
+    }
+
+    mutating func produce(into buffer: UnsafeMutableRawBufferPointer) throws(CurlewError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            switch position.next() {
+            case .end: return done
+            case .data(let data): done += position.copy(data, into: room)
+            case .content(let part, let rest):
+                let wanted = Int(min(UInt64(room.count), rest))
+                let count = try read(part, into: UnsafeMutableRawBufferPointer(rebasing: room[..<wanted]))
+                guard count > 0 else { throw position.endedEarly(part) }
+                done += count
+                position.took(count)
+                if count == rest {
+                    stop()
+                } else if case .stream? = source {
+                    // A stream may block for a long time, so the bytes read so far are returned.
+                    return done
+                }
+            }
+        }
+        return done
+    }
+
+    private mutating func read(
+        _ part: MultipartPart,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) throws(CurlewError) -> Int {
+        if source == nil { source = try Self.open(part) }
+        switch source {
+        case .file(let file)?: return try file.read(into: buffer, at: Int64(position.offset))
+        case .stream(var stream)?:
+            defer { source = .stream(stream) }
+            do throws(CurlewError) { return try stream.produce(into: buffer) } catch {
+                throw .formNotRead(error.underlying ?? error)
+            }
+        case nil: return 0
+        }
+    }
+
+    private static func open(_ part: MultipartPart) throws(CurlewError) -> PartSource? {
+        switch part.content {
+        case .data: return nil
+        case .file(let url): return .file(try ReadableFile(url))
+        case .stream(let shared):
+            guard let stream = shared.take() else {
+                throw CurlewError(
+                    .bodyUnavailable,
+                    phase: .send,
+                    reason: "A part of the form comes from an input stream that has been read already."
+                )
+            }
+            return .stream(InputStreamProducer(stream))
+        }
+    }
+}
+
+/// A file that is open for reading only. It is closed when the last reference is released.
+final class ReadableFile: Sendable {
+    private let descriptor: Int32
+    private let path: String
+
+    init(_ url: URL) throws(CurlewError) {
+        path = url.path
+        descriptor = systemOpen(path)
+        guard descriptor >= 0 else { throw Self.failure("opening", path) }
+    }
+
+    deinit { _ = systemClose(descriptor) }
+
+    /// Fills `buffer` from `offset`, up to the end of the file. Returns the number of bytes.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(CurlewError) -> Int {
+        while true {
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+            if count >= 0 { return count }
+            if errno != EINTR { throw Self.failure("reading", path) }
+        }
+    }
+
+    private static func failure(_ action: String, _ path: String) -> CurlewError {
+        let number = errno
+        return CurlewError(
+            .fileUnreadable,
+            phase: .creation,
+            reason: "\(action) \(path): \(String(cString: strerror(number)))",
+            underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) },
+            native: .init(number: Int(number), name: FileFailure.name(of: number))
+        )
+    }
+}
+
+private func systemOpen(_ path: String) -> Int32 {
+    while true {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        if descriptor >= 0 || errno != EINTR { return descriptor }
+    }
+}
+
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -29,8 +29,8 @@ final class BodyPump: BodyStream {
     private let state = Lock(State())
     // SAFETY: used by the queue's blocks only, one at a time.
     private nonisolated(unsafe) var producer: any BodyProducer
-    // Locked before and after each block, to make the work of one block visible to the next. Not held during the block,
-    // because the producer may call a user's stream.
+    // Locked and unlocked before and after each block, which makes the work of one block visible to the next. Not held
+    // during the block, because the producer may call a user's stream.
     private let fence = Lock(false)
     private let queue = DispatchQueue(label: "curlew.body")
     private let throttle: BodyThrottle?
@@ -43,8 +43,8 @@ final class BodyPump: BodyStream {
 
     func open(waker: any BodyWaker) {
         if isReplayable { return begin(waker) }
-        // A body that can be read only once is not touched before the peer wants it, so that it survives a failed
-        // connection.
+        // A body that can be read only once is not read before the peer wants it, so that it can still be sent after a
+        // connection has failed.
         _ = state.withLock { state in
             if state.hasBegun { state.end = .failed(Self.spent) }
             return exchange(&state.waker, with: waker)
@@ -96,7 +96,7 @@ final class BodyPump: BodyStream {
         return answer
     }
 
-    /// Marks a filling as begun and returns its round, if there is room and none is under way.
+    /// Returns the round of a filling that the caller has to start; `nil` if there is no room, or one is under way.
     private func wantsFilling(_ state: inout State) -> Int? {
         guard !state.isFilling, state.end == nil, state.filled.count < Self.readAhead else { return nil }
         state.isFilling = true
@@ -169,7 +169,7 @@ final class BodyPump: BodyStream {
         return try result.get()
     }
 
-    /// Adds a buffer. Returns whether the caller should fill another one at once.
+    /// Stores a buffer for the reader. Returns whether the caller should fill another one at once.
     private func deliver(_ data: Data, _ round: Int) -> Bool {
         let (goesOn, waker): (Bool, (any BodyWaker)?) = state.withLock { state in
             guard state.round == round else { return (false, nil) }
@@ -192,4 +192,10 @@ final class BodyPump: BodyStream {
         }
         waker?.wake()
     }
+}
+
+/// Limits the speed of a body: after each packet there is a pause.
+struct BodyThrottle: Sendable, Hashable {
+    let packetSize: Int
+    let delay: TimeInterval
 }

@@ -24,7 +24,8 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         /// Whether the reader has read all bytes of the chunk.
         var isDemanded = true
         var pump: CheckedContinuation<Bool, Never>?
-        /// Incremented after each exchange whose task has not begun, so that the task ends.
+        /// Incremented when an opening or an exchange ends that has not started the sequence. A task of an earlier
+        /// binding ends.
         var binding = 0
         /// The task that reads the sequence. `close()` cancels it, because the sequence may be waiting for its next
         /// chunk.
@@ -51,7 +52,9 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
     func close() {
         // The chunk and the waker are released outside of the lock: the deallocator of a `Data` can be the user's code.
         let (pump, task, _, _) = state.withLock { state in
-            state.isClosed = state.isStarted
+            // A body that was not started can be opened again. A task that was created for it and has not begun must
+            // not serve that opening, which may have a task of its own.
+            if state.isStarted { state.isClosed = true } else { state.binding += 1 }
             return (
                 exchange(&state.pump, with: nil), exchange(&state.task, with: nil), exchange(&state.waker, with: nil),
                 exchange(&state.chunk, with: Data())
@@ -62,14 +65,15 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
-        let (isFirst, bound) = state.withLock { state in
+        let (unbound, bound) = state.withLock { state -> (Int?, CheckedContinuation<Bool, Never>?) in
             let isFirst = !state.isStarted
             state.isStarted = true
-            // A task that `bind()` created waits for this.
-            return (isFirst && state.task == nil, isFirst ? exchange(&state.pump, with: nil) : nil)
+            // The task that `bind()` has created waits for the first read.
+            guard isFirst else { return (nil, nil) }
+            return (state.task == nil ? state.binding : nil, exchange(&state.pump, with: nil))
         }
         bound?.resume(returning: true)
-        if isFirst { start() }
+        if let unbound { start(unbound) }
         let (answer, pump, _): (BodyRead, CheckedContinuation<Bool, Never>?, Data?) = state.withLock { state in
             guard !state.chunk.isEmpty else { return (state.end ?? .pending, nil, nil) }
             state.hasBeenRead = true
@@ -86,9 +90,9 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         return answer
     }
 
-    /// Starts a task if `bind()` created none, because the transport is used without a request.
-    private func start() {
-        let task = BodyTask.start { await self.pump(0) }
+    /// Starts the task if `bind()` has created none: the transport is used without a request.
+    private func start(_ binding: Int) {
+        let task = BodyTask.start { await self.pump(binding) }
         let isClosed = state.withLock { state in
             if !state.isClosed { state.task = task }
             return state.isClosed
@@ -187,4 +191,56 @@ extension BodySource {
     where Source.Element == Data {
         .stream(SequenceBodyStream { source }, length: length)
     }
+}
+
+/// A body from a sequence that is created again whenever the body is sent again.
+///
+/// Each sending reads a separate `SequenceBodyStream`; when it ends, a new one replaces it. The sequence of an exchange
+/// runs with the task-local values of the request's task. If libcurl rewinds the body within an exchange, the new
+/// sequence runs without them, because the transport's thread starts it.
+final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody where Source.Element == Data {
+    private struct State: Sendable {
+        var current: SequenceBodyStream<Source>
+        var waker: (any BodyWaker)?
+    }
+
+    private let makeSource: @Sendable () -> Source
+    private let state: Lock<State>
+
+    init(_ makeSource: @escaping @Sendable () -> Source) {
+        self.makeSource = makeSource
+        state = Lock(State(current: SequenceBodyStream(makeSource)))
+    }
+
+    private var current: SequenceBodyStream<Source> { state.withLock { $0.current } }
+
+    var isReplayable: Bool { true }
+
+    func open(waker: any BodyWaker) {
+        let (current, _) = state.withLock { ($0.current, exchange(&$0.waker, with: waker)) }
+        current.open(waker: waker)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead { current.read(into: buffer) }
+
+    func rewind() -> Bool {
+        if current.rewind() { return true }
+        let fresh = SequenceBodyStream(makeSource)
+        let (former, waker) = state.withLock { (exchange(&$0.current, with: fresh), $0.waker) }
+        former.close()
+        if let waker { fresh.open(waker: waker) }
+        return true
+    }
+
+    func close() {
+        let fresh = SequenceBodyStream(makeSource)
+        // Both are replaced in one step. As soon as the new stream is in place the next sending may open it, and its
+        // waker must not be lost.
+        let (former, _) = state.withLock { (exchange(&$0.current, with: fresh), exchange(&$0.waker, with: nil)) }
+        former.close()
+    }
+
+    func bind() { current.bind() }
+
+    func unbind() { current.unbind() }
 }

@@ -9,7 +9,7 @@ final class WebSocketInbox: Sendable {
         var cost = 0
         var end: Result<Void, CurlewError>?
         var isLeft = false
-        /// The state machine delivers no more messages, so the connection's reader need not wait.
+        /// Whether the connection's reader need not wait for room, because the state machine delivers no more messages.
         var takesEverything = false
         /// The user waits here for a message.
         var arrival: OneShot<Void>?
@@ -37,7 +37,7 @@ final class WebSocketInbox: Sendable {
 
     // MARK: The connection's reader
 
-    /// Adds a message. True if there is room for another one.
+    /// Adds a message. Returns whether there is room for another one.
     func put(_ message: WebSocketMessage) -> Bool {
         let (arrival, hasRoom) = state.withLock { state -> (OneShot<Void>?, Bool) in
             guard state.end == nil, !state.isLeft else { return (nil, true) }

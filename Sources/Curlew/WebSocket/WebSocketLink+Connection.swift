@@ -11,8 +11,8 @@ extension WebSocketLink {
     }
 
     private static let readSize = 128 * 1024
-    /// The most bytes to write before the state machine hears of the progress: it extends the deadlines of pings queued
-    /// after them.
+    /// The most bytes written at once. The state machine is told after each write, and extends the deadlines of pings
+    /// that are queued behind the bytes.
     private static let writeSize = 256 * 1024
 
     /// Prepares a connection before other callers may use it.
@@ -36,7 +36,7 @@ extension WebSocketLink {
             WebSocketSender(role: .client, compressor: agreed.map { MessageCompressor($0, role: .client) }), over: wire)
         let opening = Opening(url: url, head: opened.head, agreement: opened.agreement, outbox: outbox)
         let failure = begin(opening, over: wire)
-        // The request was cancelled during the handshake.
+        // The request was cancelled during the handshake: the new connection ends at once.
         if let failure { stop(with: failure) }
         if hook == nil { self.opening.resolve(.success(opening)) }
         let bytesReceived = await withTaskGroup(of: Part.self) { group in
@@ -217,7 +217,7 @@ extension WebSocketLink {
     }
 
     /// Waits until the user has answered the messages that precede the peer's violation, for at most `closeTimeout`.
-    /// The close frame follows these answers, as if each message had arrived alone.
+    /// The close frame follows these answers, as if the violation had arrived later.
     private func untilAnswered() async {
         state.withLock { $0.machine?.readingPaused() }
         await withTaskGroup { group in

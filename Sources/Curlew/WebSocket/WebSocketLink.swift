@@ -21,7 +21,7 @@ final class WebSocketLink: Sendable {
     typealias OpeningResult = OneShot<Result<Opening, CurlewError>>
 
     struct State: Sendable {
-        /// The state machine of the connection, even after its end; `nil` if there is no connection.
+        /// The state machine of the current or last connection; `nil` before the first, and between two connections.
         var machine: WebSocketStateMachine?
         var wire: (any ByteConnection)?
         var outbox: WebSocketOutbox?
@@ -42,7 +42,7 @@ final class WebSocketLink: Sendable {
         var armed: WebSocketStateMachine.Instant?
         /// Wakes the clock, for an earlier deadline.
         var alarm: OneShot<Void>?
-        /// The error for senders if there was no connection, or if the user has cancelled.
+        /// The error that ended the WebSocket: it could not be opened, or was stopped. No other connection follows.
         var failure: CurlewError?
     }
 
@@ -59,7 +59,7 @@ final class WebSocketLink: Sendable {
 
     // MARK: The user's side
 
-    /// The URL with the user's scheme.
+    /// Returns the URL with the scheme of the user's URL.
     func asGiven(_ url: URL) -> URL {
         guard state.withLock({ $0.namesWebSocketScheme }) else { return url }
         switch url.scheme?.lowercased() {
@@ -130,19 +130,19 @@ final class WebSocketLink: Sendable {
         alarm?.resolve(())
         guard let action else { return false }
         perform(action)
-        // The state machine drops messages from here on. The reader must not wait for room, so that it reaches the
-        // peer's close frame.
+        // The state machine drops messages. The connection's reader must not wait for room, or it would not reach
+        // the peer's close frame.
         inbox.stopHolding()
         return true
     }
 
     // MARK: Ends
 
-    /// Ends everything: no connection is open, and none will be.
+    /// Ends the reader, the senders and the pings. Call it when no connection is open and none will follow.
     func over(_ error: CurlewError?) {
         let (pings, opening, outbox, isClosed) = state.withLock { state in
             if state.failure == nil, state.machine == nil { state.failure = error ?? .cancelled }
-            // The user has closed the WebSocket between two connections. For its reader that is an ordinary end.
+            // If the user has closed the WebSocket between two connections, its reader gets an ordinary end.
             let isClosed = state.isClosing && state.lastOpening != nil
             return (state.takePings(), state.opening, state.outbox, isClosed)
         }
@@ -153,7 +153,7 @@ final class WebSocketLink: Sendable {
         ended.resolve(())
     }
 
-    /// Ends the connection at once with `error`. No other follows.
+    /// Ends the connection at once with `error`. No other connection follows.
     func stop(with error: CurlewError) {
         let (action, wire) = state.withLock { state in
             if state.failure == nil { state.failure = error }
@@ -165,7 +165,7 @@ final class WebSocketLink: Sendable {
 
     // MARK: Actions
 
-    /// Performs an action. False if there is no room for another message.
+    /// Performs an action. Returns false if there is no room for another message.
     @discardableResult
     func perform(_ action: WebSocketStateMachine.Action) -> Bool {
         switch action {
@@ -192,7 +192,7 @@ final class WebSocketLink: Sendable {
         return true
     }
 
-    /// Lets senders wait for the next connection, if one may follow. Returns the outbox of the last one.
+    /// Lets senders wait for the next connection, if one may follow. Returns the outbox of the ended one.
     private func renewOpening() -> WebSocketOutbox? {
         state.withLock { state in
             state.renewOpening()
@@ -222,14 +222,14 @@ final class WebSocketLink: Sendable {
 
 extension WebSocketLink.State {
     /// Whether another connection may follow this one.
-    var mayReconnect: Bool { reconnection != nil && !isClosing && failure == nil }
+    fileprivate var mayReconnect: Bool { reconnection != nil && !isClosing && failure == nil }
 
     /// Lets senders wait for the next connection, if one may follow.
     mutating func renewOpening() {
         if mayReconnect, opening.value != nil { opening = WebSocketLink.OpeningResult() }
     }
 
-    mutating func takePings() -> [OneShot<WebSocketLink.PingResult>] {
+    fileprivate mutating func takePings() -> [OneShot<WebSocketLink.PingResult>] {
         defer { pings = [:] }
         return Array(pings.values)
     }
@@ -239,4 +239,66 @@ extension WebSocketLink.State {
         guard let deadline = machine?.nextDeadline, armed.map({ deadline < $0 }) ?? true else { return nil }
         return exchange(&alarm, with: nil)
     }
+}
+
+extension WebSocketLink {
+    /// Returns the pause before the WebSocket is opened again; `nil` if it is not. `failure` is the error of an attempt
+    /// that opened no connection.
+    func pauseBeforeReconnecting(after failure: CurlewError?, retryAfter: Duration?) -> Duration? {
+        state.withLock { state in
+            guard state.mayReconnect, var reconnection = state.reconnection else { return nil }
+            var random = SystemRandom()
+            let pause: Duration?
+            if let ending = state.machine?.ending {
+                pause = reconnection.connectionEnded(ending, at: .now, using: &random)
+            } else if let failure {
+                pause = reconnection.openingFailed(failure, retryAfter: retryAfter, using: &random)
+            } else {
+                pause = nil
+            }
+            state.reconnection = reconnection
+            if pause != nil, let machine = exchange(&state.machine, with: nil) {
+                state.lastEnding = machine.ending
+                state.outbox = nil
+            }
+            return pause
+        }
+    }
+
+    /// Whether another connection has followed `opening`, or may follow it. Its senders then wait for that one.
+    func follows(_ opening: Opening) -> Bool {
+        state.withLock { state in
+            guard case .success(let current)? = state.opening.value else { return state.mayReconnect }
+            return current.outbox !== opening.outbox
+        }
+    }
+
+    /// Returns the connection for sends and pings, and waits until one is open. If a connection was lost and the policy
+    /// lets sending fail meanwhile, it throws instead.
+    func usableOpening() async throws(CurlewError) -> Opening {
+        let (current, refuses) = state.withLock { state in
+            let isLost = state.lastOpening != nil && state.opening.value == nil
+            return (state.opening, isLost && state.reconnection?.policy.sending == .fails)
+        }
+        if refuses { throw refusal }
+        return try await opening(of: current)
+    }
+
+    /// Waits for the result of an opening.
+    func opening(of shot: OpeningResult) async throws(CurlewError) -> Opening {
+        if let result = shot.value { return try result.get() }
+        guard let result = await shot.wait() else {
+            throw CurlewError(.cancelled, phase: .lifecycle, reason: "the waiting task was cancelled")
+        }
+        return try result.get()
+    }
+}
+
+/// The connection that the hook of a WebSocket prepares. The hook's own sends and pings use it before other callers
+/// may.
+struct PreparedConnection: Sendable {
+    let link: WebSocketLink
+    let opening: WebSocketLink.Opening
+
+    @TaskLocal static var current: PreparedConnection?
 }

@@ -2,8 +2,14 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Outgoing frames in the order in which they were made. One task writes them to the connection. A frame that the peer
-/// waits for is written on its sender's thread, if the connection supports that and no earlier bytes wait.
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// The outgoing frames of one connection, in order. One task, the writer, writes them to the connection. A frame that
+/// the peer waits for is written on its sender's thread, if the writer is idle.
 final class WebSocketOutbox: Sendable {
     fileprivate enum Stage {
         case open
@@ -100,7 +106,7 @@ final class WebSocketOutbox: Sendable {
         _ = perform(step)
     }
 
-    /// The next step with a frame.
+    /// The outcome of queueing a frame, and the caller's next step.
     fileprivate enum Step {
         case refused
         case wait(OneShot<Void>)
@@ -116,7 +122,7 @@ final class WebSocketOutbox: Sendable {
         let work: OneShot<Void>
     }
 
-    /// Whether the frame was accepted; `nil` if it has to wait.
+    /// Returns whether the frame was accepted; `nil` if it has to wait.
     private func perform(_ step: Step) -> Bool? {
         switch step {
         case .refused: return false
@@ -234,5 +240,29 @@ extension WebSocketOutbox.State {
         let next = room ?? OneShot<Void>()
         room = next
         return next
+    }
+}
+
+/// Masking keys from the kernel's random numbers, read in batches. A guessable key would not protect proxies (RFC 6455,
+/// 10.3).
+struct MaskKeys: Sendable {
+    private var bits: [UInt32] = []
+
+    /// getentropy(3) returns at most 256 bytes at a time.
+    private static let count = 64
+
+    mutating func next() -> WebSocketMaskKey {
+        if bits.isEmpty { refill() }
+        return WebSocketMaskKey(bits: bits.removeLast())
+    }
+
+    private mutating func refill() {
+        bits = [UInt32](unsafeUninitializedCapacity: Self.count) { buffer, count in
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            count = getentropy(bytes.baseAddress, bytes.count) == 0 ? buffer.count : 0
+        }
+        guard bits.isEmpty else { return }
+        var random = SystemRandomNumberGenerator()
+        bits = [random.next()]
     }
 }

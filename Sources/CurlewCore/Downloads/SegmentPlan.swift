@@ -150,7 +150,8 @@ package struct FileSegment: Hashable, Sendable, Codable {
     /// Whether the segments cover a file of length `total` once and in order, and their written bytes add up to
     /// `written`.
     static func areSound(_ segments: [FileSegment], total: Int64?, written: Int64) -> Bool {
-        guard let total else { return false }
+        // A download continues with one of the segments, so there must be one, even if the file is empty.
+        guard let total, !segments.isEmpty else { return false }
         var position: Int64 = 0
         var sum: Int64 = 0
         for segment in segments {

@@ -33,6 +33,13 @@ struct ResumeDataTests {
         #expect(try ResumeData(data.encoded) == data)
     }
 
+    @Test("a list without segments is rejected, even for an empty file")
+    func noSegments() throws {
+        var data = try Self.sample()
+        (data.bytesWritten, data.expectedTotal, data.segments) = (0, 0, [])
+        #expect(throws: CurlewError.self) { try ResumeData(data.encoded) }
+    }
+
     @Test(
         "secrets are not kept",
         arguments: [

@@ -1,6 +1,7 @@
 import CurlewCore
 import CurlewTesting
 import Foundation
+import FoundationNetworking
 import Testing
 
 @testable import Curlew
@@ -47,6 +48,25 @@ struct DownloadJournalTests {
         #expect(service.ranges.last == "bytes=\(found.bytesWritten)-")
         #expect(await second.unfinishedDownloads().isEmpty)
         #expect(parts == ["a"])
+    }
+
+    @Test("a continuation that fails before its body begins keeps the old destination")
+    func failedContinuation() async throws {
+        struct Refusing: RequestInterceptor {
+            func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+                throw CurlewError(.requestCreationFailed, phase: .creation, reason: "refused")
+            }
+        }
+        let service = try FileService { $0.cuts = [300_000] }
+        let session = session()
+        _ = try? await session.download(service.url, to: destination(scratch.file("a"), [.removePreviousFile])).file()
+        let found = try #require(await session.unfinishedDownloads().first)
+        await #expect(throws: CurlewError.self) {
+            try await session.download(continuing: found, interceptor: Refusing()).file()
+        }
+        let again = try #require(await session.unfinishedDownloads().first)
+        #expect(again.id == found.id && again.bytesWritten == found.bytesWritten)
+        #expect(again.destinationURL == scratch.file("a") && again.options == [.removePreviousFile])
     }
 
     @Test("neither resume data nor the journal has a field with a secret name, or one that the session calls sensitive")

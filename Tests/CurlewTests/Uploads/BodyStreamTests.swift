@@ -181,6 +181,31 @@ struct BodyStreamTests {
         }
     }
 
+    @Test("a second opening within an exchange reads a sequence once", arguments: [false, true])
+    func secondOpening(afterAnExchange: Bool) async throws {
+        let made = Watched(0)
+        let body = SequenceBodyStream {
+            made.change { $0 += 1 }
+            return AsyncStream<Data> { continuation in
+                for text in ["one", "two", "three"] { continuation.yield(Data(text.utf8)) }
+                continuation.finish()
+            }
+        }
+        let reader = BodyReader()
+        if afterAnExchange {
+            body.bind()
+            body.unbind()
+        }
+        body.bind()
+        body.open(waker: reader)
+        body.close()
+        body.open(waker: reader)
+        #expect(try await reader.readAll(body) == Data("onetwothree".utf8))
+        #expect(made.value == 1)
+        body.close()
+        body.unbind()
+    }
+
     @Test func aSequenceThatIsMadeAgainCanBeRewound() async throws {
         let made = Watched(0)
         let body = RemadeSequenceBody {
