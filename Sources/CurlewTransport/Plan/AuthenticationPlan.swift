@@ -93,3 +93,15 @@ extension HTTPVersionPolicy {
         }
     }
 }
+
+/// libcurl's CURLAUTH_* bits. The macros of the header contain casts, which Swift does not import.
+enum CurlAuth {
+    static let basic: UInt = 1
+    static let digest: UInt = 1 << 1
+    static let negotiate: UInt = 1 << 2
+    static let ntlm: UInt = 1 << 3
+    static let bearer: UInt = 1 << 6
+    static let awsSigV4: UInt = 1 << 7
+    static let digestIE: UInt = 1 << 4
+    static let any = ~digestIE
+}

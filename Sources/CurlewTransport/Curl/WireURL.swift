@@ -1,3 +1,4 @@
+internal import CCurl
 internal import CurlewCore
 internal import Foundation
 internal import Glibc
@@ -152,6 +153,110 @@ struct WireURL: Sendable {
                 value = value * 10 + Int(byte - 0x30)
             }
             return value
+        }
+    }
+}
+
+/// The positions of path and query in a URL whose parts libcurl takes as they are written.
+///
+/// There is none for a URL that libcurl would change: with escapes (libcurl writes the escapes of a part in lower
+/// case), dot segments, a fragment, credentials, an address in brackets, an empty path or query.
+struct URLOutline: Equatable, Sendable {
+    /// The number of bytes of scheme, host and port as written.
+    let origin: Int
+    /// The number of bytes up to the end of the path.
+    let path: Int
+    /// The number of bytes of the URL.
+    let count: Int
+
+    var hasQuery: Bool { path < count }
+
+    /// `nil` if libcurl would change the URL. `bytes` must have no `%`, `#` or `[`, and no credentials.
+    init?(_ bytes: UnsafeBufferPointer<UInt8>, origin: Int) {
+        guard let base = bytes.baseAddress, origin < bytes.count, base[origin] == UInt8(ascii: "/") else { return nil }
+        let rest = bytes.count - origin
+        let question = memchr(base + origin, 0x3F, rest)
+        let path = question.map { base.distance(to: $0.assumingMemoryBound(to: UInt8.self)) } ?? bytes.count
+        guard path + 1 != bytes.count || question == nil else { return nil }
+        var dots: UInt8 = 0
+        for index in origin..<(path - 1) { dots |= base[index] == 0x2F && base[index + 1] == 0x2E ? 1 : 0 }
+        guard dots == 0 else { return nil }
+        (self.origin, self.path, count) = (origin, path, bytes.count)
+    }
+}
+
+/// The URL of a handle, parsed by libcurl once per origin.
+///
+/// libcurl parses the URL of every transfer and then writes it again from its parts, which is a sixth of its work for a
+/// small request. Parts that it is given (CURLOPT_CURLU) are only copied. If the next URL of the handle has the same
+/// origin, only its path and query are set.
+final class URLParts {
+    let handle: OpaquePointer
+    private var text = ""
+    /// The outline of the URL that the parts belong to; `nil` if there are no parts.
+    private var outline: URLOutline?
+
+    init?() {
+        guard let handle = curl_url() else { return nil }
+        self.handle = handle
+    }
+
+    deinit { curl_url_cleanup(handle) }
+
+    /// The flags that libcurl uses itself for a URL that is set as text.
+    private static let flags = UInt32(CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME)
+
+    /// Returns the host as libcurl reads it: escapes undone, an IPv4 address as four numbers, IPv6 without brackets and
+    /// zone. `nil` if libcurl rejects the URL.
+    static func host(of url: String) -> String? {
+        guard let parts = curl_url() else { return nil }
+        defer { curl_url_cleanup(parts) }
+        var text: UnsafeMutablePointer<CChar>?
+        // These are the flags of a transfer. Setting the URL has undone the escapes; CURLU_URLDECODE would undo them
+        // twice.
+        guard curl_url_set(parts, CURLUPART_URL, url, flags) == CURLUE_OK,
+            curl_url_get(parts, CURLUPART_HOST, &text, 0) == CURLUE_OK, let text
+        else { return nil }
+        defer { curl_free(text) }
+        let host = String(cString: text)
+        return host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    }
+
+    /// Sets the parts to those of a URL. Returns false if libcurl has to parse the text itself.
+    func take(_ url: String, _ wanted: URLOutline?) -> Bool {
+        guard let wanted else { return false }
+        let code = text.withCString { last in
+            url.withCString { next in set(next, wanted, after: last) }
+        }
+        outline = code == CURLUE_OK ? wanted : nil
+        text = url
+        return code == CURLUE_OK
+    }
+
+    private func set(_ next: UnsafePointer<CChar>, _ wanted: URLOutline, after last: UnsafePointer<CChar>) -> CURLUcode
+    {
+        guard let outline, outline.origin == wanted.origin, memcmp(last, next, wanted.origin) == 0 else {
+            return curl_url_set(handle, CURLUPART_URL, next, Self.flags)
+        }
+        let origin = wanted.origin
+        if outline.path != wanted.path || memcmp(last + origin, next + origin, wanted.path - origin) != 0 {
+            let code = setPath(next, wanted)
+            guard code == CURLUE_OK else { return code }
+        }
+        guard wanted.hasQuery else {
+            return outline.hasQuery ? curl_url_set(handle, CURLUPART_QUERY, nil, 0) : CURLUE_OK
+        }
+        return curl_url_set(handle, CURLUPART_QUERY, next + wanted.path + 1, 0)
+    }
+
+    private func setPath(_ next: UnsafePointer<CChar>, _ wanted: URLOutline) -> CURLUcode {
+        guard wanted.hasQuery else { return curl_url_set(handle, CURLUPART_PATH, next + wanted.origin, 0) }
+        let count = wanted.path - wanted.origin
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: count + 1) { path in
+            guard let start = path.baseAddress else { return CURLUE_OUT_OF_MEMORY }
+            start.initialize(from: next + wanted.origin, count: count)
+            start[count] = 0
+            return curl_url_set(handle, CURLUPART_PATH, start, 0)
         }
     }
 }
