@@ -1,7 +1,9 @@
 internal import CurlewCore
 
 /// The parts of a transport's configuration that its loop needs, computed once.
-struct EngineSettings: Sendable {
+///
+/// A class: the parts of the engine share it, and passing it on copies a reference.
+final class EngineSettings: Sendable {
     let base: ConnectionPlan
     let material: TrustMaterial
     let limits: ConnectionLimits
