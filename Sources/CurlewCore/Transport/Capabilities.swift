@@ -49,13 +49,13 @@ public struct Capabilities: Sendable, Hashable {
         self.publicSuffixLibrary = publicSuffixLibrary
     }
 
-    /// Whether libcurl has this version or a later one.
+    /// Whether libcurl has this version or a later one. What depends on that is one of the `quirks`.
     package func isAtLeast(_ major: Int, _ minor: Int, _ patch: Int) -> Bool {
         versionNumber >= major << 16 | minor << 8 | patch
     }
 
     /// Whether names can be resolved over HTTPS (`DNSConfiguration.dohURL`).
-    package var hasDNSOverHTTPS: Bool { protocols.contains("https") && isAtLeast(7, 62, 0) }
+    package var hasDNSOverHTTPS: Bool { protocols.contains("https") && quirks.resolvesOverHTTPS }
 
     /// Whether the TLS library is OpenSSL, so that libssl can be asked about libcurl's connections.
     package var usesOpenSSL: Bool { usesTLS("OpenSSL") }
@@ -164,23 +164,21 @@ package enum ConditionalFeature: CaseIterable, Sendable {
         case .ntlm: return capabilities.features.contains("NTLM")
         case .negotiate: return capabilities.features.contains("SPNEGO")
         case .nameServers: return capabilities.hasCustomResolver
-        case .interfaceWithAddress: return capabilities.isAtLeast(8, 9, 0)
-        case .trustEvaluation: return capabilities.usesOpenSSL && capabilities.isAtLeast(7, 80, 0)
+        case .interfaceWithAddress: return capabilities.quirks.bindsInterfaceWithAddress
+        case .trustEvaluation: return capabilities.usesOpenSSL && capabilities.quirks.asksBeforeSending
         // The TLS libraries that CURLOPT_CRLFILE(3) lists.
         case .revocationList:
             let backends = [
                 "OpenSSL", "GnuTLS", "mbedTLS", "wolfSSL", "LibreSSL", "BoringSSL", "AWS-LC", "quictls",
             ]
             return backends.contains(where: capabilities.usesTLS)
-        // With GnuTLS, libcurl up to 8.9.1 accepts every OCSP response but "revoked" (CVE-2024-8096).
         case .ocspStapling:
             return ["OpenSSL", "LibreSSL", "quictls"].contains(where: capabilities.usesTLS)
-                || capabilities.usesTLS("GnuTLS") && capabilities.isAtLeast(8, 10, 0)
+                || capabilities.usesTLS("GnuTLS") && !capabilities.quirks.acceptsAnyStapleWithGnuTLS
         // With GnuTLS, libcurl accepts an identity in memory but ignores it, and sends the request anonymously.
         case .identityInMemory, .keyLog: return capabilities.usesOpenSSL
-        // With GnuTLS, libcurl up to 8.17 checks nothing of the server's chain over QUIC if names are not verified:
-        // neither roots, expiry, revocation nor pins.
-        case .quicWithoutNameVerification: return !capabilities.usesTLS("GnuTLS") || capabilities.isAtLeast(8, 18, 0)
+        case .quicWithoutNameVerification:
+            return !capabilities.usesTLS("GnuTLS") || !capabilities.quirks.ignoresQUICChainWithGnuTLS
         }
     }
 }

@@ -89,7 +89,7 @@ extension ActiveTransfer {
 
     /// Whether the protocol that the connection speaks allows `version` in a status line.
     ///
-    /// A libcurl that trusts the version in the text (`Capabilities.trustsVersionInText`) acts on it before the head has
+    /// A libcurl that trusts the version in the text (`LibcurlQuirks.trustsVersionInText`) acts on it before the head has
     /// ended. Therefore the check happens at the status line.
     func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
@@ -179,7 +179,7 @@ extension ActiveTransfer {
     /// Determines the codings of the body when its first bytes arrive. Returns false if they cannot be undone.
     private func findCoding(_ transfers: Transfers) -> Bool {
         coding = .none
-        if transfers.settings.libcurlGarblesTransferCodings, let head, !BodyDecoder.transferCodings(of: head).isEmpty {
+        if transfers.settings.quirks.garblesTransferCodings, let head, !BodyDecoder.transferCodings(of: head).isEmpty {
             failure = makeError(.contentDecodingFailed, "a transfer coding that was not asked for", number: 61)
             return false
         }

@@ -66,7 +66,7 @@ extension ActiveTransfer {
     /// Prepares the evidence about this send if it may be needed. libcurl reports the fate of a stream and of its
     /// connection in its trace only.
     private func watch(_ settings: EngineSettings) {
-        let mayBeCut = settings.libcurlHidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
+        let mayBeCut = settings.quirks.hidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
         guard !plan.mayBeResent || sends > 1 || mayBeCut, let easy else { return }
         sending = DeliveryEvidence(easy, isTLS: plan.isTLS, isFirst: sends == 1)
         // Only with OpenSSL it is known here which protocol TLS has negotiated.
@@ -184,7 +184,7 @@ extension ActiveTransfer {
         }
         // A libcurl that fails short bodies gets nothing more until the response ends the exchange. Others accept an
         // early end.
-        if isUploadMoot { return transfers.settings.libcurlFailsShortBodies ? .pending : .end }
+        if isUploadMoot { return transfers.settings.quirks.failsShortBodies ? .pending : .end }
         if pauses.sourcePending { bodyIsReadAgain(transfers) }
         if pauses.isSuspended || transfers.sockets.sendingWaitsForReader(self) { return holdSending(transfers) }
         let chunk = upload.read(into: buffer)

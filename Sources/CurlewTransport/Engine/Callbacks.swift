@@ -126,7 +126,7 @@ enum Callbacks {
             case CURLINFO_TEXT where text.starts(with: tunnel): transfer.countTunnelRequest()
             case CURLINFO_TEXT:
                 if transfer.sending.record(UnsafeRawBufferPointer(text)) { transfers.connectionGoesAway(of: transfer) }
-            case CURLINFO_HEADER_OUT where !transfers.settings.libcurlAsksBeforeSending:
+            case CURLINFO_HEADER_OUT where !transfers.settings.quirks.asksBeforeSending:
                 if !text.starts(with: connect) { transfer.wasSent(transfers) }
             case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):
                 transfer.refuseLeadingFold()

@@ -21,23 +21,14 @@ final class EngineSettings: Sendable {
     let hasClientIdentity: Bool
     /// The proxy of requests whose options name none.
     let proxy: Proxy
-    // Quirks of the running libcurl, documented in `Capabilities`.
-    let libcurlAsksBeforeSending: Bool
-    let libcurlReadsWhilePaused: Bool
-    let libcurlReadsWhileSending: Bool
-    let libcurlFailsShortBodies: Bool
-    let libcurlForgetsNextAddress: Bool
-    let libcurlKeepsFreedField: Bool
-    let libcurlTakesUnaskedBytes: Bool
-    let libcurlHidesBrokenConnections: Bool
-    let libcurlTriesAgainSilentlyOnRefusal: Bool
-    let libcurlGarblesTransferCodings: Bool
+    /// What the running libcurl does differently.
+    let quirks: LibcurlQuirks
     /// Connections without TLS speak HTTP/2, and libcurl cannot reuse them (`RequestPlan.planProtocol`).
-    let libcurlCannotReusePlainHTTP2: Bool
+    let endsPlainHTTP2Connections: Bool
     /// The Unix socket that every connection leads to; `nil` if connections lead to the URL's host.
     let unixSocketPath: String?
     /// Callers may start transfers on their own threads. Unlike the loop thread, those threads do not block SIGPIPE, so
-    /// libcurl has to suppress it (`Capabilities.suppressesSIGPIPE`).
+    /// libcurl has to suppress it (`LibcurlQuirks.suppressesSIGPIPE`).
     let lendsTurns: Bool
     /// Content codings are decoded unless a request asks for the body as it was sent.
     let decodesContent: Bool
@@ -75,19 +66,10 @@ final class EngineSettings: Sendable {
         usesGnuTLS = capabilities.usesTLS("GnuTLS")
         hasClientIdentity = configuration.tls.clientIdentity != nil
         proxy = surroundings.effective(configuration.proxy)
-        libcurlAsksBeforeSending = capabilities.asksBeforeSending
-        libcurlReadsWhilePaused = capabilities.readsWhilePaused
-        libcurlReadsWhileSending = capabilities.readsWhileSending
-        libcurlFailsShortBodies = capabilities.failsShortBodies
-        libcurlForgetsNextAddress = capabilities.forgetsNextAddress
-        libcurlKeepsFreedField = capabilities.keepsFreedField
-        libcurlTakesUnaskedBytes = capabilities.takesUnaskedBytes
-        libcurlHidesBrokenConnections = capabilities.hidesBrokenConnections
-        libcurlTriesAgainSilentlyOnRefusal = capabilities.triesAgainSilentlyOnRefusal
-        libcurlGarblesTransferCodings = capabilities.garblesTransferCodings
-        libcurlCannotReusePlainHTTP2 = ConnectionPlan.cannotReusePlain(configuration, capabilities)
+        quirks = capabilities.quirks
+        endsPlainHTTP2Connections = ConnectionPlan.cannotReusePlain(configuration, capabilities)
         unixSocketPath = configuration.unixSocketPath
-        lendsTurns = capabilities.suppressesSIGPIPE
+        lendsTurns = quirks.suppressesSIGPIPE
         decodesContent = configuration.acceptedEncodings?.isEmpty != true
         httpVersion = configuration.httpVersion
         self.alternatives = alternatives

@@ -13,7 +13,7 @@ final class Sockets {
     private(set) var now = LoopInstant.now()
     private var poller: Poller
     private var connecting = ConnectingTransfers()
-    /// Used only with a libcurl that sends over a connection with unread bytes (`Capabilities.takesUnaskedBytes`).
+    /// Used only with a libcurl that sends over a connection with unread bytes (`LibcurlQuirks.takesUnaskedBytes`).
     var named = NamedSockets()
     private var refusedAsked = LoopInstant.unset
 
@@ -99,12 +99,12 @@ final class Sockets {
             transfer.socketFailed(errno)
             return -1
         }
-        transfer.socketOpened(fd, isRemembered: settings.libcurlTakesUnaskedBytes)
+        transfer.socketOpened(fd, isRemembered: settings.quirks.takesUnaskedBytes)
         let isTCP = address.pointee.socktype == Int32(SOCK_STREAM.rawValue) && address.pointee.family != AF_UNIX
         if isTCP { settings.keepAlive?.apply(to: fd) }
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
         poller.socketOpened(fd)
-        if settings.libcurlForgetsNextAddress { connecting.opened(for: transfer, at: now) }
+        if settings.quirks.forgetsNextAddress { connecting.opened(for: transfer, at: now) }
         return fd
     }
 
@@ -143,7 +143,7 @@ final class Sockets {
 extension Sockets: SocketWishes {
     func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?) {
         loop.assertOnLoop()
-        if settings.libcurlReadsWhilePaused, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
+        if settings.quirks.readsWhilePaused, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
             reads(easy, from: fd)
         }
         if settings.usesGnuTLS, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
@@ -172,7 +172,7 @@ extension Sockets {
 
     func receivingPaused(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard settings.libcurlReadsWhilePaused, transfer.mutedSocket < 0, let easy = transfer.easy else { return }
+        guard settings.quirks.readsWhilePaused, transfer.mutedSocket < 0, let easy = transfer.easy else { return }
         guard isOverHTTP1(transfer) else { return }
         transfer.mutedSocket = easy.socket
         poller.mute(transfer.mutedSocket, true)
@@ -188,7 +188,7 @@ extension Sockets {
     /// Whether the body must wait until its response is read again: a libcurl that reads whenever it sends would read
     /// on.
     func sendingWaitsForReader(_ transfer: ActiveTransfer) -> Bool {
-        settings.libcurlReadsWhileSending && transfer.pauses.holdsReceiving && isOverHTTP1(transfer)
+        settings.quirks.readsWhileSending && transfer.pauses.holdsReceiving && isOverHTTP1(transfer)
     }
 
     private func isOverHTTP1(_ transfer: ActiveTransfer) -> Bool {

@@ -63,7 +63,7 @@ extension ActiveTransfer {
     /// Not detected: a server that announces the connection's end before it breaks a rule, connections that are used
     /// once, and all but the last of several responses on the connection.
     var isCutByConnection: Bool {
-        guard sending.connectionBroke, easy?.transfers.settings.libcurlHidesBrokenConnections == true,
+        guard sending.connectionBroke, easy?.transfers.settings.quirks.hidesBrokenConnections == true,
             let head, head.version == .http2, head.headers["Content-Length"] == nil
         else { return false }
         return request.method != .head && head.status != 204 && head.status != 304

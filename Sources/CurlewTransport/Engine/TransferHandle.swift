@@ -22,7 +22,7 @@ final class TransferHandle: CurlEasy {
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) var lastHead = RepeatedHead()
     /// The socket from which the handle reads; -1 if unknown. Recorded only with
-    /// `EngineSettings.libcurlReadsWhilePaused`.
+    /// `LibcurlQuirks.readsWhilePaused`.
     var socket: Int32 = -1
 
     private var appliedSettings: [OptionValue]?
@@ -43,9 +43,9 @@ final class TransferHandle: CurlEasy {
 
     /// Called with each header line. After a status line, lets the trace see the next line before libcurl stores it,
     /// because an affected libcurl would append a folded line there to memory that it has freed
-    /// (`Capabilities.keepsFreedField`).
+    /// (`LibcurlQuirks.keepsFreedField`).
     func looksAhead(behind line: UnsafeRawBufferPointer) {
-        guard transfers.settings.libcurlKeepsFreedField else { return }
+        guard transfers.settings.quirks.keepsFreedField else { return }
         let isStatusLine = line.count > 5 && HeadCollector.isStatusLine(line)
         if isStatusLine != showsNextLine { showsNextLine = isStatusLine }
     }
@@ -109,7 +109,7 @@ final class TransferHandle: CurlEasy {
         // SAFETY: the engine frees every handle before `Sockets`.
         Callbacks.install(
             on: handle, easy: own, sockets: Unmanaged.passUnretained(transfers.sockets).toOpaque(),
-            asksBeforeSending: transfers.settings.libcurlAsksBeforeSending)
+            asksBeforeSending: transfers.settings.quirks.asksBeforeSending)
         if transfers.settings.usesOpenSSL { Callbacks.installContext(on: handle, easy: own) }
         for value in base.options {
             let code = set(value)

@@ -113,7 +113,7 @@ final class Transfers {
             return end(transfer, failure)
         }
         easy.transfer = transfer
-        if !settings.libcurlAsksBeforeSending || transfer.mayOpenTunnel(settings) { easy.traces = true }
+        if !settings.quirks.asksBeforeSending || transfer.mayOpenTunnel(settings) { easy.traces = true }
         transfer.runs(on: easy)
         clockChanged(transfer)
         let added = handles.add(easy, to: multi)
@@ -190,7 +190,7 @@ final class Transfers {
     func connectionGoesAway(of transfer: ActiveTransfer) {
         loop.assertOnLoop()
         // Only `ActiveTransfer.isCutByConnection` needs the record.
-        guard settings.libcurlHidesBrokenConnections, let name = transfer.connectionName else { return }
+        guard settings.quirks.hidesBrokenConnections, let name = transfer.connectionName else { return }
         for other in inFlight.live where other.connectionName == name { other.sending.connectionGoesAway = true }
     }
 
@@ -321,7 +321,7 @@ final class Transfers {
     private func release(_ easy: TransferHandle) {
         let transfer = easy.transfer
         if let transfer { sockets.receivingResumes(transfer) }
-        if settings.libcurlCannotReusePlainHTTP2, transfer?.plan.isTLS == false { sockets.end(easy) }
+        if settings.endsPlainHTTP2Connections, transfer?.plan.isTLS == false { sockets.end(easy) }
         handles.remove(easy)
         if let transfer { forget(transfer) }
     }

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CurlewCore
 internal import Glibc
 
 /// Identifies a connection by what libcurl says of it before it sends a request.
@@ -73,7 +74,7 @@ extension Sockets {
     func hasUnaskedBytes(for transfer: ActiveTransfer, on name: ConnectionName) -> Bool {
         loop.assertOnLoop()
         guard let easy = transfer.easy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) == 0 else { return false }
-        let isReadable = settings.libcurlTakesUnaskedBytes && isReadable(name)
+        let isReadable = settings.quirks.takesUnaskedBytes && isReadable(name)
         guard transfer.plan.isTLS else { return isReadable && !settings.hasPriorKnowledge }
         // With GnuTLS it is unknown here whether the connection speaks HTTP/2, over which a server may send at any
         // time.

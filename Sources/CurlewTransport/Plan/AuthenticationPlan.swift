@@ -57,7 +57,7 @@ enum AuthenticationPlan {
         case .any:
             let mayAuthenticateConnection = !capabilities.features.isDisjoint(with: ["NTLM", "SPNEGO"])
             guard mayAuthenticateConnection, !version.excludesHTTP1 else { return .request }
-            return capabilities.asksBeforeSending ? .connectionIfOffered : .connection
+            return capabilities.quirks.asksBeforeSending ? .connectionIfOffered : .connection
         }
     }
 

@@ -23,8 +23,7 @@ struct ConnectionPlan: Equatable, Sendable {
         /// Returns the surroundings of this process at the time of the call.
         static func current(_ capabilities: Capabilities) -> Self {
             var bundle: String?
-            // curl_version_info has the compiled-in path of the bundle since 7.70.
-            if capabilities.isAtLeast(7, 70, 0), let path = curlew_version_info()?.pointee.cainfo {
+            if capabilities.quirks.namesItsBundle, let path = curlew_version_info()?.pointee.cainfo {
                 let text = String(cString: path)
                 if FileManager.default.isReadableFile(atPath: text) { bundle = text }
             }
@@ -37,11 +36,11 @@ struct ConnectionPlan: Equatable, Sendable {
     }
 
     init(_ configuration: TransportConfiguration, _ surroundings: Surroundings) throws(CurlewError) {
-        let capabilities = surroundings.capabilities
+        let (capabilities, quirks) = (surroundings.capabilities, surroundings.capabilities.quirks)
         options.append(.long(CURLOPT_NOSIGNAL, 1))
-        if capabilities.isAtLeast(7, 85, 0) { options.append(.string(.protocolsString, "http,https")) }
+        if quirks.takesProtocolsAsText { options.append(.string(.protocolsString, "http,https")) }
         // Without this option, cancelling a transfer that resolves a name waits for the resolver.
-        if capabilities.isAtLeast(7, 87, 0) { options.append(.long(.quickExit, 1)) }
+        if quirks.quitsWithoutResolver { options.append(.long(.quickExit, 1)) }
         options.append(.long(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1))
         if configuration.keepsDotSegments { options.append(.long(CURLOPT_PATH_AS_IS, 1)) }
         options.append(.long(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.connectionIdleLifetime.components.seconds))))
@@ -80,12 +79,12 @@ struct ConnectionPlan: Equatable, Sendable {
     /// everything that it reads at once and for a head, so that the buffer is never full. TLS delivers at most 16 KiB
     /// at once.
     static func leastBuffer(_ configuration: TransportConfiguration, _ capabilities: Capabilities) -> Int? {
-        configuration.httpVersion == .http2PriorKnowledge && capabilities.losesFrames ? 48 * 1024 : nil
+        configuration.httpVersion == .http2PriorKnowledge && capabilities.quirks.losesFrames ? 48 * 1024 : nil
     }
 
     /// Whether connections without TLS speak HTTP/2, and libcurl cannot reuse them (curl issue 10634).
     static func cannotReusePlain(_ configuration: TransportConfiguration, _ capabilities: Capabilities) -> Bool {
-        configuration.httpVersion == .http2PriorKnowledge && capabilities.cannotReusePlainHTTP2
+        configuration.httpVersion == .http2PriorKnowledge && capabilities.quirks.cannotReusePlainHTTP2
     }
 
     /// Rejects texts that libcurl would read differently.

@@ -30,7 +30,7 @@ enum HTTP3Plan {
     {
         let (capabilities, tls) = (surroundings.capabilities, configuration.tls)
         guard ConditionalFeature.http3.isPossible(capabilities) else { return Obstacle(.http3) }
-        guard capabilities.isAtLeast(7, 88, 0) else {
+        guard capabilities.quirks.racesQUIC else {
             return Obstacle("HTTP/3", needs: "libcurl 7.88", isOfLibcurl: true)
         }
         if capabilities.usesQUICOfOpenSSL, !configuration.allowsExperimentalHTTP3 {
@@ -87,7 +87,7 @@ enum HTTP3Plan {
     static func allows(_ options: TransferOptions, _ capabilities: Capabilities) -> Bool {
         guard options.multiplexes, case .normal = options.trafficClass else { return false }
         // Such a libcurl reads on while the transfer is paused, so with a slow reader it buffers the whole body.
-        if options.purpose != .memory, capabilities.readsQUICWhilePaused { return false }
+        if options.purpose != .memory, capabilities.quirks.readsQUICWhilePaused { return false }
         if options.hasAuthentication {
             switch options.authentication?.scheme {
             // These authenticate a connection of HTTP/1.1, or may choose a scheme that does.

@@ -218,7 +218,9 @@ struct RequestPlan: Sendable {
         let cannotReuse = !isTLS && ConnectionPlan.cannotReusePlain(configuration, capabilities)
         if !multiplexes || (options.multiplexes && !cannotReuse) {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
-            if multiplexes, !capabilities.waitsForOthersResponses { ownSettings.append(.long(CURLOPT_PIPEWAIT, 1)) }
+            if multiplexes, !capabilities.quirks.waitsForOthersResponses {
+                ownSettings.append(.long(CURLOPT_PIPEWAIT, 1))
+            }
         } else if configuration.httpVersion == .http2PriorKnowledge || configuration.httpVersion == .http3 {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))

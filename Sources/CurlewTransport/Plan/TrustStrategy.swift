@@ -36,7 +36,7 @@ enum TrustStrategy: Equatable, Sendable {
             self = .unused
             return
         }
-        let hasCache = verifies && capabilities.hasCertificateCache
+        let hasCache = verifies && capabilities.quirks.hasCertificateCache
         // If libcurl does not verify, it loads no roots either, and an evaluator would be told that no root fits.
         let needsStore = capabilities.usesOpenSSL && !verifies
         let prefersStore = capabilities.usesOpenSSL && !hasCache
