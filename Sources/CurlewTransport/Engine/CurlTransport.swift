@@ -26,21 +26,21 @@ public final class CurlTransport: Transport {
 
     /// For tests: plans requests for `capabilities` instead of those of the running libcurl.
     init(configuration: TransportConfiguration, capabilities: Capabilities) {
-        let surroundings = ConnectionPlan.Surroundings.current(capabilities)
-        planner = RequestPlanner(configuration, surroundings)
-        let made = Self.makeEngine(planner, surroundings, published)
+        let environment = ConnectionPlan.Environment.current(capabilities)
+        planner = RequestPlanner(configuration, environment)
+        let made = Self.makeEngine(planner, environment, published)
         engine = try? made.get()
         loop = made.map { $0.loop }
     }
 
     private static func makeEngine(
         _ planner: RequestPlanner,
-        _ surroundings: ConnectionPlan.Surroundings,
+        _ environment: ConnectionPlan.Environment,
         _ published: Lock<TransportStatistics>
     ) -> Result<TransferEngine, CurlewError> {
         do throws(CurlewError) {
             let settings = try EngineSettings(
-                planner.configuration, surroundings, alternatives: planner.alternatives)
+                planner.configuration, environment, alternatives: planner.alternatives)
             guard let engine = TransferEngine(settings, published: published) else {
                 throw SystemError.shortage(.creation)
                     ?? CurlewError(

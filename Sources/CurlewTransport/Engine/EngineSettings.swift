@@ -41,11 +41,11 @@ final class EngineSettings: Sendable {
     /// `alternatives` is the result of `HTTP3Plan.alternatives` for the same configuration.
     init(
         _ configuration: TransportConfiguration,
-        _ surroundings: ConnectionPlan.Surroundings,
+        _ environment: ConnectionPlan.Environment,
         alternatives: (any AlternativeServices)?
     ) throws(CurlewError) {
-        let capabilities = surroundings.capabilities
-        base = try ConnectionPlan(configuration, surroundings)
+        let capabilities = environment.capabilities
+        base = try ConnectionPlan(configuration, environment)
         material = try TrustMaterial(
             base.trust,
             revocationList: configuration.tls.certificateRevocationList,
@@ -65,7 +65,7 @@ final class EngineSettings: Sendable {
         usesOpenSSL = capabilities.usesOpenSSL
         usesGnuTLS = capabilities.usesTLS("GnuTLS")
         hasClientIdentity = configuration.tls.clientIdentity != nil
-        proxy = surroundings.effective(configuration.proxy)
+        proxy = environment.effective(configuration.proxy)
         quirks = capabilities.quirks
         endsPlainHTTP2Connections = ConnectionPlan.cannotReusePlain(configuration, capabilities)
         unixSocketPath = configuration.unixSocketPath

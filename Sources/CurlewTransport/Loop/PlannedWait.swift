@@ -29,12 +29,12 @@ struct PlannedWait {
     }
 }
 
-/// The time up to which every socket that was ready has been reported.
+/// Decides which deadlines may expire: those up to the time at which every socket that was ready has been reported.
 ///
 /// A process may be stopped, or get no processor, between two turns or within a wait. A deadline that passed meanwhile
 /// counts only after the sockets were checked once more, because the response may have arrived. One wait reports a
 /// limited number of sockets and the next continues with the others, so a check of all sockets may take several waits.
-struct SocketLook {
+struct DeadlineGuard {
     /// Every socket that was ready at this time has been reported.
     private(set) var seenUntil = LoopInstant.unset
     /// When a check began that takes more than one wait; unset if none is in progress.

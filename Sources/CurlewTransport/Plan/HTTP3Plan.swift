@@ -25,10 +25,10 @@ enum HTTP3Plan {
     }
 
     /// Returns the first setting that HTTP/3 would violate or ignore; `nil` if there is none.
-    static func obstacle(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings)
+    static func obstacle(_ configuration: TransportConfiguration, _ environment: ConnectionPlan.Environment)
         -> Obstacle?
     {
-        let (capabilities, tls) = (surroundings.capabilities, configuration.tls)
+        let (capabilities, tls) = (environment.capabilities, configuration.tls)
         guard ConditionalFeature.http3.isPossible(capabilities) else { return Obstacle(.http3) }
         guard capabilities.quirks.racesQUIC else {
             return Obstacle("HTTP/3", needs: "libcurl 7.88", isOfLibcurl: true)
@@ -38,7 +38,7 @@ enum HTTP3Plan {
                 "HTTP/3 over OpenSSL's QUIC",
                 needs: "libcurl with ngtcp2, or allowsExperimentalHTTP3: bodies may get trailers, uploads may break")
         }
-        if surroundings.effective(configuration.proxy) != .none {
+        if environment.effective(configuration.proxy) != .none {
             return Obstacle("HTTP/3 through a proxy", needs: "a direct connection (proxy = .none)")
         }
         if configuration.unixSocketPath != nil { return Obstacle("HTTP/3 over a Unix socket", needs: "a network") }
@@ -69,11 +69,11 @@ enum HTTP3Plan {
 
     /// The alternative services of the configuration; `nil` if HTTP/3 cannot be used.
     static func alternatives(
-        _ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings
+        _ configuration: TransportConfiguration, _ environment: ConnectionPlan.Environment
     ) -> (any AlternativeServices)? {
         guard let alternatives = configuration.alternativeServices, configuration.httpVersion == .automatic,
             // `connectTo` names hosts and ports that were chosen for TCP.
-            configuration.tls.connectTo.isEmpty, obstacle(configuration, surroundings) == nil
+            configuration.tls.connectTo.isEmpty, obstacle(configuration, environment) == nil
         else { return nil }
         return alternatives
     }

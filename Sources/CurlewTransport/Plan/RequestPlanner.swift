@@ -15,15 +15,15 @@ final class RequestPlanner: Sendable {
     private let lists: DefaultHeaderLists
     let proxies: ProxyConnectionCredentials
 
-    init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) {
+    init(_ configuration: TransportConfiguration, _ environment: ConnectionPlan.Environment) {
         self.configuration = configuration
-        capabilities = surroundings.capabilities
+        capabilities = environment.capabilities
         lists = DefaultHeaderLists(
             end: configuration.addsAccept ? nil : HeaderList(lines: [RequestPlan.noAcceptLine]))
         proxies = ProxyConnectionCredentials(
-            configuration.proxy, environmentNamesProxy: surroundings.environmentNamesProxy)
+            configuration.proxy, environmentNamesProxy: environment.environmentNamesProxy)
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
-        alternatives = HTTP3Plan.alternatives(configuration, surroundings)
+        alternatives = HTTP3Plan.alternatives(configuration, environment)
     }
 
     /// Returns the request's HTTP/3 route; `nil` if the request takes the usual route.
