@@ -83,7 +83,7 @@ enum Callbacks {
 
     private static let seek: curl_seek_callback = { data, offset, origin in
         with(data, or: CURL_SEEKFUNC_FAIL) { transfer, _ in
-            guard origin == SEEK_SET, let upload = transfer.upload else { return CURL_SEEKFUNC_FAIL }
+            guard origin == SEEK_SET, let upload = transfer.sending.upload else { return CURL_SEEKFUNC_FAIL }
             return upload.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
         }
     }
@@ -125,7 +125,9 @@ enum Callbacks {
             switch kind {
             case CURLINFO_TEXT where text.starts(with: tunnel): transfer.countTunnelRequest()
             case CURLINFO_TEXT:
-                if transfer.sending.record(UnsafeRawBufferPointer(text)) { transfers.connectionGoesAway(of: transfer) }
+                if transfer.sending.evidence.record(UnsafeRawBufferPointer(text)) {
+                    transfers.connectionGoesAway(of: transfer)
+                }
             case CURLINFO_HEADER_OUT where !transfers.settings.quirks.asksBeforeSending:
                 if !text.starts(with: connect) { transfer.wasSent(transfers) }
             case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):
@@ -193,7 +195,7 @@ enum Callbacks {
         guard let data else { return }
         // SAFETY: see above.
         Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-            $0.transfer(number)?.wasAskedForCertificate = true
+            $0.transfer(number)?.connection.wasAskedForCertificate = true
         }
     }
 
@@ -202,7 +204,7 @@ enum Callbacks {
         guard let data else { return }
         // SAFETY: see above.
         Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-            $0.transfer(number)?.tlsAlert = alert
+            $0.transfer(number)?.connection.tlsAlert = alert
         }
     }
 
@@ -214,7 +216,7 @@ enum Callbacks {
             let shown = ShownChain(chain, host: name.map { String(cString: $0) }, verifyResult: result)
             // SAFETY: see above.
             Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-                $0.transfer(number)?.shownChain = shown
+                $0.transfer(number)?.connection.shownChain = shown
             }
         }
 

@@ -27,15 +27,15 @@ struct ConnectionLines {
             enter(transfer, from: line)
             return true
         }
-        transfer.line = line
+        transfer.place.line = line
         line.append(transfer)
         return false
     }
 
     private mutating func enter(_ transfer: ActiveTransfer, from line: ConnectionLine?) {
         waiting += 1
-        transfer.waitsForConnection = true
-        transfer.line = line
+        transfer.place.waitsForConnection = true
+        transfer.place.line = line
         line?.inside += 1
     }
 
@@ -59,20 +59,20 @@ struct ConnectionLines {
 
     /// Called when the transfer has ended, whether it waited here, within libcurl or not at all.
     mutating func ended(_ transfer: ActiveTransfer) {
-        if transfer.waitsForConnection { return left(transfer) }
-        guard let line = transfer.line else { return }
-        transfer.line = nil
+        if transfer.place.waitsForConnection { return left(transfer) }
+        guard let line = transfer.place.line else { return }
+        transfer.place.line = nil
         line.hasEndedOutside()
         if line.isEmpty, line.inside == 0, !line.isReady { lines[line.origin] = nil }
     }
 
     /// Called when the transfer has a connection, or has left libcurl.
     mutating func left(_ transfer: ActiveTransfer) {
-        guard transfer.waitsForConnection else { return }
-        transfer.waitsForConnection = false
+        guard transfer.place.waitsForConnection else { return }
+        transfer.place.waitsForConnection = false
         waiting -= 1
-        guard let line = transfer.line else { return }
-        transfer.line = nil
+        guard let line = transfer.place.line else { return }
+        transfer.place.line = nil
         line.inside -= 1
         if line.isEmpty {
             // `next` removes a line that is ready. Transfers that arrive before then still belong to it.

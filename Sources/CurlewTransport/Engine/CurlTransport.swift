@@ -100,9 +100,9 @@ public final class CurlTransport: Transport {
             error.attempt = request.attempt
             throw error
         }
-        if sendBuffer != nil { plan.onlyConnect() }
+        if let sendBuffer { plan.onlyConnect(sendBuffer: sendBuffer) }
         return ActiveTransfer(
-            request: consume request, plan: consume plan, sink: sink, upload: upload, loop: loop, sendBuffer: sendBuffer
+            request: consume request, plan: consume plan, sink: sink, upload: upload, loop: loop
         )
     }
 

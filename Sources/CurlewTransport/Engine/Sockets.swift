@@ -86,7 +86,7 @@ final class Sockets {
         if settings.refusesPrivateAddresses, !transfer.isProxied {
             let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
             if let refused {
-                transfer.refusedAddress = refused
+                transfer.connection.refusedAddress = refused
                 return -1  // CURL_SOCKET_BAD
             }
         }
@@ -96,10 +96,10 @@ final class Sockets {
             address.pointee.protocol
         )
         guard fd >= 0 else {
-            transfer.socketFailed(errno)
+            transfer.connection.socketFailed(errno)
             return -1
         }
-        transfer.socketOpened(fd, isRemembered: settings.quirks.takesUnaskedBytes)
+        transfer.connection.socketOpened(fd, isRemembered: settings.quirks.takesUnaskedBytes)
         let isTCP = address.pointee.socktype == Int32(SOCK_STREAM.rawValue) && address.pointee.family != AF_UNIX
         if isTCP { settings.keepAlive?.apply(to: fd) }
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
@@ -172,17 +172,19 @@ extension Sockets {
 
     func receivingPaused(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard settings.quirks.readsWhilePaused, transfer.mutedSocket < 0, let easy = transfer.easy else { return }
+        guard settings.quirks.readsWhilePaused, transfer.connection.mutedSocket < 0, let easy = transfer.easy else {
+            return
+        }
         guard isOverHTTP1(transfer) else { return }
-        transfer.mutedSocket = easy.socket
-        poller.mute(transfer.mutedSocket, true)
+        transfer.connection.mutedSocket = easy.socket
+        poller.mute(transfer.connection.mutedSocket, true)
     }
 
     func receivingResumes(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard transfer.mutedSocket >= 0 else { return }
-        poller.mute(transfer.mutedSocket, false)
-        transfer.mutedSocket = -1
+        guard transfer.connection.mutedSocket >= 0 else { return }
+        poller.mute(transfer.connection.mutedSocket, false)
+        transfer.connection.mutedSocket = -1
     }
 
     /// Whether the body must wait until its response is read again: a libcurl that reads whenever it sends would read
@@ -192,7 +194,7 @@ extension Sockets {
     }
 
     private func isOverHTTP1(_ transfer: ActiveTransfer) -> Bool {
-        transfer.head?.version == .http1_1 || transfer.head?.version == .http1_0
+        transfer.response.head?.version == .http1_1 || transfer.response.head?.version == .http1_0
     }
 }
 
@@ -202,10 +204,10 @@ extension Sockets {
     /// Called when libcurl watches a socket for a transfer that connects: once TCP is connected, only the handshake is
     /// left.
     func watches(_ easy: TransferHandle, at fd: Int32) {
-        guard let transfer = easy.transfer, !transfer.isSecuring, transfer.plan.isTLS,
+        guard let transfer = easy.transfer, !transfer.connection.isSecuring, transfer.plan.isTLS,
             case .connect = transfer.clocks.stretch, Self.isConnectedByTCP(fd), !transfer.isProxied
         else { return }
-        transfer.isSecuring = true
+        transfer.connection.isSecuring = true
     }
 
     /// Whether `fd` is a connected TCP socket. A resolver's pipe and a socket of QUIC are not.
@@ -241,21 +243,21 @@ struct ConnectingTransfers {
     private(set) var due = LoopInstant.never
 
     mutating func opened(for transfer: ActiveTransfer, at now: LoopInstant) {
-        guard transfer.connectingIndex < 0 else { return }
-        transfer.connectingIndex = members.count
-        transfer.connectingSince = now
+        guard transfer.place.connecting < 0 else { return }
+        transfer.place.connecting = members.count
+        transfer.place.connectingSince = now
         members.append(transfer)
         if due == .never { due = now.advanced(byNanoseconds: Self.interval) }
     }
 
     mutating func remove(_ transfer: ActiveTransfer) {
-        guard transfer.connectingIndex >= 0 else { return }
+        guard transfer.place.connecting >= 0 else { return }
         let last = members.removeLast()
         if last !== transfer {
-            members[transfer.connectingIndex] = last
-            last.connectingIndex = transfer.connectingIndex
+            members[transfer.place.connecting] = last
+            last.place.connecting = transfer.place.connecting
         }
-        transfer.connectingIndex = -1
+        transfer.place.connecting = -1
         if members.isEmpty { due = .never }
     }
 
@@ -263,7 +265,7 @@ struct ConnectingTransfers {
     mutating func late(at now: LoopInstant) -> [ActiveTransfer] {
         guard due <= now else { return [] }
         due = now.advanced(byNanoseconds: Self.interval)
-        return members.filter { $0.connectingSince.advanced(byNanoseconds: Self.interval) <= now }
+        return members.filter { $0.place.connectingSince.advanced(byNanoseconds: Self.interval) <= now }
     }
 }
 

@@ -64,9 +64,9 @@ extension Sockets {
     /// when it is reused.
     func remember(_ transfer: ActiveTransfer, on name: ConnectionName) {
         loop.assertOnLoop()
-        guard !transfer.openedSockets.isEmpty else { return }
-        if name.localPort > 0 { named.connected(transfer.openedSockets, as: name) }
-        transfer.openedSockets = []
+        guard !transfer.connection.openedSockets.isEmpty else { return }
+        if name.localPort > 0 { named.connected(transfer.connection.openedSockets, as: name) }
+        transfer.connection.openedSockets = []
     }
 
     /// Whether bytes have arrived on the connection before the transfer is sent over it for the first time. On a new

@@ -207,7 +207,7 @@ final class TransferWaker: BodyWaker {
 
     func wake() { transfer.withLock { $0 }?.send(.wakeBody) }
 
-    func letGo() {
+    func release() {
         // Released outside of the lock: it may be the last reference to the source, whose `deinit` is user code.
         _ = transfer.withLock { transfer in exchange(&transfer, with: nil) }
     }

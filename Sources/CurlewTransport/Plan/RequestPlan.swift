@@ -35,8 +35,10 @@ struct RequestPlan: Sendable {
     var closesConnection: Bool {
         settings.last { $0.option == CURLOPT_FORBID_REUSE } == .long(CURLOPT_FORBID_REUSE, 1)
     }
-    /// Whether only a connection is made and no request is sent. See `onlyConnect`.
-    private(set) var connectsOnly = false
+    /// The send buffer of the byte connection to make; `nil` for an exchange. See `onlyConnect`.
+    private(set) var sendBuffer: Int?
+    /// Whether only a connection is made and no request is sent.
+    var connectsOnly: Bool { sendBuffer != nil }
     private(set) var wire: WireURL
     var url: String { wire.string }
     var host: String { wire.host }
@@ -393,7 +395,7 @@ struct RequestPlan: Sendable {
     }
 
     /// Plans a connection without a request; its user speaks HTTP/1.1 over it. Through an HTTP proxy it is a tunnel.
-    mutating func onlyConnect() {
+    mutating func onlyConnect(sendBuffer: Int) {
         leaveRoute()
         ownSettings =
             settings + [
@@ -403,7 +405,8 @@ struct RequestPlan: Sendable {
                 .long(CURLOPT_FORBID_REUSE, 0),
             ]
         known = nil
-        (connectsOnly, needsOwnHandle) = (true, true)
+        needsOwnHandle = true
+        self.sendBuffer = sendBuffer
     }
 
     /// Removes `Expect`, for the repetition of a request that a server refused with 417.

@@ -30,12 +30,13 @@ final class ByteConnections {
         let fd = curlew_get_socket(easy.handle)
         guard fd >= 0 else { return nil }
         lastNumber += 1
-        let queue = SendQueue(limit: transfer.sendBuffer ?? 1, socket: LiveConnection.isPlain(transfer) ? fd : nil)
+        let queue = SendQueue(limit: transfer.plan.sendBuffer ?? 1, socket: LiveConnection.isPlain(transfer) ? fd : nil)
         let connection = LiveConnection(number: lastNumber, fd: fd, easy: easy, queue: queue, transfer: transfer)
         connection.readFirst(scratch)
         live[lastNumber] = connection
         byDescriptor[fd] = connection
-        return CurlByteConnection(number: lastNumber, queue: queue, loop: transfer.loop, metrics: transfer.metrics)
+        return CurlByteConnection(
+            number: lastNumber, queue: queue, loop: transfer.loop, metrics: transfer.result.metrics)
     }
 
     func take(_ command: ConnectionCommand, for number: Int) {
