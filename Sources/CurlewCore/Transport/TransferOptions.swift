@@ -26,9 +26,6 @@ public struct TransferOptions: Sendable {
     @usableFromInline
     static let unchanged = TransferOptions()
 
-    /// Whether both are copies of one value, and neither has been changed since.
-    package func isCopy(of other: TransferOptions) -> Bool { shared.isCopy(of: other.shared) }
-
     /// Whether `authentication` is set, without copying it.
     package var hasAuthentication: Bool { if case .some = shared.values.authentication { true } else { false } }
 
