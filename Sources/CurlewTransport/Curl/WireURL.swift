@@ -8,6 +8,8 @@ struct WireURL: Sendable {
     private(set) var string: String
     let isTLS: Bool
     let port: Int
+    /// The end of scheme, credentials, host and port in the text's bytes.
+    private let originEnd: Int
     private let hostStart: Int
     private let hostEnd: Int
     /// `nil` if libcurl has to parse the whole text for each transfer.
@@ -23,6 +25,12 @@ struct WireURL: Sendable {
         return URLParts.host(of: string) ?? String(written)
     }
 
+    /// Scheme, credentials, host and port, as written.
+    var origin: String {
+        let bytes = string.utf8
+        return String(string[..<bytes.index(bytes.startIndex, offsetBy: originEnd)])
+    }
+
     init(_ url: URL) throws(CurlewError) {
         var text = url.absoluteString
         guard let parts = text.withUTF8({ Parts($0) }) else {
@@ -35,6 +43,7 @@ struct WireURL: Sendable {
         }
         string = text
         (isTLS, port) = (parts.isTLS, parts.port)
+        originEnd = parts.originEnd
         (hostStart, hostEnd) = (parts.host.lowerBound, parts.host.upperBound)
         outline = parts.outline
     }
@@ -75,74 +84,73 @@ struct WireURL: Sendable {
         fileprivate static let longestHost = 255
 
         let isTLS: Bool
+        let originEnd: Int
         let host: Range<Int>
         let port: Int
         let outline: URLOutline?
 
         init?(_ bytes: UnsafeBufferPointer<UInt8>) {
-            guard let base = bytes.baseAddress, bytes.count >= 8 else { return nil }
-            // The mask folds letters and leaves `:` and `/` unchanged. A control character that becomes one of them is
-            // refused below.
-            let scheme = UnsafeRawPointer(base).loadUnaligned(as: UInt64.self).littleEndian | 0x2020_2020_2020_2020
-            let start: Int
-            if scheme == 0x2F2F_3A73_7074_7468 {  // https://
-                (isTLS, start) = (true, 8)
-            } else if scheme << 8 == 0x2F2F_3A70_7474_6800 {  // http://
-                (isTLS, start) = (false, 7)
-            } else {
-                return nil
-            }
-            let (isPrintable, isPlain) = Self.judge(UnsafeRawBufferPointer(bytes))
-            guard isPrintable else { return nil }
-            var (end, host, colon) = (start, start, -1)
-            authority: while end < bytes.count {
-                switch base[end] {
-                case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): break authority
-                case UInt8(ascii: "\\"): return nil
-                case UInt8(ascii: "@"): (host, colon) = (end + 1, -1)
-                case UInt8(ascii: ":"): colon = end
+            isTLS = Self.starts(bytes, with: "https://")
+            guard isTLS || Self.starts(bytes, with: "http://") else { return nil }
+            let start = isTLS ? 8 : 7
+            var (origin, host, colon, bracket, question) = (bytes.count, start, -1, -1, bytes.count)
+            // Whether libcurl would leave the parts as they are.
+            var isPlain = true
+            for index in start..<bytes.count {
+                let byte = bytes[index]
+                // A request line has no raw space, control character or non-ASCII.
+                guard byte > 0x20, byte < 0x7F else { return nil }
+                let isInOrigin = index < origin
+                switch byte {
+                case UInt8(ascii: "%"): isPlain = false
+                case UInt8(ascii: "#"):
+                    isPlain = false
+                    if isInOrigin { origin = index }
+                case UInt8(ascii: "/"):
+                    if isInOrigin { origin = index }
+                case UInt8(ascii: "?"):
+                    if isInOrigin { origin = index }
+                    question = min(question, index)
+                case UInt8(ascii: "."):
+                    if index > origin, index < question, bytes[index - 1] == UInt8(ascii: "/") { isPlain = false }
+                case UInt8(ascii: "\\"):
+                    if isInOrigin { return nil }
+                case UInt8(ascii: "@"):
+                    if isInOrigin { (host, colon, bracket, isPlain) = (index + 1, -1, -1, false) }
+                case UInt8(ascii: ":"):
+                    if isInOrigin { colon = index }
+                case UInt8(ascii: "["): isPlain = false
+                case UInt8(ascii: "]"):
+                    if isInOrigin, bracket < 0 { bracket = index }
                 default: break
                 }
-                end += 1
             }
-            outline = isPlain && host == start ? URLOutline(bytes, origin: end) : nil
-            var hostEnd = colon < 0 ? end : colon
-            if host < end, base[host] == UInt8(ascii: "[") {
-                guard let close = memchr(base + host, 0x5D, end - host) else { return nil }
-                host += 1
-                hostEnd = base.distance(to: close.assumingMemoryBound(to: UInt8.self))
-                guard hostEnd + 1 == end || base[hostEnd + 1] == UInt8(ascii: ":") else { return nil }
-                colon = hostEnd + 1
+            originEnd = origin
+            var hostEnd = colon < 0 ? origin : colon
+            if host < origin, bytes[host] == UInt8(ascii: "[") {
+                guard bracket >= 0, bracket + 1 == origin || bytes[bracket + 1] == UInt8(ascii: ":") else { return nil }
+                (host, hostEnd, colon) = (host + 1, bracket, bracket + 1)
             }
             guard host < hostEnd, hostEnd - host <= Self.longestHost else { return nil }
             self.host = host..<hostEnd
-            guard colon >= 0, colon + 1 < end else {
+            let hasPath = origin < bytes.count && bytes[origin] == UInt8(ascii: "/")
+            let hasEmptyQuery = question + 1 == bytes.count
+            outline =
+                isPlain && hasPath && !hasEmptyQuery
+                ? URLOutline(origin: origin, path: question, count: bytes.count) : nil
+            guard colon >= 0, colon + 1 < origin else {
                 port = isTLS ? 443 : 80
                 return
             }
-            let digits = UnsafeBufferPointer(rebasing: bytes[(colon + 1)..<end])
+            let digits = UnsafeBufferPointer(rebasing: bytes[(colon + 1)..<origin])
             guard let number = Self.decimal(digits), number <= 65535 else { return nil }
             port = number
         }
 
-        /// Whether every byte may appear in a request line (no raw space, control character or non-ASCII), and whether
-        /// none keeps libcurl from taking the parts as they are (`%`, `#`, `[`). `bytes` has at least eight bytes and
-        /// is read eight at a time.
-        private static func judge(_ bytes: UnsafeRawBufferPointer) -> (isPrintable: Bool, isPlain: Bool) {
-            let (ones, tops): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
-            // Nonzero if one of the word's bytes is zero.
-            func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
-            var (unprintable, special): (UInt64, UInt64) = (0, 0)
-            var index = 0
-            while true {
-                let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                unprintable |= (word | ((word &- 0x21 &* ones) & ~word)) & tops | zeros(word ^ 0x7F &* ones)
-                special |= zeros(word ^ 0x25 &* ones) | zeros(word ^ 0x23 &* ones) | zeros(word ^ 0x5B &* ones)
-                if index == bytes.count - 8 { break }
-                // The last word may overlap the one before it.
-                index = min(index + 8, bytes.count - 8)
-            }
-            return (unprintable == 0, special == 0)
+        private static func starts(_ bytes: UnsafeBufferPointer<UInt8>, with scheme: StaticString) -> Bool {
+            let count = scheme.utf8CodeUnitCount
+            return bytes.count >= count
+                && (0..<count).allSatisfy { ASCII.lowercased(bytes[$0]) == scheme.utf8Start[$0] }
         }
 
         private static func decimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
@@ -170,19 +178,6 @@ struct URLOutline: Equatable, Sendable {
     let count: Int
 
     var hasQuery: Bool { path < count }
-
-    /// `nil` if libcurl would change the URL. `bytes` must have no `%`, `#` or `[`, and no credentials.
-    init?(_ bytes: UnsafeBufferPointer<UInt8>, origin: Int) {
-        guard let base = bytes.baseAddress, origin < bytes.count, base[origin] == UInt8(ascii: "/") else { return nil }
-        let rest = bytes.count - origin
-        let question = memchr(base + origin, 0x3F, rest)
-        let path = question.map { base.distance(to: $0.assumingMemoryBound(to: UInt8.self)) } ?? bytes.count
-        guard path + 1 != bytes.count || question == nil else { return nil }
-        var dots: UInt8 = 0
-        for index in origin..<(path - 1) { dots |= base[index] == 0x2F && base[index + 1] == 0x2E ? 1 : 0 }
-        guard dots == 0 else { return nil }
-        (self.origin, self.path, count) = (origin, path, bytes.count)
-    }
 }
 
 /// The URL of a handle, parsed by libcurl once per origin.

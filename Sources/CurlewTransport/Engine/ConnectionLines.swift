@@ -40,21 +40,11 @@ struct ConnectionLines {
     }
 
     private mutating func line(of transfer: ActiveTransfer) -> ConnectionLine {
-        let origin = Self.origin(of: transfer.plan.url)
+        let origin = transfer.plan.wire.origin
         if let line = lines[origin] { return line }
         let line = ConnectionLine(origin: origin)
         lines[origin] = line
         return line
-    }
-
-    /// The scheme, host and port of an absolute URL.
-    static func origin(of url: String) -> String {
-        var slashes = 0
-        let end = url.utf8.firstIndex { byte in
-            if byte == UInt8(ascii: "/") { slashes += 1 }
-            return slashes == 3 || (slashes == 2 && (byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")))
-        }
-        return String(url[..<(end ?? url.endIndex)])
     }
 
     /// Called when the transfer has ended, whether it waited here, within libcurl or not at all.
