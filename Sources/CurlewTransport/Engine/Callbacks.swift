@@ -9,17 +9,15 @@ enum Callbacks {
     // which outlives the libcurl handle that calls back.
 
     /// Calls `body` with the transfer that runs on the handle and with its engine's transfers; returns `otherwise` if
-    /// none runs. Retains neither object, because libcurl calls many times per request.
+    /// none runs.
     private static func with<R>(
         _ data: UnsafeMutableRawPointer?, or otherwise: R, _ body: (ActiveTransfer, Transfers) -> R
     ) -> R {
         guard let data else { return otherwise }
-        // SAFETY: see above; `Transfers` keeps the transfer in its list until libcurl has returned.
+        // SAFETY: see above.
         return Unmanaged<TransferHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
-            guard let transfer = easy.unretainedTransfer else { return otherwise }
-            return transfer._withUnsafeGuaranteedRef { transfer in
-                easy.unretainedTransfers._withUnsafeGuaranteedRef { transfers in body(transfer, transfers) }
-            }
+            guard let transfer = easy.transfer else { return otherwise }
+            return body(transfer, easy.transfers)
         }
     }
 

@@ -7,18 +7,9 @@ internal import CurlewCore
 /// because only `transfer` changes.
 final class TransferHandle: CurlEasy {
     /// The transfer that runs on the handle. This reference keeps it alive as long as libcurl may call back.
-    var transfer: ActiveTransfer? {
-        didSet {
-            unretainedTransfer = transfer.map { Unmanaged.passUnretained($0) }  // SAFETY: `transfer` retains it
-            lastHead.restart()
-        }
-    }
+    var transfer: ActiveTransfer? { didSet { lastHead.restart() } }
     // SAFETY: the engine owns `Transfers`, and frees every handle before it.
     unowned(unsafe) let transfers: Transfers
-    /// The transfer and `transfers` without a reference count, for callbacks.
-    // SAFETY: `transfer` and the engine keep these objects alive as long as libcurl may call back.
-    private(set) var unretainedTransfer: Unmanaged<ActiveTransfer>?
-    let unretainedTransfers: Unmanaged<Transfers>
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) var lastHead = RepeatedHead()
     /// The socket from which the handle reads; -1 if unknown. Recorded only with
@@ -30,7 +21,6 @@ final class TransferHandle: CurlEasy {
 
     init?(_ transfers: Transfers) {
         self.transfers = transfers
-        unretainedTransfers = Unmanaged.passUnretained(transfers)  // SAFETY: as `transfers`
         super.init()
     }
 
