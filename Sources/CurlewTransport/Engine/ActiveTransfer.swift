@@ -34,30 +34,28 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     let request: TransferRequest
-    // SAFETY: unchecked, here and below, for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
-    @exclusivity(unchecked) var plan: RequestPlan
     private(set) var sink: any TransferSink
     let loop: EngineLoop
     /// The request's own header lines followed by the session's; `nil` if the request has none.
     var ownHeaders: HeaderList?
     var headers: HeaderList? { ownHeaders ?? plan.defaultList }
-
     var stage = Stage.created
-    var place = TransferPlace()
-    var pauses = TransferPauses()
-    // SAFETY: as `plan`.
-    @exclusivity(unchecked) var clocks: TransferClocks
-    var sending: SendingState
-    // SAFETY: as `plan`.
-    @exclusivity(unchecked) var response = ResponseState()
-    var connection = TransferConnection()
     /// The reason to end the transfer, once there is one. It takes precedence over libcurl's result.
     var failure: CurlewError?
     /// Whether there is a `failure`; reading it does not copy the error.
     var hasFailed: Bool { if case .some = failure { true } else { false } }
     var result: TransferResult
+    var pauses = TransferPauses()
     /// The handle on which the transfer runs; `nil` before and after.
     private(set) var easy: TransferHandle?
+
+    // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
+    @exclusivity(unchecked) var plan: RequestPlan
+    @exclusivity(unchecked) var clocks: TransferClocks
+    @exclusivity(unchecked) var place = TransferPlace()
+    @exclusivity(unchecked) var sending: SendingState
+    @exclusivity(unchecked) var response = ResponseState()
+    @exclusivity(unchecked) var connection = TransferConnection()
 
     init(
         request: consuming TransferRequest,
