@@ -7,7 +7,7 @@ import Testing
 @Suite("Paused readers over HTTP/3", .realServers, .http3, .serialized, .timeLimit(.minutes(4)))
 struct HTTP3PauseProcessWideTests {
     /// The most memory, in MiB, that an unread body may take. Before 8.18 libcurl buffers up to 64 MB of it.
-    private static let mostKept = Capabilities.ofLibcurl.readsQUICWhilePaused ? 64 + 32 : 16
+    private static let mostKept = Capabilities.ofLibcurl.quirks.readsQUICWhilePaused ? 64 + 32 : 16
 
     @Test func nothingIsLostAndLittleIsKept() async throws {
         let transport = try makeHTTP3Transport()

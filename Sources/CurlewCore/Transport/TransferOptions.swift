@@ -26,9 +26,6 @@ public struct TransferOptions: Sendable {
     @usableFromInline
     static let unchanged = TransferOptions()
 
-    /// Whether both are copies of one value, and neither has been changed since.
-    package func isCopy(of other: TransferOptions) -> Bool { shared.isCopy(of: other.shared) }
-
     /// Whether `authentication` is set, without copying it.
     package var hasAuthentication: Bool { if case .some = shared.values.authentication { true } else { false } }
 
@@ -182,5 +179,69 @@ extension TransferAuthentication {
     /// Returns credentials for AWS Signature Version 4, with `provider` as in `Scheme.awsSigV4(provider:)`.
     public static func awsSigV4(accessKey: String, secretKey: String, provider: String) -> TransferAuthentication {
         TransferAuthentication(scheme: .awsSigV4(provider: provider), username: accessKey, password: secretKey)
+    }
+}
+
+/// The five timeouts of a request. `nil` turns one off.
+public struct Timeouts: Sendable, Hashable {
+    /// The time from the start of name resolution to an established connection, including TLS.
+    public var connect: Duration?
+    /// The time from the end of the request to the first byte of the response.
+    public var firstByte: Duration?
+    /// The maximum time between two bytes of a body, in either direction.
+    public var idle: Duration?
+    /// The time for the whole request, including retries and redirects.
+    public var total: Duration?
+    /// The maximum wait for a free connection.
+    public var queue: Duration?
+
+    /// Creates timeouts; `nil` turns one off.
+    public init(
+        connect: Duration? = .seconds(10),
+        firstByte: Duration? = .seconds(60),
+        idle: Duration? = .seconds(60),
+        total: Duration? = nil,
+        queue: Duration? = .seconds(60)
+    ) {
+        self.connect = connect
+        self.firstByte = firstByte
+        self.idle = idle
+        self.total = total
+        self.queue = queue
+    }
+}
+
+/// The kind of an exchange's traffic, from which the network and the server derive its priority.
+package enum TrafficClass: Sendable, Hashable {
+    /// Traffic without special requirements.
+    case normal
+    /// Traffic for which no user is waiting.
+    case background
+    /// Video.
+    case video
+    /// Speech, which tolerates no delay.
+    case voice
+    /// The signalling of calls.
+    case signalling
+
+    /// The differentiated services code point of the packets (RFC 4594, 2.3).
+    package var codePoint: UInt8 {
+        switch self {
+        case .normal: 0
+        case .background: 8  // CS1
+        case .video: 34  // AF41
+        case .voice: 46  // EF
+        case .signalling: 40  // CS5
+        }
+    }
+
+    /// The value of a `Priority` field (RFC 9218); `nil` is the server's default, urgency 3.
+    package var priority: String? {
+        switch self {
+        case .normal: nil
+        case .background: "u=6"
+        case .video: "u=2, i"
+        case .voice, .signalling: "u=1"
+        }
     }
 }

@@ -127,3 +127,93 @@ class CurlEasy {
         }
     }
 }
+
+/// An option of an easy handle with its value. Plans consist of these. Equatable, so that a handle that has the same
+/// values is not set up again.
+enum OptionValue: Equatable, Sendable {
+    case long(CURLoption, Int)
+    case offset(CURLoption, Int64)
+    case string(CURLoption, String)
+    /// A string option that is set to NULL, which differs from an option that is not set.
+    case null(CURLoption)
+    case blob(CURLoption, Data)
+    /// A body that libcurl copies, with its length.
+    case bytes(CURLoption, Data)
+    case list(CURLoption, [String])
+
+    var option: CURLoption {
+        switch self {
+        case .long(let option, _), .offset(let option, _), .string(let option, _), .null(let option),
+            .blob(let option, _), .bytes(let option, _), .list(let option, _):
+            option
+        }
+    }
+}
+
+extension OptionValue: CustomStringConvertible {
+    static func name(of option: CURLoption) -> String {
+        curlew_option_name(option).map { String(cString: $0) } ?? "\(option.rawValue)"
+    }
+
+    var description: String {
+        let name = Self.name(of: option)
+        return switch self {
+        case .long(_, let value): "\(name)=\(value)"
+        case .offset(_, let value): "\(name)=\(value)"
+        case .string(_, let value): "\(name)=\"\(value)\""
+        case .null: "\(name)=NULL"
+        case .blob(_, let data), .bytes(_, let data): "\(name)=<\(data.count) bytes>"
+        case .list(_, let lines): "\(name)=[\(lines.joined(separator: ", "))]"
+        }
+    }
+}
+
+extension CURLoption {
+    /// Options that the header at compile time may lack.
+    static let quickExit = CURLoption(rawValue: UInt32(CURLEW_OPT_QUICK_EXIT))
+    static let protocolsString = CURLoption(rawValue: UInt32(CURLEW_OPT_PROTOCOLS_STR))
+    static let prereqData = CURLoption(rawValue: UInt32(CURLEW_OPT_PREREQDATA))
+}
+
+/// Header lines as a `curl_slist` in one allocation: the nodes, followed by the text.
+///
+/// A request's list can end in its session's shared list, so that default headers are not copied for each request.
+/// libcurl only reads a list; its owner keeps it alive while it is set.
+// SAFETY: the memory is written in init only; the reference keeps `rest` alive.
+final class HeaderList: @unchecked Sendable {
+    private let storage: UnsafeMutableRawPointer?
+    let rest: HeaderList?
+    let head: UnsafeMutablePointer<curl_slist>?
+
+    init(lines: [String], rest: HeaderList? = nil) {
+        self.rest = rest
+        guard !lines.isEmpty else {
+            storage = nil
+            head = rest?.head
+            return
+        }
+        let nodeBytes = lines.count * MemoryLayout<curl_slist>.stride
+        let textBytes = lines.reduce(0) { $0 + $1.utf8.count + 1 }
+        let memory = UnsafeMutableRawPointer.allocate(
+            byteCount: nodeBytes + textBytes,
+            alignment: MemoryLayout<curl_slist>.alignment
+        )
+        let nodes = memory.bindMemory(to: curl_slist.self, capacity: lines.count)
+        var text = memory + nodeBytes
+        for (index, line) in lines.enumerated() {
+            let count = line.utf8.count
+            let bytes = UnsafeMutableRawBufferPointer(start: text, count: count)
+            bytes.copyBytes(from: line.utf8)
+            text.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)
+            let next = index + 1 < lines.count ? nodes + index + 1 : rest?.head
+            (nodes + index).initialize(
+                to: curl_slist(data: text.assumingMemoryBound(to: CChar.self), next: next)
+            )
+            text += count + 1
+        }
+        storage = memory
+        head = nodes
+    }
+
+    deinit { storage?.deallocate() }
+}

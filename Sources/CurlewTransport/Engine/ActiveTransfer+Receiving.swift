@@ -2,20 +2,54 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-extension ActiveTransfer {
-    /// The coding to undo in the current response's body.
-    enum BodyCoding {
+/// How far a transfer's response has got.
+struct ResponseState {
+    /// The coding to undo in the body.
+    enum Coding {
         case unknown
         case none
         case coded(BodyDecoder)
     }
 
+    var collector = HeadCollector()
+    /// The head that the sink has.
+    var head: ResponseHead?
+    /// Whether there is a `head`; reading it does not copy the head.
+    var hasHead: Bool { if case .some = head { true } else { false } }
+    /// A complete head that libcurl may answer with another request (authentication, Expect).
+    var deferredHead: ResponseHead?
+    /// The server's challenges (401) that libcurl has answered.
+    var answeredChallenges: [ResponseHead] = []
+    /// The number of challenges, of the server and of proxies, that libcurl has answered. Reset when the request leaves
+    /// a shared connection.
+    var challengeCounts = (server: 0, proxy: 0)
+    /// libcurl was about to send the request again after the response was delivered. That response is the result.
+    var isKept = false
+    var coding = Coding.unknown
+    /// The length of the body, if the head arrived before all of the request's body was sent, announces a length, and
+    /// announces no coding.
+    private(set) var expectedBody: Int64?
+    var deliveredBody: Int64 = 0
+    /// The sink's observer for the end of the current turn.
+    var turnObserver: (any TurnObserver)?
+
+    /// Stores the announced length of the body, which matters only while the request's body is being sent.
+    mutating func expectBody() {
+        guard let head, head.headers["Content-Encoding"] == nil else { return }
+        expectedBody = head.headers["Content-Length"].flatMap { Int64($0) }
+    }
+
+    /// Whether every byte of the response has arrived, regardless of the rest of the request.
+    var isComplete: Bool { expectedBody == deliveredBody && hasHead }
+}
+
+extension ActiveTransfer {
     // MARK: Head
 
     /// Processes a header line that differs from the handle's last head. Returns false to end the transfer.
     func received(line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
-        let event = collector.take(line, unlike: &easy.lastHead)
+        let event = response.collector.take(line, unlike: &easy.lastHead)
         guard isAcceptable(transfers) else { return false }
         switch event {
         case .none:
@@ -26,7 +60,7 @@ extension ActiveTransfer {
             clocks.receivingStarted(at: transfers.now)
             sink.didReceive(informational: head)
             // After a 1xx the wait for the final response continues.
-            if upload?.hasEnded ?? true {
+            if sending.upload?.hasEnded ?? true {
                 clocks.requestSent(at: transfers.now)
             } else {
                 clocks.sendingStarted(at: transfers.now)
@@ -45,7 +79,7 @@ extension ActiveTransfer {
     func received(again easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
-        collector.take(head, size: easy.lastHead.size)
+        response.collector.take(head, size: easy.lastHead.size)
         return isAcceptable(transfers) && received(head, transfers)
     }
 
@@ -56,7 +90,7 @@ extension ActiveTransfer {
     }
 
     private func isAcceptable(_ transfers: Transfers) -> Bool {
-        if collector.size <= transfers.settings.maximumHeaderSize { return true }
+        if response.collector.size <= transfers.settings.maximumHeaderSize { return true }
         failure = makeError(
             .limitExceeded, "the response's header is above \(transfers.settings.maximumHeaderSize) bytes")
         return false
@@ -72,16 +106,16 @@ extension ActiveTransfer {
         }
         clocks.receivingStarted(at: transfers.now)
         transfers.clockChanged(self)
-        if let answered = deferredHead {
+        if let answered = response.deferredHead {
             if answered.status == 401 {
-                answeredChallenges.append(answered)
-                challengeCounts.server += 1
+                response.answeredChallenges.append(answered)
+                response.challengeCounts.server += 1
             } else if answered.status == 407 {
-                challengeCounts.proxy += 1
+                response.challengeCounts.proxy += 1
             }
         }
         if mayBeAnsweredByAnotherRequest(head.status) {
-            deferredHead = head
+            response.deferredHead = head
             return true
         }
         return deliver(head, transfers)
@@ -89,7 +123,7 @@ extension ActiveTransfer {
 
     /// Whether the protocol that the connection speaks allows `version` in a status line.
     ///
-    /// A libcurl that trusts the version in the text (`Capabilities.trustsVersionInText`) acts on it before the head has
+    /// A libcurl that trusts the version in the text (`LibcurlQuirks.trustsVersionInText`) acts on it before the head has
     /// ended. Therefore the check happens at the status line.
     func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
@@ -115,7 +149,7 @@ extension ActiveTransfer {
         switch status {
         case 401:
             request.options.authentication != nil || request.url.user() != nil || request.url.password() != nil
-                || head != nil
+                || response.head != nil
         case 407: true
         case 417: plan.sendsExpect
         case 421: plan.route != nil
@@ -125,17 +159,17 @@ extension ActiveTransfer {
 
     /// Delivers the head to the sink. Returns false to end the transfer.
     private func deliver(_ head: ResponseHead, _ transfers: Transfers) -> Bool {
-        deferredHead = nil
-        self.head = head
-        coding = .unknown
+        response.deferredHead = nil
+        response.head = head
+        response.coding = .unknown
         reportSmallBody()
-        expectBody(of: head)
+        if sending.upload?.hasEnded == false { response.expectBody() }
         learnAlternatives(from: head, transfers)
         responseMayBeComplete(transfers)
-        if head.status >= 300, upload?.hasEnded == false {
+        if head.status >= 300, sending.upload?.hasEnded == false {
             // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case `fill`
             // ends or holds the body. While the source is pending libcurl does not call `fill`, so it is woken.
-            isUploadMoot = true
+            sending.isMoot = true
             if pauses.sourcePending { send(.wakeBody) }
         }
         switch sink.didReceive(head: head) {
@@ -152,8 +186,8 @@ extension ActiveTransfer {
 
     /// Delivers a deferred head that turned out to be the final one. Returns false to end the transfer.
     func deliverDeferredHead(_ transfers: Transfers) -> Bool {
-        guard let deferredHead else { return true }
-        return deliver(deferredHead, transfers)
+        guard let head = response.deferredHead else { return true }
+        return deliver(head, transfers)
     }
 
     // MARK: Body
@@ -166,8 +200,8 @@ extension ActiveTransfer {
         }
         guard deliverDeferredHead(transfers) else { return .refused }
         if pauses.holdsReceiving { return pause(transfers) }
-        if case .unknown = coding, !findCoding(transfers) { return .refused }
-        guard case .coded(let decoder) = coding else { return pass(chunk, transfers) }
+        if case .unknown = response.coding, !findCoding(transfers) { return .refused }
+        guard case .coded(let decoder) = response.coding else { return pass(chunk, transfers) }
         do throws(BrokenCoding) {
             return try decoder.take(chunk) { pass($0, transfers) }
         } catch {
@@ -178,14 +212,18 @@ extension ActiveTransfer {
 
     /// Determines the codings of the body when its first bytes arrive. Returns false if they cannot be undone.
     private func findCoding(_ transfers: Transfers) -> Bool {
-        coding = .none
-        if transfers.settings.libcurlGarblesTransferCodings, let head, !BodyDecoder.transferCodings(of: head).isEmpty {
+        response.coding = .none
+        if transfers.settings.quirks.garblesTransferCodings, let head = response.head,
+            !BodyDecoder.transferCodings(of: head).isEmpty
+        {
             failure = makeError(.contentDecodingFailed, "a transfer coding that was not asked for", number: 61)
             return false
         }
-        guard request.options.decodesContent, transfers.settings.decodesContent, let head else { return true }
+        guard request.options.decodesContent, transfers.settings.decodesContent, let head = response.head else {
+            return true
+        }
         do throws(BrokenCoding) {
-            if let decoder = try BodyDecoder.make(for: head) { coding = .coded(decoder) }
+            if let decoder = try BodyDecoder.make(for: head) { response.coding = .coded(decoder) }
             return true
         } catch {
             failure = makeError(.contentDecodingFailed, error.reason, number: 61)
@@ -199,7 +237,7 @@ extension ActiveTransfer {
             failure = makeError(.truncated, "the connection broke before the body's end", number: 18)
             return
         }
-        guard case .coded(let decoder) = coding, !decoder.mayEnd else { return }
+        guard case .coded(let decoder) = response.coding, !decoder.mayEnd else { return }
         failure = makeError(.truncated, "the encoded body ends before its end mark", number: 18)
     }
 
@@ -211,16 +249,16 @@ extension ActiveTransfer {
 
     /// Delivers decoded bytes to the sink.
     private func pass(_ chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
-        if let limit = request.options.maximumBodySize, deliveredBody + Int64(chunk.count) > Int64(limit) {
+        if let limit = request.options.maximumBodySize, response.deliveredBody + Int64(chunk.count) > Int64(limit) {
             failure = makeError(.limitExceeded, "the response's body is above \(limit) bytes")
             return .refused
         }
         clocks.byteMoved(at: transfers.now)
         let answer = sink.didReceive(body: chunk)
-        if turnObserver != nil { transfers.tellsEndOfTurn(to: self) }
+        if response.turnObserver != nil { transfers.tellsEndOfTurn(to: self) }
         switch answer {
         case .proceed:
-            deliveredBody += Int64(chunk.count)
+            response.deliveredBody += Int64(chunk.count)
             responseMayBeComplete(transfers)
             return .taken
         case .pause:
@@ -233,7 +271,7 @@ extension ActiveTransfer {
     }
 
     private func responseMayBeComplete(_ transfers: Transfers) {
-        guard expectedBody != nil, hasWholeBody, upload?.hasEnded == false else { return }
+        guard response.expectedBody != nil, response.isComplete, sending.upload?.hasEnded == false else { return }
         clocks.responseCompleted()
         transfers.clockChanged(self)
     }

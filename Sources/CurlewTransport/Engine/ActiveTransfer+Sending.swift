@@ -1,7 +1,40 @@
 internal import CCurl
 internal import CurlewCore
+internal import Foundation
+
+/// How far a transfer's request has got.
+struct SendingState {
+    /// The number of times that libcurl has sent the request. Reset by `ActiveTransfer.goBackToStart`.
+    var count = 0
+    var hasBegun: Bool { count > 0 }
+    /// Evidence about the last send: whether the server can have processed it, and whether its connection broke.
+    var evidence = DeliveryEvidence()
+    /// The number of times that the engine has sent the request again because no server had processed it.
+    var restarts = 0
+    /// Set when libcurl was about to send the request, but the transfer was suspended or its connection unusable.
+    var isHeldBack = false
+    /// A final response has refused the body before all of it was sent: the rest is not sent.
+    var isMoot = false
+    /// The source of a body that is read piece by piece; `nil` for any other request.
+    let upload: UploadSource?
+    /// Wakes the transfer when its body has more bytes; `nil` unless a stream is open.
+    fileprivate var waker: TransferWaker?
+    /// The bytes of a small body, which libcurl reads in place.
+    private let fieldBytes: NSData?
+
+    init(_ upload: UploadSource?, _ body: RequestPlan.Body) {
+        self.upload = upload
+        fieldBytes = if case .fields(let data) = body { NSData(data: data) } else { nil }
+    }
+
+    var fields: UnsafeRawBufferPointer? {
+        fieldBytes.map { UnsafeRawBufferPointer(start: $0.bytes, count: $0.length) }
+    }
+}
 
 extension ActiveTransfer {
+    // MARK: The request
+
     /// Called when libcurl asks for a resolver or a socket: the wait for a free connection is over.
     func connectionStarted(_ transfers: Transfers) {
         guard case .queue = clocks.stretch else { return }
@@ -17,37 +50,37 @@ extension ActiveTransfer {
         transfers.sockets.hasConnected(self)
         guard !hasFailed else { return false }
         transfers.sockets.remember(self, on: connection)
-        self.connectionName = connection
-        if sends == 0, pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self, on: connection) {
+        self.connection.name = connection
+        if sending.count == 0, pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self, on: connection) {
             // The callback can only make libcurl give the connection up. `Transfers.finish` then holds the transfer
             // back.
-            isHeldBack = true
+            sending.isHeldBack = true
             return false
         }
         // libcurl would repeat an expectation that it did not add itself. `Transfers.finish` sends the request without
         // it.
-        if sends > 0, isRefusedExpectation { return false }
-        if sends > 0, hasHead {
+        if sending.count > 0, isRefusedExpectation { return false }
+        if sending.count > 0, response.hasHead {
             // The sink has its response already, so a repetition (417 with a caller's own Expect) is too late.
-            keepsDeliveredResponse = true
+            response.isKept = true
             return false
         }
-        if sends > 0, sending.asksForCalm {
+        if sending.count > 0, sending.evidence.asksForCalm {
             failure = refusedForNow
             return false
         }
         // A server may call every nonce stale. Its last challenge becomes the response.
-        if sends > 0, hasAnsweredEnough { return false }
+        if sending.count > 0, hasAnsweredEnough { return false }
         // Other requests share the connection. `Transfers.finish` gives this one a separate connection.
-        if sends > 0, isAboutToAuthenticateConnection { return false }
-        if sends > 0, !plan.mayBeResent, !wasAskedToSendAgain, !isUnprocessedRepetition {
+        if sending.count > 0, isAboutToAuthenticateConnection { return false }
+        if sending.count > 0, !plan.mayBeResent, !wasAskedToSendAgain, !isUnprocessedRepetition {
             // The connection broke after the server may have read the request.
             failure = makeError(.receiveFailed, "the connection closed before a response came")
             failure?.isSafeToRetry = false
             return false
         }
         if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return false }
-        sends += 1
+        sending.count += 1
         watch(transfers.settings)
         goesOut(transfers)
         return true
@@ -56,26 +89,26 @@ extension ActiveTransfer {
     /// Called when the beginning of the request has been sent, with a libcurl that does not ask before it sends.
     /// Repetitions by libcurl, also in response to a challenge, are not counted.
     func wasSent(_ transfers: Transfers) {
-        guard sends == 0, !hasFailed else { return }
+        guard sending.count == 0, !hasFailed else { return }
         transfers.hasLeftLine(self)
         transfers.sockets.hasConnected(self)
-        sends = 1
+        sending.count = 1
         goesOut(transfers)
     }
 
     /// Prepares the evidence about this send if it may be needed. libcurl reports the fate of a stream and of its
     /// connection in its trace only.
     private func watch(_ settings: EngineSettings) {
-        let mayBeCut = settings.libcurlHidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
-        guard !plan.mayBeResent || sends > 1 || mayBeCut, let easy else { return }
-        sending = DeliveryEvidence(easy, isTLS: plan.isTLS, isFirst: sends == 1)
+        let mayBeCut = settings.quirks.hidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
+        guard !plan.mayBeResent || sending.count > 1 || mayBeCut, let easy else { return }
+        sending.evidence = DeliveryEvidence(easy, isTLS: plan.isTLS, isFirst: sending.count == 1)
         // Only with OpenSSL it is known here which protocol TLS has negotiated.
-        if sending.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) { easy.traces = true }
+        if sending.evidence.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) { easy.traces = true }
     }
 
     private func goesOut(_ transfers: Transfers) {
-        collector.requestGoesOut()
-        if upload == nil {
+        response.collector.requestGoesOut()
+        if sending.upload == nil {
             clocks.requestSent(at: transfers.now)
         } else {
             clocks.sendingStarted(at: transfers.now)
@@ -86,7 +119,7 @@ extension ActiveTransfer {
     /// Whether the response is a 417 after which the request is sent again without its expectation (RFC 9110, 10.1.1).
     /// libcurl does so, too, but only if the server leaves the connection open.
     var isRefusedExpectation: Bool {
-        deferredHead?.status == 417 && plan.sendsExpect && upload?.canStartAgain ?? true
+        response.deferredHead?.status == 417 && plan.sendsExpect && sending.upload?.canStartAgain ?? true
     }
 
     /// Resets the transfer to send it again without its expectation. Returns false if the body cannot be rewound.
@@ -100,7 +133,9 @@ extension ActiveTransfer {
     /// Whether libcurl is about to answer a challenge that offers to authenticate the connection, although other
     /// requests share the connection.
     var isAboutToAuthenticateConnection: Bool {
-        guard plan.goesAloneIfOffered, !plan.isAlone, deferredHead?.status == 401, let easy else { return false }
+        guard plan.goesAloneIfOffered, !plan.isAlone, response.deferredHead?.status == 401, let easy else {
+            return false
+        }
         let offered = UInt(bitPattern: curlew_get_long(easy.handle, CURLINFO_HTTPAUTH_AVAIL))
         return offered & (CurlAuth.negotiate | CurlAuth.ntlm) != 0
     }
@@ -108,18 +143,18 @@ extension ActiveTransfer {
     /// Resets the transfer to send it again over a separate connection. Returns false if the body cannot be rewound.
     func leaveSharedConnection(_ transfers: Transfers) -> Bool {
         guard goBackToStart() else { return false }
-        challengeCounts = (0, 0)
+        response.challengeCounts = (0, 0)
         plan.goAlone(transfers.settings.httpVersion)
         return true
     }
 
     /// Resets the transfer to its state before it was sent. Returns false if the body cannot be rewound.
     func goBackToStart() -> Bool {
-        guard upload?.seek(to: 0) ?? true else { return false }
-        deferredHead = nil
-        collector = HeadCollector()
-        sends = 0
-        sending = DeliveryEvidence()
+        guard sending.upload?.seek(to: 0) ?? true else { return false }
+        response.deferredHead = nil
+        response.collector = HeadCollector()
+        sending.count = 0
+        sending.evidence = DeliveryEvidence()
         pauses.applied = 0
         // The source is read from its start again, so it owes no wake-up for its former position.
         pauses.sourcePending = false
@@ -128,9 +163,9 @@ extension ActiveTransfer {
 
     /// Whether the last response is a challenge after as many answers as a handshake may need.
     var hasAnsweredEnough: Bool {
-        switch deferredHead?.status {
-        case 401: challengeCounts.server >= Self.mostAnsweredChallenges
-        case 407: challengeCounts.proxy >= Self.mostAnsweredChallenges
+        switch response.deferredHead?.status {
+        case 401: response.challengeCounts.server >= Self.mostAnsweredChallenges
+        case 407: response.challengeCounts.proxy >= Self.mostAnsweredChallenges
         default: false
         }
     }
@@ -145,46 +180,65 @@ extension ActiveTransfer {
     /// so (RFC 9113, 8.7). Returns false if the server asked for fewer requests, because only a retrier waits before it
     /// tries again.
     func startAgain(after result: CURLcode) -> Bool {
-        guard result != CURLE_OK, hasSent, !hasFailed, !hasHead, deferredHead == nil, restarts < Self.mostRestarts
+        guard result != CURLE_OK, sending.hasBegun, !hasFailed, !response.hasHead, response.deferredHead == nil,
+            sending.restarts < Self.mostRestarts
         else { return false }
         // libcurl's own attempts count as well: from 8.1 on it has retried a refused stream as often itself.
-        let attempts = sends
-        guard isUnprocessed, !sending.asksForCalm, restarts + attempts <= Self.mostRestarts, goBackToStart() else {
+        let attempts = sending.count
+        guard isUnprocessed, !sending.evidence.asksForCalm, sending.restarts + attempts <= Self.mostRestarts,
+            goBackToStart()
+        else {
             return false
         }
-        restarts += attempts
+        sending.restarts += attempts
         return true
     }
 
     /// Whether the last send can be repeated because no server can have processed it. False if the body cannot be read
     /// again.
     var isUnprocessed: Bool {
-        guard let easy, upload?.canStartAgain ?? true else { return false }
-        return hasSent && (sending.isAboveGoAway || sending.isUnsent(easy))
+        guard let easy, sending.upload?.canStartAgain ?? true else { return false }
+        return sending.hasBegun && (sending.evidence.isAboveGoAway || sending.evidence.isUnsent(easy))
     }
 
     /// Whether libcurl repeats the request by itself because no server has processed the last send.
     private var isUnprocessedRepetition: Bool {
         guard let easy else { return false }
-        return isUnprocessed || sending.isRefusedStream(easy)
+        return isUnprocessed || sending.evidence.isRefusedStream(easy)
     }
 
     /// Whether the last response asks for the same request again: a challenge, or a refused expectation.
     private var wasAskedToSendAgain: Bool {
-        switch collector.lastStatus {
+        switch response.collector.lastStatus {
         case 401, 407, 417: true
         default: false
         }
     }
 
+    // MARK: The body
+
+    /// Opens a streamed body. Only the first call has an effect, however often the transfer is given to libcurl.
+    func openBody() {
+        guard let upload = sending.upload, upload.isStream, sending.waker == nil else { return }
+        let waker = TransferWaker(self)
+        sending.waker = waker
+        upload.open(waker: waker)
+    }
+
+    func closeBody() {
+        guard let waker = sending.waker else { return }
+        waker.release()
+        sending.upload?.close()
+    }
+
     /// Fills libcurl's buffer with the next bytes of the body.
     func fill(_ buffer: UnsafeMutableRawBufferPointer, _ transfers: Transfers) -> UploadSource.Chunk {
-        guard !hasFailed, let upload, buffer.count > 0 else {
+        guard !hasFailed, let upload = sending.upload, buffer.count > 0 else {
             return .failed(makeError(.bodyUnavailable, "no body"))
         }
         // A libcurl that fails short bodies gets nothing more until the response ends the exchange. Others accept an
         // early end.
-        if isUploadMoot { return transfers.settings.libcurlFailsShortBodies ? .pending : .end }
+        if sending.isMoot { return transfers.settings.quirks.failsShortBodies ? .pending : .end }
         if pauses.sourcePending { bodyIsReadAgain(transfers) }
         if pauses.isSuspended || transfers.sockets.sendingWaitsForReader(self) { return holdSending(transfers) }
         let chunk = upload.read(into: buffer)

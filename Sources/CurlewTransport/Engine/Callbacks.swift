@@ -9,17 +9,15 @@ enum Callbacks {
     // which outlives the libcurl handle that calls back.
 
     /// Calls `body` with the transfer that runs on the handle and with its engine's transfers; returns `otherwise` if
-    /// none runs. Retains neither object, because libcurl calls many times per request.
+    /// none runs.
     private static func with<R>(
         _ data: UnsafeMutableRawPointer?, or otherwise: R, _ body: (ActiveTransfer, Transfers) -> R
     ) -> R {
         guard let data else { return otherwise }
-        // SAFETY: see above; `Transfers` keeps the transfer in its list until libcurl has returned.
+        // SAFETY: see above.
         return Unmanaged<TransferHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
-            guard let transfer = easy.unretainedTransfer else { return otherwise }
-            return transfer._withUnsafeGuaranteedRef { transfer in
-                easy.unretainedTransfers._withUnsafeGuaranteedRef { transfers in body(transfer, transfers) }
-            }
+            guard let transfer = easy.transfer else { return otherwise }
+            return body(transfer, easy.transfers)
         }
     }
 
@@ -83,7 +81,7 @@ enum Callbacks {
 
     private static let seek: curl_seek_callback = { data, offset, origin in
         with(data, or: CURL_SEEKFUNC_FAIL) { transfer, _ in
-            guard origin == SEEK_SET, let upload = transfer.upload else { return CURL_SEEKFUNC_FAIL }
+            guard origin == SEEK_SET, let upload = transfer.sending.upload else { return CURL_SEEKFUNC_FAIL }
             return upload.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
         }
     }
@@ -125,8 +123,10 @@ enum Callbacks {
             switch kind {
             case CURLINFO_TEXT where text.starts(with: tunnel): transfer.countTunnelRequest()
             case CURLINFO_TEXT:
-                if transfer.sending.record(UnsafeRawBufferPointer(text)) { transfers.connectionGoesAway(of: transfer) }
-            case CURLINFO_HEADER_OUT where !transfers.settings.libcurlAsksBeforeSending:
+                if transfer.sending.evidence.record(UnsafeRawBufferPointer(text)) {
+                    transfers.connectionGoesAway(of: transfer)
+                }
+            case CURLINFO_HEADER_OUT where !transfers.settings.quirks.asksBeforeSending:
                 if !text.starts(with: connect) { transfer.wasSent(transfers) }
             case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):
                 transfer.refuseLeadingFold()
@@ -193,7 +193,7 @@ enum Callbacks {
         guard let data else { return }
         // SAFETY: see above.
         Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-            $0.transfer(number)?.wasAskedForCertificate = true
+            $0.transfer(number)?.connection.wasAskedForCertificate = true
         }
     }
 
@@ -202,7 +202,7 @@ enum Callbacks {
         guard let data else { return }
         // SAFETY: see above.
         Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-            $0.transfer(number)?.tlsAlert = alert
+            $0.transfer(number)?.connection.tlsAlert = alert
         }
     }
 
@@ -214,7 +214,7 @@ enum Callbacks {
             let shown = ShownChain(chain, host: name.map { String(cString: $0) }, verifyResult: result)
             // SAFETY: see above.
             Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-                $0.transfer(number)?.shownChain = shown
+                $0.transfer(number)?.connection.shownChain = shown
             }
         }
 

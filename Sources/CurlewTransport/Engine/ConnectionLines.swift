@@ -27,52 +27,42 @@ struct ConnectionLines {
             enter(transfer, from: line)
             return true
         }
-        transfer.line = line
+        transfer.place.line = line
         line.append(transfer)
         return false
     }
 
     private mutating func enter(_ transfer: ActiveTransfer, from line: ConnectionLine?) {
         waiting += 1
-        transfer.waitsForConnection = true
-        transfer.line = line
+        transfer.place.waitsForConnection = true
+        transfer.place.line = line
         line?.inside += 1
     }
 
     private mutating func line(of transfer: ActiveTransfer) -> ConnectionLine {
-        let origin = Self.origin(of: transfer.plan.url)
+        let origin = transfer.plan.wire.origin
         if let line = lines[origin] { return line }
         let line = ConnectionLine(origin: origin)
         lines[origin] = line
         return line
     }
 
-    /// The scheme, host and port of an absolute URL.
-    static func origin(of url: String) -> String {
-        var slashes = 0
-        let end = url.utf8.firstIndex { byte in
-            if byte == UInt8(ascii: "/") { slashes += 1 }
-            return slashes == 3 || (slashes == 2 && (byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")))
-        }
-        return String(url[..<(end ?? url.endIndex)])
-    }
-
     /// Called when the transfer has ended, whether it waited here, within libcurl or not at all.
     mutating func ended(_ transfer: ActiveTransfer) {
-        if transfer.waitsForConnection { return left(transfer) }
-        guard let line = transfer.line else { return }
-        transfer.line = nil
+        if transfer.place.waitsForConnection { return left(transfer) }
+        guard let line = transfer.place.line else { return }
+        transfer.place.line = nil
         line.hasEndedOutside()
         if line.isEmpty, line.inside == 0, !line.isReady { lines[line.origin] = nil }
     }
 
     /// Called when the transfer has a connection, or has left libcurl.
     mutating func left(_ transfer: ActiveTransfer) {
-        guard transfer.waitsForConnection else { return }
-        transfer.waitsForConnection = false
+        guard transfer.place.waitsForConnection else { return }
+        transfer.place.waitsForConnection = false
         waiting -= 1
-        guard let line = transfer.line else { return }
-        transfer.line = nil
+        guard let line = transfer.place.line else { return }
+        transfer.place.line = nil
         line.inside -= 1
         if line.isEmpty {
             // `next` removes a line that is ready. Transfers that arrive before then still belong to it.

@@ -26,21 +26,21 @@ public final class CurlTransport: Transport {
 
     /// For tests: plans requests for `capabilities` instead of those of the running libcurl.
     init(configuration: TransportConfiguration, capabilities: Capabilities) {
-        let surroundings = ConnectionPlan.Surroundings.current(capabilities)
-        planner = RequestPlanner(configuration, surroundings)
-        let made = Self.makeEngine(planner, surroundings, published)
+        let environment = ConnectionPlan.Environment.current(capabilities)
+        planner = RequestPlanner(configuration, environment)
+        let made = Self.makeEngine(planner, environment, published)
         engine = try? made.get()
         loop = made.map { $0.loop }
     }
 
     private static func makeEngine(
         _ planner: RequestPlanner,
-        _ surroundings: ConnectionPlan.Surroundings,
+        _ environment: ConnectionPlan.Environment,
         _ published: Lock<TransportStatistics>
     ) -> Result<TransferEngine, CurlewError> {
         do throws(CurlewError) {
             let settings = try EngineSettings(
-                planner.configuration, surroundings, alternatives: planner.alternatives)
+                planner.configuration, environment, alternatives: planner.alternatives)
             guard let engine = TransferEngine(settings, published: published) else {
                 throw SystemError.shortage(.creation)
                     ?? CurlewError(
@@ -100,9 +100,9 @@ public final class CurlTransport: Transport {
             error.attempt = request.attempt
             throw error
         }
-        if sendBuffer != nil { plan.onlyConnect() }
+        if let sendBuffer { plan.onlyConnect(sendBuffer: sendBuffer) }
         return ActiveTransfer(
-            request: consume request, plan: consume plan, sink: sink, upload: upload, loop: loop, sendBuffer: sendBuffer
+            request: consume request, plan: consume plan, sink: sink, upload: upload, loop: loop
         )
     }
 
@@ -123,5 +123,65 @@ extension CurlTransport: ConnectTransport {
             transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
         }
         return try transfer.madeConnection()
+    }
+}
+
+/// Owns the loop thread and, through it, everything that one engine has of libcurl. Its `deinit` ends the thread.
+final class TransferEngine: Sendable {
+    let loop: EngineLoop
+
+    /// `nil` if the system has no descriptor or thread left, or libcurl cannot be initialized.
+    init?(_ settings: EngineSettings, published: Lock<TransportStatistics>) {
+        guard CurlGlobal.isReady, let system = EpollQueue.make() else { return nil }
+        let loop = EngineLoop(wakeUp: system.wakeUp)
+        let turns = Turns(settings, queue: system.queue, published: published, loop: loop.identity)
+        guard loop.start(turns) else { return nil }
+        self.loop = loop
+    }
+
+    deinit { loop.stop() }
+
+    /// Fails running transfers, closes every connection and ends the thread. Returns once the transfers and connections
+    /// have ended.
+    func close() async {
+        await withUnsafeContinuation { waiter in
+            if loop.send(.close(waiter)) { loop.stop() } else { waiter.resume() }
+        }
+    }
+}
+
+/// The loop that runs an engine's turns.
+typealias EngineLoop = LoopThread<Turns>
+
+/// Counters of a transport as of its loop's last turn, for leak checks and diagnostics.
+public struct TransportStatistics: Sendable, Equatable {
+    /// Transfers that have started and not ended.
+    public var liveTransfers = 0
+    /// Handles that a transfer is using.
+    public var easyHandlesInUse = 0
+    /// Handles kept for later requests.
+    public var easyHandlesIdle = 0
+    /// Sockets that are open, in use or idle.
+    public var openSockets = 0
+    /// Sockets opened since the start.
+    public var connectionsMade = 0
+    /// Transfers that have ended since the start.
+    public var transfersEnded = 0
+    /// Turns of the loop thread, without the turns that callers have borrowed.
+    public var loopTurns = 0
+    /// Byte connections that are open.
+    package var byteConnections = 0
+
+    /// Creates statistics with all counters at zero.
+    public init() {}
+
+    init(
+        liveTransfers: Int, easyHandlesInUse: Int, easyHandlesIdle: Int, openSockets: Int, connectionsMade: Int,
+        transfersEnded: Int, loopTurns: Int, byteConnections: Int
+    ) {
+        (self.liveTransfers, self.transfersEnded, self.loopTurns) = (liveTransfers, transfersEnded, loopTurns)
+        (self.easyHandlesInUse, self.easyHandlesIdle) = (easyHandlesInUse, easyHandlesIdle)
+        self.byteConnections = byteConnections
+        (self.openSockets, self.connectionsMade) = (openSockets, connectionsMade)
     }
 }

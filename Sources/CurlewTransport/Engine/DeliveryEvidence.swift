@@ -118,6 +118,6 @@ struct DeliveryEvidence {
     func isRefusedStream(_ easy: TransferHandle) -> Bool {
         guard speaksHTTP2 else { return false }
         return isOnNewConnection
-            || easy.transfers.settings.libcurlTriesAgainSilentlyOnRefusal && easy.errorMessage.isEmpty
+            || easy.transfers.settings.quirks.triesAgainSilentlyOnRefusal && easy.errorMessage.isEmpty
     }
 }

@@ -1,7 +1,9 @@
 internal import CurlewCore
 
 /// The parts of a transport's configuration that its loop needs, computed once.
-struct EngineSettings: Sendable {
+///
+/// A class: the parts of the engine share it, and passing it on copies a reference.
+final class EngineSettings: Sendable {
     let base: ConnectionPlan
     let material: TrustMaterial
     let limits: ConnectionLimits
@@ -19,23 +21,14 @@ struct EngineSettings: Sendable {
     let hasClientIdentity: Bool
     /// The proxy of requests whose options name none.
     let proxy: Proxy
-    // Quirks of the running libcurl, documented in `Capabilities`.
-    let libcurlAsksBeforeSending: Bool
-    let libcurlReadsWhilePaused: Bool
-    let libcurlReadsWhileSending: Bool
-    let libcurlFailsShortBodies: Bool
-    let libcurlForgetsNextAddress: Bool
-    let libcurlKeepsFreedField: Bool
-    let libcurlTakesUnaskedBytes: Bool
-    let libcurlHidesBrokenConnections: Bool
-    let libcurlTriesAgainSilentlyOnRefusal: Bool
-    let libcurlGarblesTransferCodings: Bool
+    /// What the running libcurl does differently.
+    let quirks: LibcurlQuirks
     /// Connections without TLS speak HTTP/2, and libcurl cannot reuse them (`RequestPlan.planProtocol`).
-    let libcurlCannotReusePlainHTTP2: Bool
+    let endsPlainHTTP2Connections: Bool
     /// The Unix socket that every connection leads to; `nil` if connections lead to the URL's host.
     let unixSocketPath: String?
     /// Callers may start transfers on their own threads. Unlike the loop thread, those threads do not block SIGPIPE, so
-    /// libcurl has to suppress it (`Capabilities.suppressesSIGPIPE`).
+    /// libcurl has to suppress it (`LibcurlQuirks.suppressesSIGPIPE`).
     let lendsTurns: Bool
     /// Content codings are decoded unless a request asks for the body as it was sent.
     let decodesContent: Bool
@@ -48,11 +41,11 @@ struct EngineSettings: Sendable {
     /// `alternatives` is the result of `HTTP3Plan.alternatives` for the same configuration.
     init(
         _ configuration: TransportConfiguration,
-        _ surroundings: ConnectionPlan.Surroundings,
+        _ environment: ConnectionPlan.Environment,
         alternatives: (any AlternativeServices)?
     ) throws(CurlewError) {
-        let capabilities = surroundings.capabilities
-        base = try ConnectionPlan(configuration, surroundings)
+        let capabilities = environment.capabilities
+        base = try ConnectionPlan(configuration, environment)
         material = try TrustMaterial(
             base.trust,
             revocationList: configuration.tls.certificateRevocationList,
@@ -72,20 +65,11 @@ struct EngineSettings: Sendable {
         usesOpenSSL = capabilities.usesOpenSSL
         usesGnuTLS = capabilities.usesTLS("GnuTLS")
         hasClientIdentity = configuration.tls.clientIdentity != nil
-        proxy = surroundings.effective(configuration.proxy)
-        libcurlAsksBeforeSending = capabilities.asksBeforeSending
-        libcurlReadsWhilePaused = capabilities.readsWhilePaused
-        libcurlReadsWhileSending = capabilities.readsWhileSending
-        libcurlFailsShortBodies = capabilities.failsShortBodies
-        libcurlForgetsNextAddress = capabilities.forgetsNextAddress
-        libcurlKeepsFreedField = capabilities.keepsFreedField
-        libcurlTakesUnaskedBytes = capabilities.takesUnaskedBytes
-        libcurlHidesBrokenConnections = capabilities.hidesBrokenConnections
-        libcurlTriesAgainSilentlyOnRefusal = capabilities.triesAgainSilentlyOnRefusal
-        libcurlGarblesTransferCodings = capabilities.garblesTransferCodings
-        libcurlCannotReusePlainHTTP2 = ConnectionPlan.cannotReusePlain(configuration, capabilities)
+        proxy = environment.effective(configuration.proxy)
+        quirks = capabilities.quirks
+        endsPlainHTTP2Connections = ConnectionPlan.cannotReusePlain(configuration, capabilities)
         unixSocketPath = configuration.unixSocketPath
-        lendsTurns = capabilities.suppressesSIGPIPE
+        lendsTurns = quirks.suppressesSIGPIPE
         decodesContent = configuration.acceptedEncodings?.isEmpty != true
         httpVersion = configuration.httpVersion
         self.alternatives = alternatives

@@ -52,7 +52,7 @@ final class Handles {
 
     private func setUp(_ easy: TransferHandle, for transfer: ActiveTransfer) -> CURLcode {
         let code = easy.apply(transfer, base: settings.base, material: settings.material, share: share)
-        guard code == CURLE_OK, let bytes = transfer.fields else { return code }
+        guard code == CURLE_OK, let bytes = transfer.sending.fields else { return code }
         return easy.setFields(bytes)
     }
 
@@ -99,7 +99,7 @@ final class Handles {
         // repetitions over all its transfers, and gives up at the sixth. It keeps the verdict on a certificate chain
         // until there is another. And it keeps the scheme that one proxy has asked for, and would use it unasked with
         // another.
-        if transfer.plan.needsOwnHandle || transfer.sends > 1 || transfer.finalError?.isTLS == true
+        if transfer.plan.needsOwnHandle || transfer.sending.count > 1 || transfer.result.error?.isTLS == true
             || (mayHaveSeveralProxies && curlew_get_long(easy.handle, CURLINFO_PROXYAUTH_AVAIL) != 0)
         {
             easy.reset()

@@ -23,10 +23,10 @@ final class Handshakes {
     /// that it leads to share one number.
     func began(for transfer: ActiveTransfer) -> UInt64 {
         loop.assertOnLoop()
-        transfer.isSecuring = true
-        if let number = transfer.handshake { return number }
+        transfer.connection.isSecuring = true
+        if let number = transfer.place.handshake { return number }
         lastNumber += 1
-        transfer.handshake = lastNumber
+        transfer.place.handshake = lastNumber
         transfers[lastNumber] = transfer
         return lastNumber
     }
@@ -34,7 +34,7 @@ final class Handshakes {
     /// Called when the transfer leaves the handle on which its handshake began.
     func forget(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard let number = exchange(&transfer.handshake, with: nil) else { return }
+        guard let number = exchange(&transfer.place.handshake, with: nil) else { return }
         transfers[number] = nil
     }
 
@@ -74,16 +74,20 @@ final class Handshakes {
         loop.assertOnLoop()
         guard let handle = transfer.easy?.handle, let connection = curlew_tls_connection(handle) else {
             if settings.usesGnuTLS, let handle = transfer.easy?.handle {
-                transfer.tlsVersion = curlew_gnutls_version(handle).map(String.init(cString:))
-                transfer.tlsCipher = curlew_gnutls_cipher(handle).map(String.init(cString:))
+                transfer.result.metrics.update { metrics in
+                    metrics.tlsVersion = curlew_gnutls_version(handle).map(String.init(cString:))
+                    metrics.tlsCipher = curlew_gnutls_cipher(handle).map(String.init(cString:))
+                }
             }
             // An evaluator requires a libcurl that exposes its OpenSSL connections (`Capabilities.require`).
             if settings.trustEvaluation == nil { return true }
             transfer.failure = transfer.makeError(.certificateUntrusted, "the connection shows no chain", phase: .tls)
             return false
         }
-        transfer.tlsVersion = curlew_tls_version(connection).map(String.init(cString:))
-        transfer.tlsCipher = curlew_tls_cipher(connection).map(String.init(cString:))
+        transfer.result.metrics.update { metrics in
+            metrics.tlsVersion = curlew_tls_version(connection).map(String.init(cString:))
+            metrics.tlsCipher = curlew_tls_cipher(connection).map(String.init(cString:))
+        }
         guard let evaluation = settings.trustEvaluation else { return true }
         if curlew_tls_verdict(connection) == 1 { return true }
         let trust = ServerTrust(
@@ -123,5 +127,34 @@ final class Handshakes {
             }
         }
         return chain
+    }
+}
+
+/// The certificates that a server presented in a handshake, in OpenSSL's form. They are encoded only if an error needs
+/// them.
+final class ShownChain {
+    // SAFETY: made by X509_chain_up_ref for this object, freed in deinit.
+    private let chain: UnsafeMutableRawPointer
+    private let host: String?
+    private let verifyResult: Int
+
+    init(_ chain: UnsafeMutableRawPointer, host: String?, verifyResult: Int) {
+        self.chain = chain
+        self.host = host
+        self.verifyResult = verifyResult
+    }
+
+    deinit { curlew_tls_chain_free(chain) }
+
+    /// Returns the chain as errors report it. `host` is used if the handshake named no host.
+    func trust(host: String) -> ServerTrust {
+        var certificates: [Data] = []
+        withUnsafeMutablePointer(to: &certificates) { pointer in
+            _ = curlew_tls_chain_each(chain, pointer) { context, der, length in
+                guard let context, let der else { return }
+                context.assumingMemoryBound(to: [Data].self).pointee.append(Data(bytes: der, count: length))
+            }
+        }
+        return ServerTrust(host: self.host ?? host, certificateChain: certificates, verifyResult: verifyResult)
     }
 }

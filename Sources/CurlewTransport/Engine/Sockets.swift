@@ -13,7 +13,7 @@ final class Sockets {
     private(set) var now = LoopInstant.now()
     private var poller: Poller
     private var connecting = ConnectingTransfers()
-    /// Used only with a libcurl that sends over a connection with unread bytes (`Capabilities.takesUnaskedBytes`).
+    /// Used only with a libcurl that sends over a connection with unread bytes (`LibcurlQuirks.takesUnaskedBytes`).
     var named = NamedSockets()
     private var refusedAsked = LoopInstant.unset
 
@@ -86,7 +86,7 @@ final class Sockets {
         if settings.refusesPrivateAddresses, !transfer.isProxied {
             let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
             if let refused {
-                transfer.refusedAddress = refused
+                transfer.connection.refusedAddress = refused
                 return -1  // CURL_SOCKET_BAD
             }
         }
@@ -96,15 +96,15 @@ final class Sockets {
             address.pointee.protocol
         )
         guard fd >= 0 else {
-            transfer.socketFailed(errno)
+            transfer.connection.socketFailed(errno)
             return -1
         }
-        transfer.socketOpened(fd, isRemembered: settings.libcurlTakesUnaskedBytes)
+        transfer.connection.socketOpened(fd, isRemembered: settings.quirks.takesUnaskedBytes)
         let isTCP = address.pointee.socktype == Int32(SOCK_STREAM.rawValue) && address.pointee.family != AF_UNIX
         if isTCP { settings.keepAlive?.apply(to: fd) }
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
         poller.socketOpened(fd)
-        if settings.libcurlForgetsNextAddress { connecting.opened(for: transfer, at: now) }
+        if settings.quirks.forgetsNextAddress { connecting.opened(for: transfer, at: now) }
         return fd
     }
 
@@ -143,7 +143,7 @@ final class Sockets {
 extension Sockets: SocketWishes {
     func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?) {
         loop.assertOnLoop()
-        if settings.libcurlReadsWhilePaused, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
+        if settings.quirks.readsWhilePaused, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
             reads(easy, from: fd)
         }
         if settings.usesGnuTLS, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
@@ -172,26 +172,135 @@ extension Sockets {
 
     func receivingPaused(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard settings.libcurlReadsWhilePaused, transfer.mutedSocket < 0, let easy = transfer.easy else { return }
+        guard settings.quirks.readsWhilePaused, transfer.connection.mutedSocket < 0, let easy = transfer.easy else {
+            return
+        }
         guard isOverHTTP1(transfer) else { return }
-        transfer.mutedSocket = easy.socket
-        poller.mute(transfer.mutedSocket, true)
+        transfer.connection.mutedSocket = easy.socket
+        poller.mute(transfer.connection.mutedSocket, true)
     }
 
     func receivingResumes(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard transfer.mutedSocket >= 0 else { return }
-        poller.mute(transfer.mutedSocket, false)
-        transfer.mutedSocket = -1
+        guard transfer.connection.mutedSocket >= 0 else { return }
+        poller.mute(transfer.connection.mutedSocket, false)
+        transfer.connection.mutedSocket = -1
     }
 
     /// Whether the body must wait until its response is read again: a libcurl that reads whenever it sends would read
     /// on.
     func sendingWaitsForReader(_ transfer: ActiveTransfer) -> Bool {
-        settings.libcurlReadsWhileSending && transfer.pauses.holdsReceiving && isOverHTTP1(transfer)
+        settings.quirks.readsWhileSending && transfer.pauses.holdsReceiving && isOverHTTP1(transfer)
     }
 
     private func isOverHTTP1(_ transfer: ActiveTransfer) -> Bool {
-        transfer.head?.version == .http1_1 || transfer.head?.version == .http1_0
+        transfer.response.head?.version == .http1_1 || transfer.response.head?.version == .http1_0
+    }
+}
+
+/// Detects when a TLS handshake begins, for errors and cancellations during it. OpenSSL reports the beginning by a
+/// callback. GnuTLS does not, and libcurl from 8.0 on reports the time of the TCP connection only after the handshake.
+extension Sockets {
+    /// Called when libcurl watches a socket for a transfer that connects: once TCP is connected, only the handshake is
+    /// left.
+    func watches(_ easy: TransferHandle, at fd: Int32) {
+        guard let transfer = easy.transfer, !transfer.connection.isSecuring, transfer.plan.isTLS,
+            case .connect = transfer.clocks.stretch, Self.isConnectedByTCP(fd), !transfer.isProxied
+        else { return }
+        transfer.connection.isSecuring = true
+    }
+
+    /// Whether `fd` is a connected TCP socket. A resolver's pipe and a socket of QUIC are not.
+    private static func isConnectedByTCP(_ fd: Int32) -> Bool {
+        var kind: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &kind, &length) == 0, kind == Int32(IPPROTO_TCP) else {
+            return false
+        }
+        var peer = sockaddr_storage()
+        length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &peer) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(fd, $0, &length) == 0 }
+        }
+    }
+}
+
+/// The transfers that have opened a socket and not yet sent their request.
+///
+/// libcurl tries a host's addresses of one family one after the other, each for half of the time that is left. Driven
+/// by events, libcurl before 8.8 opens the socket to the next address only when it is run once more, and sets no timer
+/// for that: an address that refuses or does not respond would use up the whole time. Transfers that connect for long
+/// are therefore run at intervals.
+///
+/// libcurl from 8.8 on sets that timer, and until 8.15 running all transfers could lose another one; there this list
+/// stays empty.
+struct ConnectingTransfers {
+    /// The time between two runs, in nanoseconds. Most connections are up before it has passed once.
+    static let interval: UInt64 = 100_000_000
+
+    private var members: [ActiveTransfer] = []
+    /// When the next run is due.
+    private(set) var due = LoopInstant.never
+
+    mutating func opened(for transfer: ActiveTransfer, at now: LoopInstant) {
+        guard transfer.place.connecting < 0 else { return }
+        transfer.place.connecting = members.count
+        transfer.place.connectingSince = now
+        members.append(transfer)
+        if due == .never { due = now.advanced(byNanoseconds: Self.interval) }
+    }
+
+    mutating func remove(_ transfer: ActiveTransfer) {
+        guard transfer.place.connecting >= 0 else { return }
+        let last = members.removeLast()
+        if last !== transfer {
+            members[transfer.place.connecting] = last
+            last.place.connecting = transfer.place.connecting
+        }
+        transfer.place.connecting = -1
+        if members.isEmpty { due = .never }
+    }
+
+    /// The transfers to run; empty before `due`.
+    mutating func late(at now: LoopInstant) -> [ActiveTransfer] {
+        guard due <= now else { return [] }
+        due = now.advanced(byNanoseconds: Self.interval)
+        return members.filter { $0.place.connectingSince.advanced(byNanoseconds: Self.interval) <= now }
+    }
+}
+
+/// Sets the traffic class in the packets of a socket, which tells routers how to treat them.
+enum SocketMarking {
+    /// Best effort: if the system does not permit it, packets stay unmarked.
+    static func mark(_ socket: Int32, family: Int32, as traffic: TrafficClass) {
+        guard traffic != .normal else { return }
+        // The code point occupies the upper six of the eight bits.
+        var value = Int32(traffic.codePoint) << 2
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        if family == AF_INET6 {
+            setsockopt(socket, Int32(IPPROTO_IPV6), IPV6_TCLASS, &value, size)
+        }
+        // Set on IPv6 sockets as well, for IPv4 addresses that are reached over them.
+        setsockopt(socket, Int32(IPPROTO_IP), IP_TOS, &value, size)
+    }
+}
+
+extension KeepAlive {
+    /// Makes the system probe idle connections on a new TCP socket. Best effort: if the system rejects a value, its
+    /// default remains.
+    func apply(to socket: Int32) {
+        set(SOL_SOCKET, SO_KEEPALIVE, 1, on: socket)
+        let level = Int32(IPPROTO_TCP)
+        // Linux accepts at most 32767 s and 127 probes.
+        set(level, TCP_KEEPIDLE, seconds(idle), on: socket)
+        set(level, TCP_KEEPINTVL, seconds(interval), on: socket)
+        set(level, TCP_KEEPCNT, Int32(min(max(1, probes), 127)), on: socket)
+    }
+
+    private func seconds(_ duration: Duration) -> Int32 { Int32(min(max(1, duration.components.seconds), 32_767)) }
+
+    private func set(_ level: Int32, _ option: Int32, _ value: Int32, on socket: Int32) {
+        var value = value
+        setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

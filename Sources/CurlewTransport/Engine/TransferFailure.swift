@@ -16,7 +16,7 @@ extension ActiveTransfer {
             error.suggestion = "Check that the server speaks TLS on this port, or wait longer."
         }
         error.attempt = request.attempt
-        if error.responseCode == nil { error.responseCode = head?.status }
+        if error.responseCode == nil { error.responseCode = response.head?.status }
         if !error.isSafeToRetry { error.isSafeToRetry = isSafeToRetry(error) }
         return error
     }
@@ -27,7 +27,7 @@ extension ActiveTransfer {
             .bodyUnavailable, .fileUnreadable, .`internal`:
             false
         default:
-            !hasSent || (request.method.isIdempotent && request.body.isReplayable) || isUnprocessed
+            !sending.hasBegun || (request.method.isIdempotent && request.body.isReplayable) || isUnprocessed
         }
     }
 
@@ -40,7 +40,7 @@ extension ActiveTransfer {
         case .receive: return .receive
         case .connect:
             guard let handle = easy?.handle else { return .connect }
-            if isSecuring { return .tls }
+            if connection.isSecuring { return .tls }
             if curlew_get_offset(handle, CURLINFO_CONNECT_TIME_T) > 0 {
                 return plan.isTLS && !isProxied ? .tls : .proxy
             }
@@ -63,8 +63,8 @@ extension ActiveTransfer {
     /// Not detected: a server that announces the connection's end before it breaks a rule, connections that are used
     /// once, and all but the last of several responses on the connection.
     var isCutByConnection: Bool {
-        guard sending.connectionBroke, easy?.transfers.settings.libcurlHidesBrokenConnections == true,
-            let head, head.version == .http2, head.headers["Content-Length"] == nil
+        guard sending.evidence.connectionBroke, easy?.transfers.settings.quirks.hidesBrokenConnections == true,
+            let head = response.head, head.version == .http2, head.headers["Content-Length"] == nil
         else { return false }
         return request.method != .head && head.status != 204 && head.status != 304
             && !plan.closesConnection
@@ -85,17 +85,19 @@ extension ActiveTransfer {
     func hasWholeResponse(despite result: CURLcode) -> Bool {
         guard result != CURLE_OK, !hasFailed else { return false }
         // The request cannot be sent again, so the response that asked for it is the result.
-        if deferredHead != nil,
+        if response.deferredHead != nil,
             result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough || isAboutToAuthenticateConnection
         {
             return true
         }
-        guard hasHead else { return false }
-        if keepsDeliveredResponse { return true }
+        guard response.hasHead else { return false }
+        if response.isKept { return true }
         // libcurl before 8.1 continues to send after the response has ended, and then fails.
-        if result == CURLE_HTTP2_STREAM, sending.responseEnded { return expectedBody == nil || hasWholeBody }
-        guard isUploadMoot, result == CURLE_SEND_ERROR else { return false }
-        return hasWholeBody
+        if result == CURLE_HTTP2_STREAM, sending.evidence.responseEnded {
+            return response.expectedBody == nil || response.isComplete
+        }
+        guard sending.isMoot, result == CURLE_SEND_ERROR else { return false }
+        return response.isComplete
     }
 
     /// The error for an option that libcurl has refused.
@@ -127,13 +129,13 @@ extension ActiveTransfer {
 
     /// The error for a result of libcurl, given by its number, in the light of the transfer's state.
     func failure(for number: Int, _ easy: TransferHandle) -> CurlewError {
-        if var failure = failure ?? (sending.asksForCalm && isUnprocessed ? refusedForNow : nil) {
+        if var failure = failure ?? (sending.evidence.asksForCalm && isUnprocessed ? refusedForNow : nil) {
             if failure.native == nil, failure.code != .cancelled { failure.native = CurlCode.native(number) }
             return completed(failure)
         }
         // libcurl before 8.8 keeps the errno of a handle's earlier transfer, and so takes an address that got no socket
         // for one that did not respond.
-        let number = number == 28 && lacksEverySocket ? 7 : number
+        let number = number == 28 && connection.lacksEverySocket ? 7 : number
         var text = easy.errorMessage
         // The text contains the proxy's URL with its password.
         if text.hasPrefix("Unsupported proxy") { text = "the proxy's URL cannot be used" }
@@ -148,11 +150,11 @@ extension ActiveTransfer {
             if number == 60 { text = GnuTLSFailure.text(text, bits) }
         }
         var (code, phase) = classify(meaning, text, easy)
-        if code != .clientCertificateRequired, Self.brokenConnection.contains(number), let tlsAlert,
-            TLSFailure.isAboutCertificate(alert: tlsAlert)
+        if code != .clientCertificateRequired, Self.brokenConnection.contains(number), let alert = connection.tlsAlert,
+            TLSFailure.isAboutCertificate(alert: alert)
         {
             (code, phase) = (.clientCertificateRequired, .tls)
-            text = "the server closed the connection: " + String(cString: curlew_tls_alert_text(tlsAlert))
+            text = "the server closed the connection: " + String(cString: curlew_tls_alert_text(alert))
         }
         if number == 27, code == .limitExceeded { text = "a line of the response's head is longer than 100 KB" }
         var error = CurlewError(
@@ -163,18 +165,18 @@ extension ActiveTransfer {
             native: CurlCode.native(number)
         )
         let lacksFile = Self.fileFailures.contains(number)
-        if socketError == 0, code == .resolveFailed || lacksFile {
+        if connection.socketError == 0, code == .resolveFailed || lacksFile {
             // If a file could not be opened, the failed connection has released its descriptor by now: probe for one
             // more.
-            socketError = SystemError.descriptorShortage(of: lacksFile ? 2 : 1)
+            connection.socketError = SystemError.descriptorShortage(of: lacksFile ? 2 : 1)
         }
-        let lacksSocket = SystemError.isShortage(socketError) && number == 7
-        if socketError != 0, code == .connectFailed || code == .resolveFailed || lacksFile || lacksSocket {
+        let lacksSocket = SystemError.isShortage(connection.socketError) && number == 7
+        if connection.socketError != 0, code == .connectFailed || code == .resolveFailed || lacksFile || lacksSocket {
             if lacksSocket { error.phase = .connect }
             if code != .resolveFailed { error.code = .connectFailed }
-            error.native = SystemError.native(socketError)
-            error.reason = "no socket: \(SystemError.text(socketError))"
-        } else if code == .connectFailed, hasOpenedSocket || number != 7 {
+            error.native = SystemError.native(connection.socketError)
+            error.reason = "no socket: \(SystemError.text(connection.socketError))"
+        } else if code == .connectFailed, connection.hasOpenedSocket || number != 7 {
             let system = Int32(truncatingIfNeeded: curlew_get_long(easy.handle, CURLINFO_OS_ERRNO))
             if system != 0 { error.underlying = POSIXErrorCode(rawValue: system).map { POSIXError($0) } }
             // libcurl names the host and port of the URL, to which no connection was attempted.
@@ -193,19 +195,21 @@ extension ActiveTransfer {
         }
         // A TLS server responds to a plain request with a TLS record, or closes the connection. libcurl does not say
         // which.
-        if !plan.isTLS, hasSent, head == nil, [1, 52, 55, 56].contains(number), let usual = error.recoverySuggestion {
+        if !plan.isTLS, sending.hasBegun, response.head == nil, [1, 52, 55, 56].contains(number),
+            let usual = error.recoverySuggestion
+        {
             error.suggestion = usual + " If the server speaks TLS on this port, begin the URL with https://."
         }
         if number == 59 {
             error.suggestion = "Correct the list of ciphers: 'openssl ciphers -v LIST' shows what it means."
         }
         if error.isOfUnpinnedKey { error.suggestion = CurlewError.pinSuggestion }
-        if error.isTLS, error.code != .clientCertificateRequired, let shownChain {
-            error.underlying = UntrustedServer(trust: shownChain.trust(host: plan.host))
+        if error.isTLS, error.code != .clientCertificateRequired, let chain = connection.shownChain {
+            error.underlying = UntrustedServer(trust: chain.trust(host: plan.host))
         }
-        if let refusedAddress, code == .connectFailed {
+        if let refused = connection.refusedAddress, code == .connectFailed {
             error.code = .addressRefused
-            error.reason = "\(refusedAddress) is not a public address"
+            error.reason = "\(refused) is not a public address"
         }
         if error.code == .proxyFailed, let status = proxyStatus(easy) { error.responseCode = status }
         return completed(error)
@@ -215,47 +219,6 @@ extension ActiveTransfer {
     private func proxyStatus(_ easy: TransferHandle) -> Int? {
         let status = curlew_get_long(easy.handle, CURLINFO_HTTP_CONNECTCODE)
         return status > 0 ? status : nil
-    }
-
-    /// Whether the transfer's connection leads to a proxy.
-    var isProxied: Bool {
-        guard let settings = easy?.transfers.settings else { return false }
-        switch proxy(settings) {
-        case .none: return false
-        case .url: return true
-        case .environment:
-            return ProxyPlan.isProxied(
-                host: URLParts.host(of: plan.url) ?? plan.host,
-                isTLS: plan.isTLS,
-                environment: ProcessInfo.processInfo.environment
-            )
-        }
-    }
-
-    /// Whether the transfer may open a tunnel through a proxy, with credentials that answer challenges.
-    func mayOpenTunnel(_ settings: EngineSettings) -> Bool {
-        guard plan.isTLS || plan.connectsOnly else { return false }
-        switch proxy(settings) {
-        case .none: return false
-        case .environment: return true
-        case .url(let url, let username, _, _): return username != nil || url.user != nil
-        }
-    }
-
-    /// Whether one of the transfer's TLS connections may be to a proxy.
-    var mayMeetTLSProxy: Bool {
-        guard let settings = easy?.transfers.settings else { return false }
-        switch proxy(settings) {
-        case .none: return false
-        case .url(let url, _, _, _): return url.scheme?.lowercased() == "https"
-        case .environment: return true
-        }
-    }
-
-    /// The proxy that libcurl uses for the transfer; `.none` over a Unix socket.
-    private func proxy(_ settings: EngineSettings) -> Proxy {
-        guard settings.unixSocketPath == nil, !plan.leavesOutProxy else { return .none }
-        return request.options.proxy ?? settings.proxy
     }
 
     private func classify(_ number: Int, _ text: String, _ easy: TransferHandle) -> (
@@ -272,7 +235,9 @@ extension ActiveTransfer {
         case 35, 53, 54, 55, 56, 58, 64, 66, 77, 80, 82, 83, 90, 91, 98:
             if let code = TLSFailure.alert(text) {
                 // TLS 1.2 has no specific alert for a certificate that was not presented.
-                return (code == .tlsFailed && wasAskedForCertificate ? .clientCertificateRequired : code, .tls)
+                return (
+                    code == .tlsFailed && connection.wasAskedForCertificate ? .clientCertificateRequired : code, .tls
+                )
             }
             if row.code == .tlsFailed || row.code == .certificateUntrusted || row.code == .certificateRevoked {
                 return (row.code, .tls)
@@ -283,13 +248,13 @@ extension ActiveTransfer {
             return (row.code, phase)
         case 1:
             // After the request was sent, the response is not HTTP.
-            return hasSent ? (.protocolViolation, phase) : (.invalidURL, .creation)
+            return sending.hasBegun ? (.protocolViolation, phase) : (.invalidURL, .creation)
         case 27:
             // libcurl's limit for one header line appears as a lack of memory.
-            return hasSent && head == nil ? (.limitExceeded, phase) : (row.code, phase)
+            return sending.hasBegun && response.head == nil ? (.limitExceeded, phase) : (row.code, phase)
         case 43:
             // The response has a field that libcurl cannot store, such as a trailer without a colon.
-            return (hasSent ? .protocolViolation : row.code, phase)
+            return (sending.hasBegun ? .protocolViolation : row.code, phase)
         case 5, 97: return (row.code, .proxy)
         case 6: return (row.code, .resolve)
         case 7:

@@ -7,22 +7,13 @@ internal import CurlewCore
 /// because only `transfer` changes.
 final class TransferHandle: CurlEasy {
     /// The transfer that runs on the handle. This reference keeps it alive as long as libcurl may call back.
-    var transfer: ActiveTransfer? {
-        didSet {
-            unretainedTransfer = transfer.map { Unmanaged.passUnretained($0) }  // SAFETY: `transfer` retains it
-            lastHead.restart()
-        }
-    }
+    var transfer: ActiveTransfer? { didSet { lastHead.restart() } }
     // SAFETY: the engine owns `Transfers`, and frees every handle before it.
     unowned(unsafe) let transfers: Transfers
-    /// The transfer and `transfers` without a reference count, for callbacks.
-    // SAFETY: `transfer` and the engine keep these objects alive as long as libcurl may call back.
-    private(set) var unretainedTransfer: Unmanaged<ActiveTransfer>?
-    let unretainedTransfers: Unmanaged<Transfers>
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) var lastHead = RepeatedHead()
     /// The socket from which the handle reads; -1 if unknown. Recorded only with
-    /// `EngineSettings.libcurlReadsWhilePaused`.
+    /// `LibcurlQuirks.readsWhilePaused`.
     var socket: Int32 = -1
 
     private var appliedSettings: [OptionValue]?
@@ -30,7 +21,6 @@ final class TransferHandle: CurlEasy {
 
     init?(_ transfers: Transfers) {
         self.transfers = transfers
-        unretainedTransfers = Unmanaged.passUnretained(transfers)  // SAFETY: as `transfers`
         super.init()
     }
 
@@ -43,9 +33,9 @@ final class TransferHandle: CurlEasy {
 
     /// Called with each header line. After a status line, lets the trace see the next line before libcurl stores it,
     /// because an affected libcurl would append a folded line there to memory that it has freed
-    /// (`Capabilities.keepsFreedField`).
+    /// (`LibcurlQuirks.keepsFreedField`).
     func looksAhead(behind line: UnsafeRawBufferPointer) {
-        guard transfers.settings.libcurlKeepsFreedField else { return }
+        guard transfers.settings.quirks.keepsFreedField else { return }
         let isStatusLine = line.count > 5 && HeadCollector.isStatusLine(line)
         if isStatusLine != showsNextLine { showsNextLine = isStatusLine }
     }
@@ -109,7 +99,7 @@ final class TransferHandle: CurlEasy {
         // SAFETY: the engine frees every handle before `Sockets`.
         Callbacks.install(
             on: handle, easy: own, sockets: Unmanaged.passUnretained(transfers.sockets).toOpaque(),
-            asksBeforeSending: transfers.settings.libcurlAsksBeforeSending)
+            asksBeforeSending: transfers.settings.quirks.asksBeforeSending)
         if transfers.settings.usesOpenSSL { Callbacks.installContext(on: handle, easy: own) }
         for value in base.options {
             let code = set(value)

@@ -8,34 +8,89 @@ extension ActiveTransfer {
     func measure(_ easy: TransferHandle) {
         var raw = curlew_metrics()
         curlew_read_metrics(easy.handle, &raw)
-        isMeasured = true
-        metrics.update { note(raw, easy, &$0) }
+        result.isMeasured = true
+        result.metrics.update { store(raw, easy, in: &$0) }
     }
 
-    private func note(_ raw: curlew_metrics, _ easy: TransferHandle, _ metrics: inout TransferMetrics.Values) {
+    private func store(_ raw: curlew_metrics, _ easy: TransferHandle, in metrics: inout TransferMetrics.Values) {
+        let queued = metrics.queued
+        func date(_ microseconds: Int64) -> Date? {
+            microseconds > 0 ? queued.addingTimeInterval(Double(microseconds) / 1_000_000) : nil
+        }
         // libcurl measures nothing while a transfer waits for a connection.
         metrics.ended = date(raw.total) ?? Date()
         metrics.nameLookupEnded = date(raw.name_lookup)
         metrics.connected = date(raw.connected)
         metrics.tlsEstablished = date(raw.tls)
-        metrics.requestSent = hasSent ? date(raw.pretransfer) : nil
+        metrics.requestSent = sending.hasBegun ? date(raw.pretransfer) : nil
         metrics.firstByte = date(raw.first_byte)
-        metrics.isConnectionReused = hasSent && raw.new_connections == 0
-        metrics.httpVersion = head?.version
+        metrics.isConnectionReused = sending.hasBegun && raw.new_connections == 0
+        metrics.httpVersion = response.head?.version
         (metrics.remoteAddress, metrics.localAddress) = easy.transfers.addresses.texts(raw)
-        if tlsVersion != nil {
-            (metrics.tlsVersion, metrics.tlsCipher) = (tlsVersion, tlsCipher)
-        } else if head?.version == .http3 {
+        if metrics.tlsVersion == nil, response.head?.version == .http3 {
             // libcurl exposes no TLS details of QUIC, which uses TLS 1.3 (RFC 9001, 4.2).
             metrics.tlsVersion = "TLSv1.3"
         }
         metrics.bytesSent = Int64(raw.request_size) + raw.uploaded
         metrics.bytesReceived = Int64(raw.header_size) + raw.downloaded
-        metrics.decodedBytesReceived = deliveredBody
+        metrics.decodedBytesReceived = response.deliveredBody
         metrics.attempt = request.attempt
     }
+}
 
-    private func date(_ microseconds: Int64) -> Date? {
-        microseconds > 0 ? queued.addingTimeInterval(Double(microseconds) / 1_000_000) : nil
+/// Caches the texts `address:port` of both ends of connections, with IPv6 addresses in brackets.
+///
+/// A connection that serves many transfers has the same two addresses each time. Their texts are found by the values
+/// that libcurl reports.
+struct AddressTexts {
+    private struct Entry {
+        var port = -1
+        /// The address as libcurl reports it.
+        var address: [CChar] = []
+        var text = ""
+
+        func isOf(_ other: UnsafePointer<CChar>, _ length: Int, _ otherPort: Int) -> Bool {
+            guard port == otherPort, address.count == length else { return false }
+            return address.withUnsafeBufferPointer { known in
+                known.baseAddress.map { memcmp($0, other, length) == 0 } ?? false
+            }
+        }
+    }
+
+    private static let slots = 256
+    /// Longer than any address. A Unix socket's path may exceed it and is cut.
+    private static let longest = 100
+
+    private var entries = [Entry](repeating: Entry(), count: slots)
+
+    /// The texts of both ends of a transfer's connection.
+    mutating func texts(_ raw: curlew_metrics) -> (remote: String?, local: String?) {
+        (text(raw.remote_ip, raw.remote_port), text(raw.local_ip, raw.local_port))
+    }
+
+    /// `nil` if there is no address.
+    mutating func text(_ address: UnsafePointer<CChar>?, _ port: Int) -> String? {
+        guard let address, address.pointee != 0 else { return nil }
+        let length = strnlen(address, Self.longest)
+        // Addresses of one network differ at their end, connections of one host in their port.
+        var hash = UInt(bitPattern: port) &+ UInt(length)
+        for index in max(0, length - 6)..<length {
+            hash = hash &* 31 &+ UInt(UInt8(truncatingIfNeeded: address[index]))
+        }
+        let slot = Int((hash &* 0x9E37_79B9_7F4A_7C15) >> 56) % Self.slots
+        // Each address has two slots: two connections that shared one slot would replace each other's text every time.
+        if entries[slot].isOf(address, length, port) { return entries[slot].text }
+        if entries[slot ^ 1].isOf(address, length, port) { return entries[slot ^ 1].text }
+        let free = entries[slot].port < 0 || entries[slot ^ 1].port >= 0 ? slot : slot ^ 1
+        let bytes = UnsafeRawBufferPointer(start: address, count: length)
+        let bare = String(decoding: bytes, as: UTF8.self)
+        let host = port != 0 && bytes.contains(UInt8(ascii: ":")) ? "[\(bare)]" : bare
+        let made = Entry(
+            port: port,
+            address: Array(UnsafeBufferPointer(start: address, count: length)),
+            text: port > 0 ? "\(host):\(port)" : host
+        )
+        entries[free] = made
+        return made.text
     }
 }

@@ -50,7 +50,7 @@ final class Transfers {
 
     func start(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        transfer.liveIndex = inFlight.live.count
+        transfer.place.live = inFlight.live.count
         inFlight.live.append(transfer)
         sockets.readClock()
         transfer.clocks.transferStarted(at: now)
@@ -113,7 +113,7 @@ final class Transfers {
             return end(transfer, failure)
         }
         easy.transfer = transfer
-        if !settings.libcurlAsksBeforeSending || transfer.mayOpenTunnel(settings) { easy.traces = true }
+        if !settings.quirks.asksBeforeSending || transfer.mayOpenTunnel(settings) { easy.traces = true }
         transfer.runs(on: easy)
         clockChanged(transfer)
         let added = handles.add(easy, to: multi)
@@ -150,7 +150,7 @@ final class Transfers {
         var error = error
         if let easy = transfer.easy, error.metrics == nil {
             transfer.measure(easy)
-            error.metrics = transfer.metrics
+            error.metrics = transfer.result.metrics
         }
         end(transfer, error)
     }
@@ -163,9 +163,9 @@ final class Transfers {
         }
         clockChanged(transfer)
         // Before the request is sent libcurl has nothing to pause; the callbacks check the flags later.
-        guard transfer.hasSent, let easy = transfer.easy else { return }
+        guard transfer.sending.hasBegun, let easy = transfer.easy else { return }
         let wanted = transfer.pauses.wanted(
-            isUploading: transfer.upload.map { !$0.hasEnded } ?? false,
+            isUploading: transfer.sending.upload.map { !$0.hasEnded } ?? false,
             waitsForReader: sockets.sendingWaitsForReader(transfer))
         guard wanted != transfer.pauses.applied else { return }
         let before = transfer.pauses.applied
@@ -190,8 +190,10 @@ final class Transfers {
     func connectionGoesAway(of transfer: ActiveTransfer) {
         loop.assertOnLoop()
         // Only `ActiveTransfer.isCutByConnection` needs the record.
-        guard settings.libcurlHidesBrokenConnections, let name = transfer.connectionName else { return }
-        for other in inFlight.live where other.connectionName == name { other.sending.connectionGoesAway = true }
+        guard settings.quirks.hidesBrokenConnections, let name = transfer.connection.name else { return }
+        for other in inFlight.live where other.connection.name == name {
+            other.sending.evidence.connectionGoesAway = true
+        }
     }
 
     // MARK: Clocks
@@ -216,7 +218,7 @@ final class Transfers {
         while let transfer = inFlight.deadlines.due(at: instant) {
             let next = transfer.clocks.next
             if next.at <= instant {
-                if next.code == .idleTimedOut, transfer.hasWholeBody, let easy = transfer.easy {
+                if next.code == .idleTimedOut, transfer.response.isComplete, let easy = transfer.easy {
                     succeed(transfer, easy)
                 } else {
                     fail(transfer, transfer.timeout(next.code))
@@ -240,7 +242,7 @@ final class Transfers {
     }
 
     private func finish(_ transfer: ActiveTransfer, _ easy: TransferHandle, _ result: CURLcode) {
-        if transfer.isHeldBack, !transfer.hasFailed { return holdBack(transfer, easy) }
+        if transfer.sending.isHeldBack, !transfer.hasFailed { return holdBack(transfer, easy) }
         if !transfer.hasFailed, transfer.isRefusedExpectation, transfer.leaveOutExpectation() {
             return repeatLaunch(transfer, easy)
         }
@@ -260,7 +262,7 @@ final class Transfers {
         if transfer.startAgain(after: result) { return repeatLaunch(transfer, easy) }
         if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }
         if result == CURLE_OK, !transfer.hasFailed { transfer.checkEndOfBody() }
-        if result == CURLE_OK, !transfer.hasFailed, transfer.hasHead { return succeed(transfer, easy) }
+        if result == CURLE_OK, !transfer.hasFailed, transfer.response.hasHead { return succeed(transfer, easy) }
         if result == CURLE_OK, !transfer.hasFailed {
             return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
         }
@@ -277,11 +279,11 @@ final class Transfers {
     private func connected(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         transfer.measure(easy)
         // No request was sent, so the times that libcurl reports for it mean nothing.
-        (transfer.metrics.requestSent, transfer.metrics.firstByte) = (nil, nil)
+        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
         guard let connection = connections.adopt(easy, of: transfer) else {
             return fail(transfer, transfer.makeError(.connectFailed, "the connection was closed at once"))
         }
-        transfer.connection = connection
+        transfer.result.connection = connection
         forget(transfer)
         handles.lend(easy)
         transfer.leavesHandle()
@@ -292,7 +294,7 @@ final class Transfers {
     func end(_ transfer: ActiveTransfer, _ error: CurlewError) {
         loop.assertOnLoop()
         if transfer.hasEnded { return }
-        transfer.finalError = error
+        transfer.result.error = error
         putAway(transfer)
     }
 
@@ -306,14 +308,14 @@ final class Transfers {
         transfer.closeBody()
         transfer.ends()
         inFlight.lines.ended(transfer)
-        transfer.letGoOfSink()
+        transfer.releaseSink()
         inFlight.deadlines.remove(transfer)
         let last = inFlight.live.removeLast()
         if last !== transfer {
-            inFlight.live[transfer.liveIndex] = last
-            last.liveIndex = transfer.liveIndex
+            inFlight.live[transfer.place.live] = last
+            last.place.live = transfer.place.live
         }
-        transfer.liveIndex = -1
+        transfer.place.live = -1
         endedCount += 1
         inFlight.ended.append(transfer)
     }
@@ -321,7 +323,7 @@ final class Transfers {
     private func release(_ easy: TransferHandle) {
         let transfer = easy.transfer
         if let transfer { sockets.receivingResumes(transfer) }
-        if settings.libcurlCannotReusePlainHTTP2, transfer?.plan.isTLS == false { sockets.end(easy) }
+        if settings.endsPlainHTTP2Connections, transfer?.plan.isTLS == false { sockets.end(easy) }
         handles.remove(easy)
         if let transfer { forget(transfer) }
     }
@@ -353,8 +355,8 @@ final class Transfers {
 
     func tellsEndOfTurn(to transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard let observer = transfer.turnObserver else { return }
-        transfer.turnObserver = nil
+        guard let observer = transfer.response.turnObserver else { return }
+        transfer.response.turnObserver = nil
         inFlight.turnObservers.append(observer)
     }
 

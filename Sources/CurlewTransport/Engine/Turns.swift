@@ -27,7 +27,7 @@ final class Turns: LoopClient, @unchecked Sendable {
     private var waitingTime: Int64 = 0
     private var foundCount = 0
     private var wait = PlannedWait()
-    private var look = SocketLook()
+    private var deadlineGuard = DeadlineGuard()
     private let mostEvents: Int
     private let mayLendTurns: Bool
     private var loopTurns = 0
@@ -65,7 +65,7 @@ final class Turns: LoopClient, @unchecked Sendable {
 
     func beginTurn() {
         sockets.beginTurn(eventCount: foundCount)
-        look.waited(from: wait.began, found: foundCount, of: mostEvents, watched: sockets.mostWatched)
+        deadlineGuard.waited(from: wait.began, found: foundCount, of: mostEvents, watched: sockets.mostWatched)
         if foundCount > 0 { wait.somethingHappened() }
         loopTurns += 1
     }
@@ -113,7 +113,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         handles.forEachMulti(run)
         // Deadlines after `seenUntil` remain, so that the next wait returns at once and the sockets are checked first.
         // A borrowed turn does not wait for sockets, so it leaves `seenUntil` as it is.
-        transfers.runDeadlines(until: look.seenUntil)
+        transfers.runDeadlines(until: deadlineGuard.seenUntil)
         transfers.startWaiting()
         publish()
         // Observers and callers are notified last: a caller that continues at once would compete with the work of this

@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CurlewCore
 internal import Glibc
 
 /// Identifies a connection by what libcurl says of it before it sends a request.
@@ -63,9 +64,9 @@ extension Sockets {
     /// when it is reused.
     func remember(_ transfer: ActiveTransfer, on name: ConnectionName) {
         loop.assertOnLoop()
-        guard !transfer.openedSockets.isEmpty else { return }
-        if name.localPort > 0 { named.connected(transfer.openedSockets, as: name) }
-        transfer.openedSockets = []
+        guard !transfer.connection.openedSockets.isEmpty else { return }
+        if name.localPort > 0 { named.connected(transfer.connection.openedSockets, as: name) }
+        transfer.connection.openedSockets = []
     }
 
     /// Whether bytes have arrived on the connection before the transfer is sent over it for the first time. On a new
@@ -73,7 +74,7 @@ extension Sockets {
     func hasUnaskedBytes(for transfer: ActiveTransfer, on name: ConnectionName) -> Bool {
         loop.assertOnLoop()
         guard let easy = transfer.easy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) == 0 else { return false }
-        let isReadable = settings.libcurlTakesUnaskedBytes && isReadable(name)
+        let isReadable = settings.quirks.takesUnaskedBytes && isReadable(name)
         guard transfer.plan.isTLS else { return isReadable && !settings.hasPriorKnowledge }
         // With GnuTLS it is unknown here whether the connection speaks HTTP/2, over which a server may send at any
         // time.

@@ -57,7 +57,7 @@ enum AuthenticationPlan {
         case .any:
             let mayAuthenticateConnection = !capabilities.features.isDisjoint(with: ["NTLM", "SPNEGO"])
             guard mayAuthenticateConnection, !version.excludesHTTP1 else { return .request }
-            return capabilities.asksBeforeSending ? .connectionIfOffered : .connection
+            return capabilities.quirks.asksBeforeSending ? .connectionIfOffered : .connection
         }
     }
 
@@ -92,4 +92,16 @@ extension HTTPVersionPolicy {
         case .http2PriorKnowledge, .http3: true
         }
     }
+}
+
+/// libcurl's CURLAUTH_* bits. The macros of the header contain casts, which Swift does not import.
+enum CurlAuth {
+    static let basic: UInt = 1
+    static let digest: UInt = 1 << 1
+    static let negotiate: UInt = 1 << 2
+    static let ntlm: UInt = 1 << 3
+    static let bearer: UInt = 1 << 6
+    static let awsSigV4: UInt = 1 << 7
+    static let digestIE: UInt = 1 << 4
+    static let any = ~digestIE
 }

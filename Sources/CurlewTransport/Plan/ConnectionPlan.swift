@@ -8,7 +8,7 @@ struct ConnectionPlan: Equatable, Sendable {
     var trust: TrustStrategy = .libcurlDefault
 
     /// The facts about the process that the plan depends on. A value, so that plans can be tested.
-    struct Surroundings: Sendable {
+    struct Environment: Sendable {
         var capabilities: Capabilities
         /// The path of the bundle that the running libcurl trusts by default; `nil` if it cannot be read.
         var systemBundle: String?
@@ -19,22 +19,36 @@ struct ConnectionPlan: Equatable, Sendable {
         func effective(_ proxy: Proxy) -> Proxy {
             proxy == .environment && !environmentNamesProxy ? .none : proxy
         }
+
+        /// Returns the environment of this process at the time of the call.
+        static func current(_ capabilities: Capabilities) -> Self {
+            var bundle: String?
+            if capabilities.quirks.namesItsBundle, let path = curlew_version_info()?.pointee.cainfo {
+                let text = String(cString: path)
+                if FileManager.default.isReadableFile(atPath: text) { bundle = text }
+            }
+            return Self(
+                capabilities: capabilities,
+                systemBundle: bundle,
+                environmentNamesProxy: ProxyPlan.environmentNamesProxy(ProcessInfo.processInfo.environment)
+            )
+        }
     }
 
-    init(_ configuration: TransportConfiguration, _ surroundings: Surroundings) throws(CurlewError) {
-        let capabilities = surroundings.capabilities
+    init(_ configuration: TransportConfiguration, _ environment: Environment) throws(CurlewError) {
+        let (capabilities, quirks) = (environment.capabilities, environment.capabilities.quirks)
         options.append(.long(CURLOPT_NOSIGNAL, 1))
-        if capabilities.isAtLeast(7, 85, 0) { options.append(.string(.protocolsString, "http,https")) }
+        if quirks.takesProtocolsAsText { options.append(.string(.protocolsString, "http,https")) }
         // Without this option, cancelling a transfer that resolves a name waits for the resolver.
-        if capabilities.isAtLeast(7, 87, 0) { options.append(.long(.quickExit, 1)) }
+        if quirks.quitsWithoutResolver { options.append(.long(.quickExit, 1)) }
         options.append(.long(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1))
         if configuration.keepsDotSegments { options.append(.long(CURLOPT_PATH_AS_IS, 1)) }
         options.append(.long(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.connectionIdleLifetime.components.seconds))))
         options += try DNSPlan.options(configuration.dns, capabilities)
-        options += try proxyOptions(configuration, surroundings)
+        options += try proxyOptions(configuration, environment)
         options += try localOptions(configuration, capabilities)
         options += netrcOptions(configuration.netrc)
-        try planVersion(configuration, surroundings)
+        try planVersion(configuration, environment)
         if let least = Self.leastBuffer(configuration, capabilities) {
             options.append(.long(CURLOPT_BUFFERSIZE, least))
         }
@@ -44,7 +58,7 @@ struct ConnectionPlan: Equatable, Sendable {
         trust = TrustStrategy(
             tls,
             capabilities: capabilities,
-            systemBundle: surroundings.systemBundle,
+            systemBundle: environment.systemBundle,
             hasEvaluator: configuration.trustEvaluation != nil
         )
         options += try TLSPlan.options(configuration.tls, trust, capabilities)
@@ -65,12 +79,12 @@ struct ConnectionPlan: Equatable, Sendable {
     /// everything that it reads at once and for a head, so that the buffer is never full. TLS delivers at most 16 KiB
     /// at once.
     static func leastBuffer(_ configuration: TransportConfiguration, _ capabilities: Capabilities) -> Int? {
-        configuration.httpVersion == .http2PriorKnowledge && capabilities.losesFrames ? 48 * 1024 : nil
+        configuration.httpVersion == .http2PriorKnowledge && capabilities.quirks.losesFrames ? 48 * 1024 : nil
     }
 
     /// Whether connections without TLS speak HTTP/2, and libcurl cannot reuse them (curl issue 10634).
     static func cannotReusePlain(_ configuration: TransportConfiguration, _ capabilities: Capabilities) -> Bool {
-        configuration.httpVersion == .http2PriorKnowledge && capabilities.cannotReusePlainHTTP2
+        configuration.httpVersion == .http2PriorKnowledge && capabilities.quirks.cannotReusePlainHTTP2
     }
 
     /// Rejects texts that libcurl would read differently.
@@ -92,11 +106,11 @@ struct ConnectionPlan: Equatable, Sendable {
         }
     }
 
-    private func proxyOptions(_ configuration: TransportConfiguration, _ surroundings: Surroundings)
+    private func proxyOptions(_ configuration: TransportConfiguration, _ environment: Environment)
         throws(CurlewError) -> [OptionValue]
     {
-        let proxy = surroundings.effective(configuration.proxy)
-        try ProxyPlan.check(proxy, configuration.addressPolicy, surroundings.capabilities)
+        let proxy = environment.effective(configuration.proxy)
+        try ProxyPlan.check(proxy, configuration.addressPolicy, environment.capabilities)
         return ProxyPlan.options(proxy)
     }
 
@@ -131,14 +145,14 @@ struct ConnectionPlan: Equatable, Sendable {
         }
     }
 
-    private func planVersion(_ configuration: TransportConfiguration, _ surroundings: Surroundings)
+    private func planVersion(_ configuration: TransportConfiguration, _ environment: Environment)
         throws(CurlewError)
     {
         switch configuration.httpVersion {
         case .automatic, .http1_1: break
-        case .http2, .http2PriorKnowledge: try surroundings.capabilities.require(.http2)
+        case .http2, .http2PriorKnowledge: try environment.capabilities.require(.http2)
         case .http3:
-            if let obstacle = HTTP3Plan.obstacle(configuration, surroundings) { throw obstacle.error }
+            if let obstacle = HTTP3Plan.obstacle(configuration, environment) { throw obstacle.error }
         }
     }
 }

@@ -25,12 +25,12 @@ enum HTTP3Plan {
     }
 
     /// Returns the first setting that HTTP/3 would violate or ignore; `nil` if there is none.
-    static func obstacle(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings)
+    static func obstacle(_ configuration: TransportConfiguration, _ environment: ConnectionPlan.Environment)
         -> Obstacle?
     {
-        let (capabilities, tls) = (surroundings.capabilities, configuration.tls)
+        let (capabilities, tls) = (environment.capabilities, configuration.tls)
         guard ConditionalFeature.http3.isPossible(capabilities) else { return Obstacle(.http3) }
-        guard capabilities.isAtLeast(7, 88, 0) else {
+        guard capabilities.quirks.racesQUIC else {
             return Obstacle("HTTP/3", needs: "libcurl 7.88", isOfLibcurl: true)
         }
         if capabilities.usesQUICOfOpenSSL, !configuration.allowsExperimentalHTTP3 {
@@ -38,7 +38,7 @@ enum HTTP3Plan {
                 "HTTP/3 over OpenSSL's QUIC",
                 needs: "libcurl with ngtcp2, or allowsExperimentalHTTP3: bodies may get trailers, uploads may break")
         }
-        if surroundings.effective(configuration.proxy) != .none {
+        if environment.effective(configuration.proxy) != .none {
             return Obstacle("HTTP/3 through a proxy", needs: "a direct connection (proxy = .none)")
         }
         if configuration.unixSocketPath != nil { return Obstacle("HTTP/3 over a Unix socket", needs: "a network") }
@@ -69,11 +69,11 @@ enum HTTP3Plan {
 
     /// The alternative services of the configuration; `nil` if HTTP/3 cannot be used.
     static func alternatives(
-        _ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings
+        _ configuration: TransportConfiguration, _ environment: ConnectionPlan.Environment
     ) -> (any AlternativeServices)? {
         guard let alternatives = configuration.alternativeServices, configuration.httpVersion == .automatic,
             // `connectTo` names hosts and ports that were chosen for TCP.
-            configuration.tls.connectTo.isEmpty, obstacle(configuration, surroundings) == nil
+            configuration.tls.connectTo.isEmpty, obstacle(configuration, environment) == nil
         else { return nil }
         return alternatives
     }
@@ -87,7 +87,7 @@ enum HTTP3Plan {
     static func allows(_ options: TransferOptions, _ capabilities: Capabilities) -> Bool {
         guard options.multiplexes, case .normal = options.trafficClass else { return false }
         // Such a libcurl reads on while the transfer is paused, so with a slow reader it buffers the whole body.
-        if options.purpose != .memory, capabilities.readsQUICWhilePaused { return false }
+        if options.purpose != .memory, capabilities.quirks.readsQUICWhilePaused { return false }
         if options.hasAuthentication {
             switch options.authentication?.scheme {
             // These authenticate a connection of HTTP/1.1, or may choose a scheme that does.
@@ -104,5 +104,43 @@ enum HTTP3Plan {
         // libcurl reads the environment's proxy itself, and refuses it.
         guard case .url? = options.proxy else { return }
         throw .unsupported(feature: "HTTP/3 through a proxy", needs: "a direct connection")
+    }
+}
+
+/// An HTTP/3 route as options, which are appended to those of the usual route. A class, so that an absent route costs
+/// one pointer in every plan.
+final class PlannedRoute: Sendable {
+    let route: AlternativeRoute
+    let settings: [OptionValue]
+    /// The field that names the alternative service in use (RFC 7838, 5).
+    let headerLine: String
+
+    /// The connect timeout if libcurl does not race QUIC with TCP. After it the request is sent to the origin.
+    static let patience = Duration.seconds(3)
+
+    init(_ route: AlternativeRoute, _ configuration: TransportConfiguration, _ timeouts: Timeouts) {
+        self.route = route
+        headerLine = "Alt-Used: \(route.authority)"
+        switch route.mode {
+        case .raced:
+            // Without a fresh connection libcurl would use an existing one and not race.
+            settings = [
+                .long(CURLOPT_HTTP_VERSION, Int(CURLEW_HTTP_VERSION_3)), .long(CURLOPT_FRESH_CONNECT, 1),
+            ]
+        case .alone:
+            // The other half of the connect timeout is left for the origin.
+            let patience = timeouts.connect.map { min(Self.patience, $0 / 2) } ?? Self.patience
+            var settings: [OptionValue] = [
+                .long(CURLOPT_HTTP_VERSION, Int(CURLEW_HTTP_VERSION_3ONLY)),
+                .long(CURLOPT_CONNECTTIMEOUT_MS, max(1, patience.clampedMilliseconds)),
+            ]
+            if route.isElsewhere {
+                // Host name and certificate remain those of the origin: CURLOPT_CONNECT_TO(3).
+                settings.append(.list(CURLOPT_CONNECT_TO, ["::\(route.authority)"]))
+                settings += DNSPlan.overrides(
+                    configuration.dns, host: route.host ?? route.origin.host, port: route.port)
+            }
+            self.settings = settings
+        }
     }
 }

@@ -16,14 +16,14 @@ struct RequestPlan: Sendable {
     /// The options apart from URL, header list and body. Two requests with equal settings can use one handle in turn
     /// without a reset.
     var settings: [OptionValue] {
-        let settings = known?.settings ?? ownSettings
+        let settings = cached?.settings ?? ownSettings
         // Later options win.
         return if let route { settings + route.settings } else { settings }
     }
     /// The HTTP/3 route; `nil` if the request takes the usual one.
     private(set) var route: PlannedRoute?
-    /// The settings of all requests of this shape; `nil` if the plan has its own.
-    private var known: KnownShape?
+    /// The plan of all requests of this kind; `nil` if the request has its own settings.
+    private var cached: CachedPlan?
     private var ownSettings: [OptionValue] = []
     /// Whether the handle must have no state of earlier requests, such as authentication, and leave none to later ones.
     var needsOwnHandle = false
@@ -35,8 +35,10 @@ struct RequestPlan: Sendable {
     var closesConnection: Bool {
         settings.last { $0.option == CURLOPT_FORBID_REUSE } == .long(CURLOPT_FORBID_REUSE, 1)
     }
-    /// Whether only a connection is made and no request is sent. See `onlyConnect`.
-    private(set) var connectsOnly = false
+    /// The send buffer of the byte connection to make; `nil` for an exchange. See `onlyConnect`.
+    private(set) var sendBuffer: Int?
+    /// Whether only a connection is made and no request is sent.
+    var connectsOnly: Bool { sendBuffer != nil }
     private(set) var wire: WireURL
     var url: String { wire.string }
     var host: String { wire.host }
@@ -44,8 +46,7 @@ struct RequestPlan: Sendable {
     var headerLines: [String] = []
     /// The session's prebuilt header list, to follow `headerLines`; `nil` if `headerLines` has the session's fields, or
     /// if there are none.
-    var defaultList: HeaderList? { overlaysDefaults ? nil : ownDefaultList ?? known?.defaultList }
-    /// Replaces the list of the shape.
+    var defaultList: HeaderList? { overlaysDefaults ? nil : cached?.defaultList ?? ownDefaultList }
     private var ownDefaultList: HeaderList?
     /// Whether `headerLines` has the session's fields as well, without those that the request replaces.
     private var overlaysDefaults = false
@@ -84,22 +85,20 @@ struct RequestPlan: Sendable {
         _ bodyLength: Int64?
     ) throws(CurlewError) -> RequestPlan {
         let leavesOutProxy = try planner.leavesOutProxy(request, wire.string)
-        // Nearly all requests of a session have one of a few shapes, whose settings are computed once.
-        guard !leavesOutProxy, let known = planner.known(request, isTLS: wire.isTLS) else {
+        // Nearly all requests of a session are of a few kinds, whose settings are computed once.
+        guard !leavesOutProxy, let cached = planner.cachedPlan(for: request, isTLS: wire.isTLS) else {
             var plan = RequestPlan(wire: wire, clocks: TransferClocks(request.options.timeouts))
             plan.leavesOutProxy = leavesOutProxy
             try plan.planAnew(request, planner, bodyLength)
             return plan
         }
-        if request.hasOnlyDefaultHeaders, known.defaultHeaders === request.defaultHeaders {
-            return RequestPlan(request, wire, known)
-        }
-        var plan = RequestPlan(request, wire, known)
-        // The session's default headers have changed since, or another session uses the same transport.
-        if let headers = request.defaultHeaders, headers !== known.defaultHeaders {
-            plan.ownDefaultList = try planner.list(of: headers)
-        }
-        if !request.hasOnlyDefaultHeaders { try plan.planHeaders(request, planner.configuration) }
+        var plan = RequestPlan(
+            cached: cached,
+            wire: wire,
+            mayBeResent: request.options.mayBeResentSilently ?? cached.isIdempotent,
+            clocks: cached.clocks.limited(total: request.options.timeouts.total)
+        )
+        try plan.planHeaders(request, planner.configuration)
         return plan
     }
 
@@ -150,8 +149,8 @@ struct RequestPlan: Sendable {
         }
         ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
         ownDefaultList = try planner.list(of: request.defaultHeaders)
-        if !leavesOutProxy { planner.keep(self, for: request) }
-        if !request.hasOnlyDefaultHeaders { try planHeaders(request, configuration) }
+        if !leavesOutProxy { planner.cache(self, for: request) }
+        try planHeaders(request, configuration)
     }
 
     // MARK: Parts
@@ -218,7 +217,9 @@ struct RequestPlan: Sendable {
         let cannotReuse = !isTLS && ConnectionPlan.cannotReusePlain(configuration, capabilities)
         if !multiplexes || (options.multiplexes && !cannotReuse) {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
-            if multiplexes, !capabilities.waitsForOthersResponses { ownSettings.append(.long(CURLOPT_PIPEWAIT, 1)) }
+            if multiplexes, !capabilities.quirks.waitsForOthersResponses {
+                ownSettings.append(.long(CURLOPT_PIPEWAIT, 1))
+            }
         } else if configuration.httpVersion == .http2PriorKnowledge || configuration.httpVersion == .http3 {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
@@ -311,10 +312,10 @@ struct RequestPlan: Sendable {
         throws(CurlewError)
     {
         let own = request.headers
-        headerLines = try HeaderLines.lines(of: own)
-        if let defaults = request.defaultHeaders?.headers {
-            let isOverlaid = own.contains { defaults.contains(name: $0.name) }
-            if isOverlaid {
+        if !own.isEmpty {
+            headerLines = try HeaderLines.lines(of: own)
+            if let defaults = request.defaultHeaders?.headers, own.contains(where: { defaults.contains(name: $0.name) })
+            {
                 overlaysDefaults = true
                 headerLines += try HeaderLines.lines(of: defaults) { !own.contains(name: $0) }
                 if !configuration.addsAccept { headerLines.append(Self.noAcceptLine) }
@@ -391,7 +392,7 @@ struct RequestPlan: Sendable {
     }
 
     /// Plans a connection without a request; its user speaks HTTP/1.1 over it. Through an HTTP proxy it is a tunnel.
-    mutating func onlyConnect() {
+    mutating func onlyConnect(sendBuffer: Int) {
         leaveRoute()
         ownSettings =
             settings + [
@@ -400,8 +401,9 @@ struct RequestPlan: Sendable {
                 // Otherwise libcurl closes the connection as soon as it is made.
                 .long(CURLOPT_FORBID_REUSE, 0),
             ]
-        known = nil
-        (connectsOnly, needsOwnHandle) = (true, true)
+        cached = nil
+        needsOwnHandle = true
+        self.sendBuffer = sendBuffer
     }
 
     /// Removes `Expect`, for the repetition of a request that a server refused with 417.
@@ -412,26 +414,7 @@ struct RequestPlan: Sendable {
     }
 }
 
-extension RequestPlan {
-    /// Makes a plan from the settings of the request's shape. The request's own header lines are left to `planHeaders`.
-    // `__shared` avoids a copy: initializers consume their arguments.
-    private init(_ request: __shared TransferRequest, _ wire: WireURL, _ known: KnownShape) {
-        self.init(
-            known: known,
-            wire: wire,
-            mayBeResent: request.options.mayBeResentSilently ?? known.isIdempotent,
-            clocks: known.clocks.limited(total: request.options.timeouts.total)
-        )
-    }
-}
-
 extension TransferRequest {
-    /// Whether the request is a GET without body and header fields, so that the session's list has all its lines.
-    fileprivate var hasOnlyDefaultHeaders: Bool {
-        guard case .none = body else { return false }
-        return headers.isEmpty && method.rawValue == "GET"
-    }
-
     /// Whether the request sends its credentials only in answer to a challenge.
     fileprivate var mayBeChallenged: Bool {
         switch options.authentication?.scheme {

@@ -1,7 +1,8 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 
-/// Plans the requests of one transport, and caches the settings of frequent shapes.
+/// Plans the requests of one transport, and caches what requests of one kind have in common.
 final class RequestPlanner: Sendable {
     let configuration: TransportConfiguration
     let capabilities: Capabilities
@@ -9,19 +10,20 @@ final class RequestPlanner: Sendable {
     private let exclusions: ProxyExclusions?
     /// `nil` if the transport cannot use alternative services.
     let alternatives: (any AlternativeServices)?
-    private let shapes = KnownShapes()
-    private let lists: DefaultHeaderLists
     let proxies: ProxyConnectionCredentials
+    private let plans = CachedPlans()
+    /// The end of every header list; `nil` if there is nothing to suppress. A line without a value keeps libcurl from
+    /// adding the field itself, and is not sent.
+    private let listEnd: HeaderList?
 
-    init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) {
+    init(_ configuration: TransportConfiguration, _ environment: ConnectionPlan.Environment) {
         self.configuration = configuration
-        capabilities = surroundings.capabilities
-        lists = DefaultHeaderLists(
-            end: configuration.addsAccept ? nil : HeaderList(lines: [RequestPlan.noAcceptLine]))
+        capabilities = environment.capabilities
+        listEnd = configuration.addsAccept ? nil : HeaderList(lines: [RequestPlan.noAcceptLine])
         proxies = ProxyConnectionCredentials(
-            configuration.proxy, environmentNamesProxy: surroundings.environmentNamesProxy)
+            configuration.proxy, environmentNamesProxy: environment.environmentNamesProxy)
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
-        alternatives = HTTP3Plan.alternatives(configuration, surroundings)
+        alternatives = HTTP3Plan.alternatives(configuration, environment)
     }
 
     /// Returns the request's HTTP/3 route; `nil` if the request takes the usual route.
@@ -40,17 +42,144 @@ final class RequestPlanner: Sendable {
         return try ProxyPlan.excludes(url, applying)
     }
 
-    func known(_ request: TransferRequest, isTLS: Bool) -> KnownShape? {
+    /// Returns the list of a session's fields; `nil` if there are no fields and none to suppress.
+    func list(of headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? {
+        guard let headers else { return listEnd }
+        return HeaderList(lines: try HeaderLines.lines(of: headers.headers), rest: listEnd)
+    }
+
+    /// Returns the cached plan of requests like this one; `nil` if there is none.
+    func cachedPlan(for request: TransferRequest, isTLS: Bool) -> CachedPlan? {
         guard case .none = request.body else { return nil }
-        return shapes.find(request, isTLS: isTLS)
+        return plans.plan(for: request, isTLS: isTLS)
     }
 
-    func keep(_ plan: RequestPlan, for request: TransferRequest) {
+    /// Caches a plan, without the request's own header lines, if other requests can have the same settings.
+    func cache(_ plan: RequestPlan, for request: TransferRequest) {
         // A plan with DNS overrides has settings for one host only.
-        guard configuration.dns.overrides.isEmpty, RequestShape.isShared(request) else { return }
-        shapes.keep(plan, for: request)
+        guard configuration.dns.overrides.isEmpty, CachedPlan.isPossible(for: request) else { return }
+        plans.add(plan, for: request)
+    }
+}
+
+/// The part of a plan that all requests of one kind share, and everything besides the transport that determines it.
+final class CachedPlan: Sendable {
+    let settings: [OptionValue]
+    let clocks: TransferClocks
+    let isIdempotent: Bool
+    let defaultList: HeaderList?
+    private let method: HTTPMethod
+    private let isTLS: Bool
+    private let options: TransferOptions
+    /// Compared by identity; retained, so that no other object can get the same identity.
+    private let defaultHeaders: DefaultHeaders?
+
+    /// Whether other requests can have the same settings: the request has no body, no credentials and no proxy of its
+    /// own.
+    static func isPossible(for request: TransferRequest) -> Bool {
+        guard case .none = request.body else { return false }
+        return isPossible(with: request.options)
     }
 
-    /// Returns the prebuilt list of a session's fields; `nil` if there are no fields and none to suppress.
-    func list(of headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? { try lists.list(for: headers) }
+    private static func isPossible(with options: TransferOptions) -> Bool {
+        !options.hasAuthentication && options.proxy == nil
+    }
+
+    init(_ plan: RequestPlan, for request: TransferRequest) {
+        settings = plan.settings
+        clocks = plan.clocks
+        isIdempotent = request.method.isIdempotent
+        defaultList = plan.defaultList
+        method = request.method
+        isTLS = plan.isTLS
+        options = request.options
+        defaultHeaders = request.defaultHeaders
+    }
+
+    /// Whether this is the plan of a request without a body.
+    func fits(_ request: TransferRequest, isTLS: Bool) -> Bool {
+        self.isTLS == isTLS && defaultHeaders === request.defaultHeaders && method == request.method
+            && hasSettings(of: request.options)
+    }
+
+    private func hasSettings(of other: TransferOptions) -> Bool {
+        Self.isPossible(with: other) && options.multiplexes == other.multiplexes
+            && options.decodesContent == other.decodesContent && options.purpose == other.purpose
+            && options.trafficClass == other.trafficClass && options.uploadRateLimit == other.uploadRateLimit
+            && options.downloadRateLimit == other.downloadRateLimit
+            && hasTimeouts(of: other.timeouts)
+    }
+
+    /// Whether the timeouts are equal. The total timeout is ignored: it shrinks from attempt to attempt.
+    private func hasTimeouts(of other: Timeouts) -> Bool {
+        let own = options.timeouts
+        return own.connect == other.connect && own.firstByte == other.firstByte && own.idle == other.idle
+            && own.queue == other.queue
+    }
+}
+
+/// The cached plans of one transport. Every request searches them, on any thread.
+final class CachedPlans: Sendable {
+    private struct State {
+        var plans: [CachedPlan] = []
+        /// The index of the plan that the next one replaces.
+        var next = 0
+    }
+
+    /// Bounds the search if every request is of another kind.
+    static let capacity = 8
+
+    private let state = Lock(State())
+
+    func plan(for request: TransferRequest, isTLS: Bool) -> CachedPlan? {
+        state.withLock { state in state.plans.first { $0.fits(request, isTLS: isTLS) } }
+    }
+
+    func add(_ plan: RequestPlan, for request: TransferRequest) {
+        // The replaced plan is released outside the lock: its options hold the user's objects, whose deinit may run any
+        // code.
+        _ = state.withLock { state -> CachedPlan? in
+            // Several requests of one kind may have been planned at the same time. The first one stored its plan.
+            guard !state.plans.contains(where: { $0.fits(request, isTLS: plan.isTLS) }) else { return nil }
+            let new = CachedPlan(plan, for: request)
+            if state.plans.count < Self.capacity {
+                state.plans.append(new)
+                return nil
+            }
+            let replaced = exchange(&state.plans[state.next], with: new)
+            state.next = (state.next + 1) % Self.capacity
+            return replaced
+        }
+    }
+}
+
+/// Formats header fields for libcurl. A field that could forge a second one is rejected.
+enum HeaderLines {
+    /// Only the transport sets the fields of framing: a caller's value could contradict the body that is sent.
+    private static func isFraming(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 14: ASCII.equalsIgnoringCase(name, "Content-Length")
+        case 17: ASCII.equalsIgnoringCase(name, "Transfer-Encoding")
+        default: false
+        }
+    }
+
+    static func lines(of headers: HTTPHeaders, where isWanted: (String) -> Bool = { _ in true })
+        throws(CurlewError) -> [String]
+    {
+        var lines: [String] = []
+        lines.reserveCapacity(headers.count + 2)
+        for field in headers {
+            guard field.isValid else { throw CurlewError.invalidHeader(field) }
+            if isFraming(field.name) || !isWanted(field.name) { continue }
+            lines.append(line(of: field))
+        }
+        return lines
+    }
+
+    /// `Name;` is libcurl's form of a field with an empty value. `Name:` would remove the field.
+    private static func line(of field: HTTPHeader) -> String {
+        let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
+        return isBlank ? field.name + ";" : field.name + ": " + field.value
+    }
 }

@@ -126,7 +126,7 @@ struct TransferClocksTests {
         transfer.clocks.sendingStarted(at: transfers.now)
         #expect(isGiven() && transfer.clocks.deadline != .never)
         #expect(!isGiven() && transfer.clocks.deadline == .never)
-        #expect(transfer.upload?.seek(to: 0) == true)
+        #expect(transfer.sending.upload?.seek(to: 0) == true)
         transfer.clocks.sendingStarted(at: transfers.now)
         #expect(isGiven() && transfer.clocks.deadline != .never)
         // The timeouts pause again while the source has no bytes.

@@ -30,11 +30,11 @@ struct TransferFailureTests {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
             transfer.runs(on: easy)
-            if isLast { transfer.socketOpened(-1, isRemembered: false) }
-            transfer.socketFailed(EAFNOSUPPORT)
-            if !isLast { transfer.socketOpened(-1, isRemembered: false) }
+            if isLast { transfer.connection.socketOpened(-1, isRemembered: false) }
+            transfer.connection.socketFailed(EAFNOSUPPORT)
+            if !isLast { transfer.connection.socketOpened(-1, isRemembered: false) }
             #expect(transfer.failure(for: 7, easy).native?.number == 7)
-            transfer.socketFailed(EMFILE)
+            transfer.connection.socketFailed(EMFILE)
             #expect(transfer.failure(for: 7, easy).native?.name == "EMFILE")
         }
     }
@@ -43,7 +43,7 @@ struct TransferFailureTests {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
             transfer.runs(on: easy)
-            transfer.socketFailed(EAFNOSUPPORT)
+            transfer.connection.socketFailed(EAFNOSUPPORT)
             #expect(transfer.failure(for: 7, easy).native?.number == Int(EAFNOSUPPORT))
         }
     }
@@ -71,7 +71,7 @@ struct TransferFailureTests {
             let (transfer, easy) = try parts.prepared("http://a.example/")
             transfer.runs(on: easy)
             #expect(transfer.failure(for: 7, easy).code == .proxyFailed)
-            transfer.socketFailed(EMFILE)
+            transfer.connection.socketFailed(EMFILE)
             let error = transfer.failure(for: 7, easy)
             #expect(error.code == .connectFailed)
             #expect(error.native?.name == "EMFILE")
@@ -84,13 +84,13 @@ struct TransferFailureTests {
         try withEngineParts { parts in
             let (refused, easy) = try parts.prepared("http://a.example/")
             refused.runs(on: easy)
-            refused.refusedAddress = "127.0.0.1"
+            refused.connection.refusedAddress = "127.0.0.1"
             let error = refused.failure(for: 28, easy)
             #expect(error.code == .addressRefused)
             #expect(error.native?.number == 7)
             let (lacking, other) = try parts.prepared("http://a.example/")
             lacking.runs(on: other)
-            lacking.socketFailed(EMFILE)
+            lacking.connection.socketFailed(EMFILE)
             #expect(lacking.failure(for: 28, other).native?.name == "EMFILE")
         }
     }

@@ -41,7 +41,7 @@ struct StalledLoopTests {
             loop.goOn()
         }
         while !transfer.hasEnded { loop.turn() }
-        #expect(transfer.finalError == nil)
+        #expect(transfer.result.error == nil)
     }
 
     enum Stall: CaseIterable { case duringTheWait, beforeTheTurn, whileACallerTakesTheTurn }
@@ -54,7 +54,7 @@ struct StalledLoopTests {
         server.script("/x", .hanging)
         let transfer = try loop.start(server.url("/x"), firstByte: .milliseconds(50).asTestBound)
         while !transfer.hasEnded { loop.turn() }
-        #expect(transfer.finalError?.code == .firstByteTimedOut)
+        #expect(transfer.result.error?.code == .firstByteTimedOut)
     }
 }
 

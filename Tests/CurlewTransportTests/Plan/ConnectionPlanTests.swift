@@ -22,7 +22,7 @@ struct ConnectionPlanTests {
         if hasHTTP3 { capabilities.features.insert("HTTP3") }
         return try ConnectionPlan(
             configuration,
-            ConnectionPlan.Surroundings(
+            ConnectionPlan.Environment(
                 capabilities: capabilities, systemBundle: hasBundle ? "/bundle.pem" : nil,
                 environmentNamesProxy: namesProxy))
     }

@@ -29,9 +29,9 @@ struct HTTP3PlanTests {
     ) -> HTTP3Plan.Obstacle? {
         var configuration = TransportConfiguration()
         change(&configuration)
-        let surroundings = ConnectionPlan.Surroundings(
+        let environment = ConnectionPlan.Environment(
             capabilities: capabilities, systemBundle: nil, environmentNamesProxy: namesProxy)
-        return HTTP3Plan.obstacle(configuration, surroundings)
+        return HTTP3Plan.obstacle(configuration, environment)
     }
 
     @Test func nothingStandsInTheWay() {
@@ -71,13 +71,13 @@ struct HTTP3PlanTests {
         var configuration = TransportConfiguration()
         configuration.httpVersion = .http3
         change(&configuration)
-        let surroundings = ConnectionPlan.Surroundings(
+        let environment = ConnectionPlan.Environment(
             capabilities: Self.capabilities(), systemBundle: nil, environmentNamesProxy: false)
-        #expect { try ConnectionPlan(configuration, surroundings) } throws: { CurlewError.Code.unsupported ~= $0 }
+        #expect { try ConnectionPlan(configuration, environment) } throws: { CurlewError.Code.unsupported ~= $0 }
         // With `automatic`, the transport does not use HTTP/3.
         configuration.httpVersion = .automatic
         configuration.alternativeServices = Alternatives()
-        #expect(HTTP3Plan.alternatives(configuration, surroundings) == nil)
+        #expect(HTTP3Plan.alternatives(configuration, environment) == nil)
     }
 
     private func obstacle(_ change: (inout TransportConfiguration) -> Void) -> HTTP3Plan.Obstacle? {

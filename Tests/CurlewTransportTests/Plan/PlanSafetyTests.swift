@@ -76,7 +76,7 @@ struct PlanSafetyTests {
             #expect(throws: CurlewError.self) {
                 try ConnectionPlan(
                     configuration,
-                    ConnectionPlan.Surroundings(
+                    ConnectionPlan.Environment(
                         capabilities: RequestPlanTests.capabilities, systemBundle: "/bundle.pem",
                         environmentNamesProxy: false))
             }

@@ -112,7 +112,7 @@ struct RequestPlanTests {
             let wanted = request(try #require(URL(string: "https://h/"))) { $0.options.multiplexes = false }
             var plan = try RequestPlan.of(wanted, planner: planner, bodyLength: nil)
             #expect(plan.closesConnection && texts(plan).contains("FORBID_REUSE=1"))
-            plan.onlyConnect()
+            plan.onlyConnect(sendBuffer: 1)
             #expect(!plan.closesConnection)
         }
         #expect(try !plan("https://h/", configuration: priorKnowledge).closesConnection)

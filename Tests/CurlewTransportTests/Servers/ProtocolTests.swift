@@ -18,7 +18,7 @@ struct ProtocolTests {
                 }
                 // With some versions of libcurl, requests do not wait for a connection that is being made
                 // (`RequestPlan.planProtocol`).
-                let most = Capabilities.ofLibcurl.waitsForOthersResponses ? 6 : 1
+                let most = Capabilities.ofLibcurl.quirks.waitsForOthersResponses ? 6 : 1
                 #expect((1...most).contains(connections))
             }
         }

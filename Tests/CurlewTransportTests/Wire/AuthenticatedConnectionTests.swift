@@ -68,7 +68,7 @@ struct AuthenticatedConnectionTests {
 
     @Test(
         .enabled(
-            if: features.contains("SPNEGO") && Capabilities.ofLibcurl.asksBeforeSending,
+            if: features.contains("SPNEGO") && Capabilities.ofLibcurl.quirks.asksBeforeSending,
             "libcurl has no Negotiate, or does not ask before it answers"))
     func aConnectionOfOthersIsLeftWhereNegotiateIsOffered() async throws {
         try await withTransport { transport, server in

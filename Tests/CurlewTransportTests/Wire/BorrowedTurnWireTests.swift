@@ -9,7 +9,7 @@ import Testing
 /// Callers start their transfers themselves while the loop thread waits.
 @Suite(
     "Transfers in borrowed turns", .timeLimit(.minutes(4)),
-    .enabled(if: Capabilities.ofLibcurl.suppressesSIGPIPE, "libcurl before 7.88 lends no turns"))
+    .enabled(if: Capabilities.ofLibcurl.quirks.suppressesSIGPIPE, "libcurl before 7.88 lends no turns"))
 struct BorrowedTurnWireTests {
     /// A caller that is faster than the loop thread finds it awake, but some of a thousand requests find it asleep.
     @Test func oneRequestAfterTheOtherIsStartedOnItsCallersThread() async throws {

@@ -218,7 +218,7 @@ struct ConnectionLineTests {
         ("http://a.example:8080/b/c", "http://a.example:8080"), ("https://a.example?b=/", "https://a.example"),
         ("https://a.example", "https://a.example"), ("http://[::1]:80/", "http://[::1]:80"),
     ])
-    func anOriginIsWhatComesBeforeThePath(_ url: String, _ origin: String) {
-        #expect(ConnectionLines.origin(of: url) == origin)
+    func anOriginIsWhatComesBeforeThePath(_ text: String, _ origin: String) throws {
+        #expect(try WireURL(#require(URL(string: text))).origin == origin)
     }
 }

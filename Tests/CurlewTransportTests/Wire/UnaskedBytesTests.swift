@@ -8,7 +8,7 @@ import Testing
 
 @Suite(
     "Bytes that nothing has asked for",
-    .enabled(if: Capabilities.ofLibcurl.asksBeforeSending, "libcurl does not ask before it sends"),
+    .enabled(if: Capabilities.ofLibcurl.quirks.asksBeforeSending, "libcurl does not ask before it sends"),
     .timeLimit(.minutes(4)))
 struct UnaskedBytesTests {
     /// libcurl before 8.0 takes such bytes for the response to the next request.

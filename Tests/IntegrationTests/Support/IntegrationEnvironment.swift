@@ -80,5 +80,5 @@ extension Trait where Self == ConditionTrait {
 extension Capabilities {
     /// The most connections that concurrent requests may open to a host over HTTP/2 or HTTP/3. They do not wait for a
     /// connection's first response if libcurl would wait too long.
-    var mostConnectionsOfABurst: Int { waitsForOthersResponses ? 6 : 1 }
+    var mostConnectionsOfABurst: Int { quirks.waitsForOthersResponses ? 6 : 1 }
 }

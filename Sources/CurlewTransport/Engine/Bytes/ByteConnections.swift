@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CurlewCore
+internal import Foundation
 
 /// The byte connections of one engine: reads and writes for their users, and how they end.
 ///
@@ -29,12 +30,13 @@ final class ByteConnections {
         let fd = curlew_get_socket(easy.handle)
         guard fd >= 0 else { return nil }
         lastNumber += 1
-        let queue = SendQueue(limit: transfer.sendBuffer ?? 1, socket: LiveConnection.isPlain(transfer) ? fd : nil)
+        let queue = SendQueue(limit: transfer.plan.sendBuffer ?? 1, socket: LiveConnection.isPlain(transfer) ? fd : nil)
         let connection = LiveConnection(number: lastNumber, fd: fd, easy: easy, queue: queue, transfer: transfer)
         connection.readFirst(scratch)
         live[lastNumber] = connection
         byDescriptor[fd] = connection
-        return CurlByteConnection(number: lastNumber, queue: queue, loop: transfer.loop, metrics: transfer.metrics)
+        return CurlByteConnection(
+            number: lastNumber, queue: queue, loop: transfer.loop, metrics: transfer.result.metrics)
     }
 
     func take(_ command: ConnectionCommand, for number: Int) {
@@ -78,5 +80,68 @@ final class ByteConnections {
         connection.end(error)
         // This makes libcurl close the connection.
         handles.close(connection.easy)
+    }
+}
+
+/// A command from a connection's user to the loop.
+enum ConnectionCommand: Sendable {
+    typealias Answer<Value: Sendable> = UnsafeContinuation<Result<Value, CurlewError>, Never>
+
+    case receive(Int, maximum: Int, Answer<[UInt8]?>)
+    case send([UInt8])
+    case awaitRoom(Int, Answer<Void>)
+    case finish(Int, Answer<Void>)
+    /// The task that waits was cancelled.
+    case abandon(Int)
+    case close
+
+    /// Answers a command that cannot be carried out.
+    func fail(_ error: CurlewError) {
+        switch self {
+        case .receive(_, _, let answer): answer.resume(returning: .failure(error))
+        case .awaitRoom(_, let answer), .finish(_, let answer): answer.resume(returning: .failure(error))
+        case .send, .abandon, .close: break
+        }
+    }
+}
+
+extension CurlewError {
+    static let transportShutDown = CurlewError(
+        .sessionClosed, phase: .lifecycle, reason: "the transport is shut down")
+
+    static func connectionClosed(_ url: URL? = nil) -> CurlewError {
+        CurlewError(.cancelled, phase: .lifecycle, reason: "the connection was closed", url: url)
+    }
+}
+
+/// The calls of one kind that wait at a connection, in order.
+struct ConnectionWaits<Value: Sendable> {
+    struct Wait {
+        let number: Int
+        let answer: ConnectionCommand.Answer<Value>
+        /// The most bytes that a reader accepts.
+        var maximum = 0
+    }
+
+    private var waits: [Wait] = []
+
+    var isEmpty: Bool { waits.isEmpty }
+    var first: Wait? { waits.first }
+
+    mutating func append(_ wait: Wait) { waits.append(wait) }
+
+    /// Answers the first call.
+    mutating func answerFirst(_ result: Result<Value, CurlewError>) {
+        waits.removeFirst().answer.resume(returning: result)
+    }
+
+    mutating func answerAll(_ result: Result<Value, CurlewError>) {
+        while !waits.isEmpty { answerFirst(result) }
+    }
+
+    /// Ends the wait of a cancelled task. Ignores a wait that has been answered already.
+    mutating func abandon(_ number: Int, _ error: CurlewError) {
+        guard let index = waits.firstIndex(where: { $0.number == number }) else { return }
+        waits.remove(at: index).answer.resume(returning: .failure(error))
     }
 }

@@ -3,7 +3,7 @@ import Testing
 @testable import CurlewTransport
 
 @Suite("Looks over all sockets")
-struct SocketLookTests {
+struct DeadlineGuardTests {
     private static func at(_ seconds: UInt64) -> LoopInstant { LoopInstant(nanoseconds: seconds * 1_000_000_000) }
 
     /// The number of sockets that each wait found, of at most four, and the second up to which all ready sockets have
@@ -23,10 +23,10 @@ struct SocketLookTests {
     ]
 
     @Test(arguments: cases) func seen(name: String, counts: [Int], watched: Int, seconds: UInt64) {
-        var look = SocketLook()
+        var deadlines = DeadlineGuard()
         for (index, count) in counts.enumerated() {
-            look.waited(from: Self.at(UInt64(index) + 1), found: count, of: 4, watched: watched)
+            deadlines.waited(from: Self.at(UInt64(index) + 1), found: count, of: 4, watched: watched)
         }
-        #expect(look.seenUntil == Self.at(seconds), "\(name)")
+        #expect(deadlines.seenUntil == Self.at(seconds), "\(name)")
     }
 }

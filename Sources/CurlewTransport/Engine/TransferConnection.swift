@@ -1,0 +1,172 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+
+/// What is known of the connection that a transfer makes or uses.
+struct TransferConnection {
+    /// The connection over which the request was last sent.
+    var name: ConnectionName?
+    /// Sockets opened for the transfer, one of which becomes its connection.
+    var openedSockets: [Int32] = []
+    /// A socket to some address of the host was opened. Its failure says more than that of an address without a socket.
+    private(set) var hasOpenedSocket = false
+    /// errno of a socket that could not be created. Reset when one is opened; from then on only a shortage is recorded.
+    var socketError: Int32 = 0
+    /// An address that the address policy refused.
+    var refusedAddress: String?
+    /// The transfer's socket while libcurl is not told that it is readable; -1 otherwise.
+    var mutedSocket: Int32 = -1
+    /// The number of times that libcurl has asked a proxy for a tunnel.
+    private var tunnelRequests = 0
+    /// A TLS handshake has begun on a new connection made for this transfer.
+    var isSecuring = false
+    var wasAskedForCertificate = false
+    /// The last TLS alert received on a new connection made for this transfer.
+    var tlsAlert: Int32?
+    /// The certificate chain that the server presented on a new connection made for this transfer.
+    var shownChain: ShownChain?
+
+    /// Whether no address of the host got a socket, because the address was refused or the system failed.
+    var lacksEverySocket: Bool { !hasOpenedSocket && (refusedAddress != nil || socketError != 0) }
+
+    /// Pass true for `isRemembered` if the connection has to be recognized when it is reused.
+    mutating func socketOpened(_ fd: Int32, isRemembered: Bool) {
+        hasOpenedSocket = true
+        if isRemembered { openedSockets.append(fd) }
+        socketError = 0
+    }
+
+    mutating func socketFailed(_ code: Int32) {
+        if !hasOpenedSocket || SystemError.isShortage(code) { socketError = code }
+    }
+
+    /// Counts how often libcurl asks a proxy for a tunnel. Returns true at the limit.
+    mutating func tunnelRequested() -> Bool {
+        tunnelRequests += 1
+        return tunnelRequests == Self.mostTunnelRequests
+    }
+
+    /// A handshake needs three, and libcurl may make its connection again.
+    private static let mostTunnelRequests = 12
+
+    /// Called when the transfer has left its handle and will be sent again.
+    mutating func startOver() {
+        openedSockets = []
+        isSecuring = false
+        tlsAlert = nil
+        tunnelRequests = 0
+    }
+
+    /// Discards the failures of the route that the transfer leaves.
+    mutating func forgetObstacles() {
+        (refusedAddress, socketError, shownChain, hasOpenedSocket, tlsAlert) = (nil, 0, nil, false, nil)
+    }
+}
+
+extension ActiveTransfer {
+    /// Counts a request for a tunnel, and cancels the transfer at the limit. libcurl would answer thousands of
+    /// challenges to CONNECT by itself. The cancellation is queued, because the trace callback that calls this method
+    /// cannot end a transfer.
+    func countTunnelRequest() {
+        guard connection.tunnelRequested() else { return }
+        var error = makeError(.proxyFailed, "the proxy asks for credentials again and again", phase: .proxy)
+        error.responseCode = 407
+        send(.cancel(error))
+    }
+
+    // MARK: Proxies
+
+    /// Whether the transfer's connection leads to a proxy.
+    var isProxied: Bool {
+        guard let settings = easy?.transfers.settings else { return false }
+        switch proxy(settings) {
+        case .none: return false
+        case .url: return true
+        case .environment:
+            return ProxyPlan.isProxied(
+                host: URLParts.host(of: plan.url) ?? plan.host,
+                isTLS: plan.isTLS,
+                environment: ProcessInfo.processInfo.environment
+            )
+        }
+    }
+
+    /// Whether the transfer may open a tunnel through a proxy, with credentials that answer challenges.
+    func mayOpenTunnel(_ settings: EngineSettings) -> Bool {
+        guard plan.isTLS || plan.connectsOnly else { return false }
+        switch proxy(settings) {
+        case .none: return false
+        case .environment: return true
+        case .url(let url, let username, _, _): return username != nil || url.user != nil
+        }
+    }
+
+    /// Whether one of the transfer's TLS connections may be to a proxy.
+    var mayMeetTLSProxy: Bool {
+        guard let settings = easy?.transfers.settings else { return false }
+        switch proxy(settings) {
+        case .none: return false
+        case .url(let url, _, _, _): return url.scheme?.lowercased() == "https"
+        case .environment: return true
+        }
+    }
+
+    /// The proxy that libcurl uses for the transfer; `.none` over a Unix socket.
+    private func proxy(_ settings: EngineSettings) -> Proxy {
+        guard settings.unixSocketPath == nil, !plan.leavesOutProxy else { return .none }
+        return request.options.proxy ?? settings.proxy
+    }
+
+    // MARK: HTTP/3 routes
+
+    /// Stores the alternatives that the response announces. Those of a misdirected response are ignored (RFC 7838, 6).
+    func learnAlternatives(from head: ResponseHead, _ transfers: Transfers) {
+        guard let alternatives = transfers.settings.alternatives, plan.isTLS, head.status != 421,
+            head.headers.contains(name: "Alt-Svc")
+        else { return }
+        alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
+    }
+
+    /// Whether the alternative does not serve the origin, and the request can be sent to the origin itself.
+    var isMisdirected: Bool {
+        plan.route != nil && response.deferredHead?.status == 421 && sending.upload?.canStartAgain ?? true
+    }
+
+    /// Whether QUIC, tried alone, failed to connect. If QUIC was raced against TCP, the origin did not respond either.
+    func isLost(after result: CURLcode) -> Bool {
+        guard let route = plan.route, case .alone = route.route.mode else { return false }
+        return result != CURLE_OK && !sending.hasBegun && !hasFailed
+    }
+
+    /// Resets the transfer to send it again without the route. Returns false if the body cannot be rewound.
+    func leaveRoute(_ end: AlternativeEnd, _ transfers: Transfers) -> Bool {
+        guard goBackToStart() else { return false }
+        tellRoute(end, transfers)
+        plan.leaveRoute()
+        ownHeaders = plan.ownList
+        connection.forgetObstacles()
+        return true
+    }
+
+    /// Reports whether the route worked, once the transfer has ended.
+    func tellRoute(_ transfers: Transfers) {
+        if plan.route != nil { tellRoute(routeEnd, transfers) }
+    }
+
+    private func tellRoute(_ end: AlternativeEnd, _ transfers: Transfers) {
+        guard let route = plan.route else { return }
+        transfers.settings.alternatives?.ended(route.route, end)
+    }
+
+    private var routeEnd: AlternativeEnd {
+        if let head = response.head ?? response.deferredHead {
+            if head.status == 421 { return .misdirected }
+            return head.version == .http3 ? .worked : .failed
+        }
+        switch result.error?.code {
+        // The request was sent over the route and got no response.
+        case .receiveFailed, .sendFailed, .protocolViolation: return sending.hasBegun ? .failed : .undecided
+        default: return .undecided
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import CCurl
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+/// A plan that uses the cache must equal a plan that is made without it.
+@Suite("Cached plans")
+struct CachedPlansTests {
+    private static let methods = [
+        "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "PURGE", "COPY", "LOCK", "MOVE",
+    ]
+
+    private func request(_ number: Int) throws -> TransferRequest {
+        TransferRequest(
+            identifier: TaskIdentifier(rawValue: 1),
+            url: try #require(URL(string: "http://example.com/\(number)")),
+            method: HTTPMethod(rawValue: Self.methods[number]),
+            defaultHeaders: Self.headers[number % 2]
+        )
+    }
+
+    private static let headers = [DefaultHeaders(["A": "1"]), DefaultHeaders(["B": "2"])]
+
+    /// The lines that libcurl gets of a list.
+    private func lines(of list: HeaderList?) -> [String] {
+        var lines: [String] = []
+        var next = list?.head
+        while let node = next?.pointee {
+            if let text = node.data { lines.append(String(cString: text)) }
+            next = node.next
+        }
+        return lines
+    }
+
+    private func description(_ plan: RequestPlan) -> String {
+        "\(plan.url) \(plan.settings) \(plan.headerLines) \(lines(of: plan.defaultList)) \(plan.mayBeResent)"
+    }
+
+    private func planner() -> RequestPlanner { RequestPlanner(TransportConfiguration(), .ofLibcurl) }
+
+    @Test func areThoseOfTheirOwnRequestsHoweverManyThereAre() throws {
+        let planner = planner()
+        // There are more kinds than the cache holds. Every round requests all of them, in another order.
+        for round in 0..<5 {
+            for step in Self.methods.indices {
+                let request = try request((step * (2 * round + 1) + round) % Self.methods.count)
+                let plan = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+                let fresh = try RequestPlan.of(request, planner: self.planner(), bodyLength: nil)
+                #expect(description(plan) == description(fresh))
+                #expect(
+                    lines(of: plan.defaultList).first == (request.defaultHeaders === Self.headers[0] ? "A: 1" : "B: 2"))
+            }
+        }
+    }
+
+    /// Two requests of a new kind that start at the same time both plan it and store it.
+    @Test func areStoredOnceIfTheyAreMadeTwice() throws {
+        let plans = CachedPlans()
+        let requests = try Self.methods.indices.prefix(CachedPlans.capacity).map { try request($0) }
+        for request in requests {
+            let plan = try RequestPlan.of(request, planner: planner(), bodyLength: nil)
+            plans.add(plan, for: request)
+            plans.add(plan, for: request)
+        }
+        for request in requests { #expect(plans.plan(for: request, isTLS: false) != nil) }
+    }
+
+    @Test func makeRoomForNewOnes() throws {
+        let plans = CachedPlans()
+        for number in Self.methods.indices {
+            let request = try request(number)
+            plans.add(try RequestPlan.of(request, planner: planner(), bodyLength: nil), for: request)
+            #expect(plans.plan(for: request, isTLS: false) != nil)
+        }
+        #expect(plans.plan(for: try request(0), isTLS: false) == nil)
+    }
+
+    /// A session's default headers change with its token, and several sessions may share a transport.
+    @Test func haveTheFieldsOfTheirRequest() throws {
+        let planner = planner()
+        for number in 0..<20 {
+            var request = try request(0)
+            request.defaultHeaders = DefaultHeaders(["Token": "\(number)"])
+            let bare = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+            #expect(lines(of: bare.defaultList).first == "Token: \(number)")
+            // A header of the request replaces the session's, so the shared list cannot be used.
+            request.headers = ["token": "own", "Z": "1"]
+            let overlaid = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+            #expect(overlaid.defaultList == nil && overlaid.headerLines == ["token: own", "Z: 1"])
+            request.defaultHeaders = nil
+            #expect(try RequestPlan.of(request, planner: planner, bodyLength: nil).defaultList == nil)
+        }
+    }
+
+    @Test func areFoundWhileOthersAreAdded() async throws {
+        let requests = try Self.methods.indices.map { try request($0) }
+        let plans = try requests.map { description(try RequestPlan.of($0, planner: planner(), bodyLength: nil)) }
+        let shared = planner()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for first in 0..<8 {
+                group.addTask {
+                    for step in 0..<200 {
+                        let index = (first * 5 + step * 7) % requests.count
+                        let plan = try RequestPlan.of(requests[index], planner: shared, bodyLength: nil)
+                        #expect(description(plan) == plans[index])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
