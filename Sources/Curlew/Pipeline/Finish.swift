@@ -36,8 +36,8 @@ extension Run {
         exchange.closed(collected.body)
         emitEnd(of: exchange, collected.error)
         var body = collected.body
-        var isErrorOfTerminal = false
-        (error, isErrorOfTerminal) = validated(response, rules, collected, exchange.outgoing.visible)
+        var isErrorOfAwaiter = false
+        (error, isErrorOfAwaiter) = validated(response, rules, collected, exchange.outgoing.visible)
         if let file = collected.file {
             // A response that will be retried must not replace the file at the destination.
             if error == nil, isForRetriers(response) {
@@ -51,7 +51,7 @@ extension Run {
         let final = error.map { located($0, exchange, response, body) }
         emitCompletion(final)
         return result(
-            of: exchange, response, body, final, isErrorOfTerminal: isErrorOfTerminal,
+            of: exchange, response, body, final, isErrorOfAwaiter: isErrorOfAwaiter,
             startsOver: collected.startsOver)
     }
 
@@ -60,7 +60,7 @@ extension Run {
         _ response: LazyResponse?,
         _ body: ReceivedBody,
         _ error: CurlewError?,
-        isErrorOfTerminal: Bool = false,
+        isErrorOfAwaiter: Bool = false,
         startsOver: Bool = false
     ) -> RunResult {
         RunResult(
@@ -69,7 +69,7 @@ extension Run {
             metrics: exchange.outcome?.metrics,
             body: body,
             error: error,
-            isErrorOfTerminal: isErrorOfTerminal,
+            isErrorOfAwaiter: isErrorOfAwaiter,
             startsOver: startsOver,
             // Another attempt would be redirected away from its credentials again.
             isBeyondRetry: attempt.hasLeftCredentials && (error?.responseCode ?? response?.head.status) == 401,
@@ -118,13 +118,13 @@ extension Run {
         _ response: LazyResponse?,
         _ acceptance: AcceptanceRules,
         _ collected: CollectedBody,
-        _ visible: VisibleRequest
+        _ visible: RequestSnapshot
     ) -> (CurlewError?, Bool) {
         switch collected.verdict {
         case .open: break
         case .accepted: if !request.isCancelled { return (collected.error, false) }
         // The body of a rejected response is not read to its end; the rejection is the error, not the missing rest.
-        case .rejected(let error, let byTerminal): if !request.isCancelled { return (error, byTerminal) }
+        case .rejected(let error, let byAwaiter): if !request.isCancelled { return (error, byAwaiter) }
         }
         guard collected.error == nil, let response else { return (collected.error, false) }
         guard !acceptance.validations.isEmpty else {

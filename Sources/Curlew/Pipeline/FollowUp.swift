@@ -36,7 +36,7 @@ extension Run {
     }
 
     /// Returns the next exchange, under a new identifier.
-    private func moves(to lowered: TransferRequest, _ visible: VisibleRequest) -> FollowUp {
+    private func moves(to lowered: TransferRequest, _ visible: RequestSnapshot) -> FollowUp {
         task = session.nextTask(of: request, after: task)
         var lowered = lowered
         lowered.identifier = task
@@ -143,7 +143,7 @@ extension Run {
         guard let lifted = response.value else { return proposal }
         let task = task
         do {
-            let answer = try await foreign(in: .redirect) {
+            let answer = try await callingUserCode(in: .redirect) {
                 await handler.task(task, willBeRedirectedTo: proposal, for: lifted)
             }
             if request.isCancelled { throw request.cancellation }
@@ -220,11 +220,11 @@ struct RedirectedRequest {
     /// Returns the transfer request for a request that the redirect handler has changed.
     func replaced(by changed: URLRequest) throws(CurlewError) -> TransferRequest {
         let context = request.context
-        let wishes = request.record.withLock { record in
+        let overrides = request.record.withLock { record in
             // Credentials that an earlier redirect has removed are not added again.
-            Lowering.Wishes(record.extras?.options ?? RequestOptions(), lowered.options.authentication)
+            Lowering.Overrides(record.extras?.options ?? RequestOptions(), lowered.options.authentication)
         }
-        let lowering = Lowering(context: context, wishes: wishes, purpose: next.options.purpose)
+        let lowering = Lowering(context: context, overrides: overrides, purpose: next.options.purpose)
         // The body of an upload is not in its `URLRequest`.
         let body = changed.hasBody(of: proposal) ? next.body : nil
         var result = try lowering.lower(
@@ -283,7 +283,7 @@ extension Run {
         else { return .deliver }
         let challenges = AuthenticationChallenge.parse(head.headers.values(for: "WWW-Authenticate"))
         do {
-            let answer = try await foreign(in: .receive) { [request, failures = attempt.answeredChallenges] in
+            let answer = try await callingUserCode(in: .receive) { [request, failures = attempt.answeredChallenges] in
                 await credentials(request, response, challenges, failures)
             }
             if request.isCancelled { return .refuse(request.cancellation) }

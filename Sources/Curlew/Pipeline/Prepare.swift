@@ -6,7 +6,7 @@ internal import FoundationNetworking
 /// The request to send next: as users see it, and as the transport takes it. It is not changed after `lower`; a redirect
 /// or an answered challenge makes another one.
 struct OutgoingRequest: Sendable {
-    var visible: VisibleRequest
+    var visible: RequestSnapshot
     var lowered: TransferRequest
     /// The events that monitors have received for the exchange.
     var announcement = Announcement.none
@@ -26,7 +26,7 @@ struct OutgoingRequest: Sendable {
 
 /// The request that an attempt is about to send, as users see it.
 struct DescribedRequest {
-    var visible: VisibleRequest
+    var visible: RequestSnapshot
     /// The body, unless it is the one inside `visible`.
     var body: BodySource?
     /// Whether the request is in the history already.
@@ -78,12 +78,12 @@ extension Run {
 
 extension Run {
     /// Returns the request as the adapters change it, one after the other.
-    func adapt(_ initial: VisibleRequest) async throws(CurlewError) -> VisibleRequest {
+    func adapt(_ initial: RequestSnapshot) async throws(CurlewError) -> RequestSnapshot {
         let given = initial.urlRequest
         do {
             let adapted = try await adapted(given).withoutDotSegments(in: request.context)
             // An adapter may have set options of the request.
-            attempt.options = request.record.withLock { $0.loweringWishes }
+            attempt.options = request.record.withLock { $0.transferOverrides }
             // A request that the adapters returned unchanged keeps its cheaper form.
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
             if case .made = visible { try adapted.validate() }
@@ -102,7 +102,7 @@ extension Run {
 
     private func adapted(_ initial: URLRequest) async throws -> URLRequest {
         let (adapters, state) = (attempt.adapters, RequestAdapterState(request: request, session: session))
-        return try await foreign(in: .adaptation) {
+        return try await callingUserCode(in: .adaptation) {
             var adapted = initial
             for index in adapters.indices { adapted = try await adapters[index].adapt(adapted, using: state) }
             return adapted
@@ -129,8 +129,8 @@ extension Run {
     }
 
     /// Returns what the transport sends, according to the current options.
-    func lower(_ visible: VisibleRequest, body: BodySource?) throws(CurlewError) -> TransferRequest {
-        let lowering = Lowering(context: request.context, wishes: attempt.options, purpose: request.kind.purpose)
+    func lower(_ visible: RequestSnapshot, body: BodySource?) throws(CurlewError) -> TransferRequest {
+        let lowering = Lowering(context: request.context, overrides: attempt.options, purpose: request.kind.purpose)
         var lowered = try lowering.lower(
             visible,
             body: body,
@@ -148,11 +148,11 @@ extension Run {
 struct Lowering {
     let context: SessionContext
     /// `nil` if the request uses the session's options unchanged.
-    let wishes: Wishes?
+    let overrides: Overrides?
     let purpose: TransferPurpose
 
     /// The options of a request that concern the transport. A class, so that an absent value costs one pointer.
-    final class Wishes: Sendable {
+    final class Overrides: Sendable {
         let timeouts: Timeouts?
         let maximumBodySize: Int?
         let authentication: TransferAuthentication?
@@ -163,14 +163,14 @@ struct Lowering {
         let cachedResponseHandler: (any CachedResponseHandler)?
 
         /// Returns `nil` if the request uses the session's options unchanged.
-        static func any(in options: __shared RequestOptions) -> Wishes? {
+        static func any(in options: __shared RequestOptions) -> Overrides? {
             if case .none = options.timeouts, case .none = options.authentication, options.maximumBodySize == nil,
                 options.expectContinue == .automatic, options.multiplexes, !options.asksAboutHead,
                 options.cachePolicy == nil, options.cachedResponseHandler == nil
             {
                 return nil
             }
-            return Wishes(options, options.authentication)
+            return Overrides(options, options.authentication)
         }
 
         init(_ options: __shared RequestOptions, _ authentication: TransferAuthentication?) {
@@ -186,7 +186,7 @@ struct Lowering {
     }
 
     func lower(
-        _ visible: VisibleRequest,
+        _ visible: RequestSnapshot,
         body: BodySource?,
         task: TaskIdentifier,
         attempt: Int,
@@ -214,7 +214,7 @@ struct Lowering {
         }
         var headers = try Self.headers(of: visible)
         var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
-        if let authentication = wishes?.authentication ?? authority {
+        if let authentication = overrides?.authentication ?? authority {
             options.authentication = authentication
         } else if !context.configuration.credentials.isEmpty {
             options.authentication = context.configuration.authentication(for: target)
@@ -238,29 +238,29 @@ struct Lowering {
     }
 
     private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
-        let isDefault = timeoutInterval == VisibleRequest.defaultTimeoutInterval
-        if case .none = wishes, case .memory = purpose, isDefault, remaining == nil { return context.plainOptions }
-        var timeouts = wishes?.timeouts ?? context.configuration.timeouts
-        if !isDefault, timeoutInterval > 0, wishes?.timeouts == nil {
+        let isDefault = timeoutInterval == RequestSnapshot.defaultTimeoutInterval
+        if case .none = overrides, case .memory = purpose, isDefault, remaining == nil { return context.plainOptions }
+        var timeouts = overrides?.timeouts ?? context.configuration.timeouts
+        if !isDefault, timeoutInterval > 0, overrides?.timeouts == nil {
             timeouts.firstByte = .bounded(seconds: timeoutInterval)
             timeouts.idle = .bounded(seconds: timeoutInterval)
         }
         timeouts.total = remaining
         var lowered = TransferOptions(timeouts: timeouts)
         lowered.purpose = purpose
-        if let wishes {
-            lowered.expectContinue = wishes.expectContinue
-            lowered.multiplexes = wishes.multiplexes
+        if let overrides {
+            lowered.expectContinue = overrides.expectContinue
+            lowered.multiplexes = overrides.multiplexes
         }
         switch purpose {
         // The transport has no limit, because a user may turn the body into a file. The delegate enforces it for other
         // bodies.
-        case .memory where wishes?.asksAboutHead == true || context.plainOptions.maximumBodySize == nil: break
+        case .memory where overrides?.asksAboutHead == true || context.plainOptions.maximumBodySize == nil: break
         case .memory:
-            lowered.maximumBodySize = wishes?.maximumBodySize ?? context.configuration.maximumBodySize
+            lowered.maximumBodySize = overrides?.maximumBodySize ?? context.configuration.maximumBodySize
         // A file has only the limit that the user sets. In a stream the limit applies to a line or an event, not to the
         // body.
-        case .file: lowered.maximumBodySize = wishes?.maximumBodySize
+        case .file: lowered.maximumBodySize = overrides?.maximumBodySize
         case .stream: lowered.maximumBodySize = nil
         }
         return lowered
@@ -282,7 +282,7 @@ struct Lowering {
         return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))
     }
 
-    private static func headers(of visible: VisibleRequest) throws(CurlewError) -> HTTPHeaders {
+    private static func headers(of visible: RequestSnapshot) throws(CurlewError) -> HTTPHeaders {
         let fields = visible.fields
         for field in fields where !field.isValid {
             throw CurlewError.invalidHeader(field)
@@ -290,7 +290,7 @@ struct Lowering {
         return fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
     }
 
-    private static func body(of visible: VisibleRequest, _ own: BodySource?) throws(CurlewError) -> BodySource {
+    private static func body(of visible: RequestSnapshot, _ own: BodySource?) throws(CurlewError) -> BodySource {
         if let own { return own }
         guard case .made(let request) = visible else { return .none }
         if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
@@ -310,7 +310,7 @@ struct Lowering {
 
 extension Run {
     /// Adds the request's use of the cache to what the transport gets, if it differs from the session's.
-    func lowerCaching(of visible: VisibleRequest, into lowered: inout TransferRequest) throws(CurlewError) {
+    func lowerCaching(of visible: RequestSnapshot, into lowered: inout TransferRequest) throws(CurlewError) {
         let policy = attempt.options?.cachePolicy ?? visible.cachePolicy
         guard let cache = request.context.configuration.cache else {
             guard policy == .onlyStored else { return }
@@ -320,12 +320,12 @@ extension Run {
         let handler = attempt.options?.cachedResponseHandler ?? request.context.cachedResponseHandler
         let listens = events?.wantsBodies == true
         guard policy != .useProtocol || handler != nil || listens else { return }
-        var wishes = CacheWishes(policy: policy)
-        wishes.mustReview = handler != nil
+        var overrides = CacheOverrides(policy: policy)
+        overrides.mustReview = handler != nil
         if handler != nil || listens {
             let (request, events) = (request, events)
             let isMemory = cache.store is MemoryCacheStore
-            wishes.review = { [weak request] sent, head, body in
+            overrides.review = { [weak request] sent, head, body in
                 let offered = CachedResponse(head: head, url: sent.url, data: body)
                 var accepted: CachedResponse? = offered
                 if let handler {
@@ -342,11 +342,11 @@ extension Run {
                 return accepted.stored(insteadOf: offered)
             }
         }
-        lowered.options.cache = wishes
+        lowered.options.cache = overrides
     }
 }
 
-extension VisibleRequest {
+extension RequestSnapshot {
     /// The cache policy of the `URLRequest`. Policies that differ only for remote caches are the same here.
     var cachePolicy: CachePolicy {
         guard case .made(let request) = self else { return .useProtocol }

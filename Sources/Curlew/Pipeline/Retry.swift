@@ -110,7 +110,7 @@ extension Run {
         of result: RunResult,
         by retriers: [any RequestRetrier]
     ) async -> RetryVerdict {
-        guard membership.isInRegistry, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut,
+        guard registryState.isInRegistry, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut,
             !result.isBeyondRetry
         else { return .end }
         let failed = ContinuousClock.now
@@ -120,7 +120,7 @@ extension Run {
             let answer: RetryResult
             do {
                 let (request, session) = (request, session)
-                answer = try await foreign(in: .retry) { await retrier.retry(request, for: session, dueTo: failure) }
+                answer = try await callingUserCode(in: .retry) { await retrier.retry(request, for: session, dueTo: failure) }
             } catch {
                 return interrupted(by: error, after: failure)
             }
@@ -149,7 +149,7 @@ extension Run {
             return .endWith(CurlewError.totalTimeout(budget.total, phase: .retry).after(failure))
         }
         do {
-            try await foreign(in: .retry) { try await Task.sleep(for: delay) }
+            try await callingUserCode(in: .retry) { try await Task.sleep(for: delay) }
         } catch {
             return interrupted(by: error, after: failure)
         }
@@ -216,7 +216,7 @@ extension Run {
     func reconnect(after pause: Duration, _ result: RunResult) async -> ResultVerdict {
         do {
             // The total timeout limits each attempt to connect, not the pauses between connections.
-            try await request.foreign(ownsTask: rules.ownsTask, budget: .unlimited, in: .retry) {
+            try await request.callingUserCode(ownsTask: rules.ownsTask, budget: .unlimited, in: .retry) {
                 try await Task.sleep(for: pause)
             }
         } catch {

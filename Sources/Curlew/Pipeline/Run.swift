@@ -13,11 +13,11 @@ internal import CurlewLocks
 final class Run {
     let request: Request
     let session: Session
-    let rules: RunRules
+    let rules: DriverOptions
     /// The total timeout, which all attempts share.
     var budget = TimeoutBudget.unlimited
     /// The relation of the run to the registry of its session.
-    var membership = Membership.outside
+    var registryState = RegistryState.outside
     /// The identifier of the exchange in flight. Every exchange has another.
     var task = TaskIdentifier(rawValue: 0)
     var retries = RetryHistory()
@@ -26,13 +26,13 @@ final class Run {
     /// A download whose response a retrier may still replace.
     var heldDownload: HeldDownload?
     /// The options for the first attempt, if they were read when the run began.
-    var firstWishes: AttemptWishes?
+    var firstOptions: AttemptOptions?
 
-    init(request: Request, session: Session, rules: RunRules, firstWishes: AttemptWishes? = nil) {
+    init(request: Request, session: Session, rules: DriverOptions, firstOptions: AttemptOptions? = nil) {
         self.request = request
         self.session = session
         self.rules = rules
-        self.firstWishes = firstWishes
+        self.firstOptions = firstOptions
     }
 
     /// Repeats the attempt until there is a result that no retrier wants to replace.
@@ -77,7 +77,7 @@ final class Run {
 
 extension Run {
     /// The relation of a run to the registry of its session.
-    enum Membership: Sendable {
+    enum RegistryState: Sendable {
         case outside
         /// The session refuses new requests.
         case refused(CurlewError)
@@ -96,23 +96,23 @@ extension Run {
 
     /// Adds the request to the session's registry, once. From then on, cancelling and draining the session include it.
     func join() {
-        guard case .outside = membership else { return }
+        guard case .outside = registryState else { return }
         do throws(CurlewError) {
             task = try session.join(request)
-            membership = .joined
+            registryState = .joined
         } catch {
-            membership = .refused(error)
+            registryState = .refused(error)
         }
     }
 
     func enter() throws(CurlewError) {
         join()
-        if case .refused(let error) = membership { throw error }
+        if case .refused(let error) = registryState { throw error }
     }
 
     /// Removes the request from the registry. Call it once the run and its clean-up have ended.
     func leave() {
-        if membership.isInRegistry { session.leave(request, last: task) }
+        if registryState.isInRegistry { session.leave(request, last: task) }
     }
 }
 
@@ -128,7 +128,7 @@ struct AttemptState: Sendable {
     /// `nil` without monitors.
     var events: EventSink?
     /// The options of the request that concern the transport. `nil` if there are none.
-    var options: Lowering.Wishes?
+    var options: Lowering.Overrides?
     /// Whether the request was resumed, or its result asked for, before these values were read.
     var isAskedFor = true
     /// Whether the request was cancelled before the attempt.
@@ -146,72 +146,72 @@ extension Run {
     // Never inlined; see `Run`.
     @inline(never)
     func beginAttempt() {
-        let wishes = readOptions()
-        switch membership {
+        let options = readOptions()
+        switch registryState {
         case .trying: task = session.nextTask(of: request, after: task)
         case .joined, .outside, .refused:
-            membership = .trying
-            if wishes.hasRetriers { request.paysIntoBudgets() }
+            registryState = .trying
+            if options.hasRetriers { request.paysIntoBudgets() }
         }
     }
 
     /// Reads the request's current options, before an exchange of the attempt has been sent.
     @discardableResult
-    func readOptions() -> AttemptWishes {
-        let wishes = exchange(&firstWishes, with: nil) ?? request.attemptBegins()
+    func readOptions() -> AttemptOptions {
+        let options = exchange(&firstOptions, with: nil) ?? request.attemptBegins()
         attempt = AttemptState(
             number: retries.count,
-            adapters: wishes.adapters,
-            hasRetriers: wishes.hasRetriers,
-            events: wishes.events,
-            options: wishes.options,
-            isAskedFor: wishes.isAskedFor,
-            isCancelled: wishes.isCancelled
+            adapters: options.adapters,
+            hasRetriers: options.hasRetriers,
+            events: options.events,
+            options: options.options,
+            isAskedFor: options.isAskedFor,
+            isCancelled: options.isCancelled
         )
         // The total timeout starts with the first attempt, but not before the result is asked for.
-        if let total = wishes.totalTimeout, wishes.isAskedFor, budget.total == nil {
+        if let total = options.totalTimeout, options.isAskedFor, budget.total == nil {
             budget = TimeoutBudget(total: total, started: .now)
         }
-        return wishes
+        return options
     }
 
     var events: EventSink? { attempt.events }
 
     /// Runs user code. `cancel()` and the total timeout end it.
-    func foreign<T: Sendable>(
+    func callingUserCode<T: Sendable>(
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        try await request.foreign(ownsTask: rules.ownsTask, budget: budget, in: phase, work)
+        try await request.callingUserCode(ownsTask: rules.ownsTask, budget: budget, in: phase, work)
     }
 }
 
 /// The request's options for an attempt, read in one step when the attempt begins.
-struct AttemptWishes: Sendable {
+struct AttemptOptions: Sendable {
     let adapters: [any RequestAdapter]
     let hasRetriers: Bool
     let events: EventSink?
     let totalTimeout: Duration?
-    let options: Lowering.Wishes?
+    let options: Lowering.Overrides?
     /// Whether the request was resumed, or its result asked for.
     let isAskedFor: Bool
     let isCancelled: Bool
 }
 
 extension RequestRecord {
-    func wishes(in context: SessionContext) -> AttemptWishes {
-        AttemptWishes(
+    func attemptOptions(in context: SessionContext) -> AttemptOptions {
+        AttemptOptions(
             adapters: context.adapters(before: extras?.options.adapters ?? []),
             hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
             events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
             totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
-            options: loweringWishes,
+            options: transferOverrides,
             isAskedFor: lifecycle.isAskedFor,
             isCancelled: isCancelled
         )
     }
 
-    var loweringWishes: Lowering.Wishes? { extras.flatMap { Lowering.Wishes.any(in: $0.options) } }
+    var transferOverrides: Lowering.Overrides? { extras.flatMap { Lowering.Overrides.any(in: $0.options) } }
 }
 
 extension SessionContext {

@@ -6,7 +6,7 @@ internal import FoundationNetworking
 // The interface between a run and its request.
 extension Request {
     /// Returns the request's options for the next attempt, read in one step.
-    func attemptBegins() -> AttemptWishes { record.withLock { $0.wishes(in: context) } }
+    func attemptBegins() -> AttemptOptions { record.withLock { $0.attemptOptions(in: context) } }
 
     /// The session's retrier, then the request's own.
     var retriers: [any RequestRetrier] {
@@ -65,7 +65,7 @@ extension Request {
     struct Awaiting {
         let action: RequestLifecycle.AwaitAction
         let link: SessionLink
-        let wishes: AttemptWishes
+        let options: AttemptOptions
     }
 
     // Never inlined; see `Run`.
@@ -73,7 +73,7 @@ extension Request {
     func awaited() -> Awaiting {
         record.withLock { record in
             let action = record.lifecycle.awaitResult(hasHandlers: !record.handlers.isEmpty)
-            return Awaiting(action: action, link: record.link, wishes: record.wishes(in: context))
+            return Awaiting(action: action, link: record.link, options: record.attemptOptions(in: context))
         }
     }
 
@@ -85,20 +85,20 @@ extension Request {
     func outcome(
         of awaiting: Awaiting,
         checksStatus: Bool,
-        making value: (any TerminalValue)? = nil
+        making value: (any AwaitedValue)? = nil
     ) async -> RunResult {
         switch awaiting.action {
         case .drive(let becameResumed, let startsHandlers):
             if startsHandlers { HandlerRun.start(self, drives: false) }
             if becameResumed {
-                awaiting.wishes.events?.emit { [self] in $0.requestDidResume(self) }
+                awaiting.options.events?.emit { [self] in $0.requestDidResume(self) }
             }
             if case .shelved = awaiting.link { unshelve() }
             guard let session = awaiting.link.session else {
                 return await ended(with: RunResult(error: .sessionReleased))
             }
-            let rules = RunRules(checksStatus: checksStatus, ownsTask: false)
-            let run = Run(request: self, session: session, rules: rules, firstWishes: awaiting.wishes)
+            let rules = DriverOptions(checksStatus: checksStatus, ownsTask: false)
+            let run = Run(request: self, session: session, rules: rules, firstOptions: awaiting.options)
             return await withTaskCancellationHandler {
                 var result = await run.result()
                 if let value { await make(value, of: &result, run) }
@@ -142,7 +142,7 @@ extension Request {
 
     /// Makes the caller's value from the result. If that fails, retriers are asked, and it is made from the next
     /// attempt's result.
-    private func make(_ value: any TerminalValue, of result: inout RunResult, _ run: Run) async {
+    private func make(_ value: any AwaitedValue, of result: inout RunResult, _ run: Run) async {
         while result.error == nil, let failure = await value.make(of: result) {
             switch await run.decideRetry(after: failure, of: result) {
             case .again: result = await run.result()
@@ -166,7 +166,7 @@ extension Request {
 }
 
 /// The value that an awaiting method makes from a run's result. Its failure can still be retried.
-protocol TerminalValue: AnyObject, Sendable {
+protocol AwaitedValue: AnyObject, Sendable {
     /// Makes the value. Returns the error if that fails.
     func make(of result: RunResult) async -> CurlewError?
     /// Records the error that a retrier has decided on.
@@ -174,7 +174,7 @@ protocol TerminalValue: AnyObject, Sendable {
 }
 
 /// A value that is decoded from a body, or read from a file.
-final class SerializedValue<Value: Sendable>: TerminalValue {
+final class SerializedValue<Value: Sendable>: AwaitedValue {
     // Decoding a large body would hold up the actor that awaits it.
     typealias Serializer = @concurrent @Sendable (RunResult) async throws(CurlewError) -> Value
 
@@ -211,7 +211,7 @@ extension Request {
         _ serialize: @escaping SerializedValue<Value>.Serializer
     ) async throws(CurlewError) -> Value {
         let awaiting = awaited()
-        guard awaiting.wishes.hasRetriers else {
+        guard awaiting.options.hasRetriers else {
             return try await serialize(try judged(await outcome(of: awaiting, checksStatus: true)))
         }
         let value = SerializedValue(serialize)
@@ -221,7 +221,7 @@ extension Request {
 }
 
 /// The demands of the driver of a run.
-struct RunRules: Sendable {
+struct DriverOptions: Sendable {
     /// Whether a status outside 200..<300 is an error unless the request has its own validation.
     var checksStatus: Bool
     /// Whether Curlew started the driver's task, and may cancel it.

@@ -14,7 +14,7 @@ enum HandlerRun {
     static func start(_ request: Request, drives: Bool) {
         guard drives else { return _ = Task { await awaitOthers(request) } }
         let run = request.record.withLock { $0.session }.map {
-            Run(request: request, session: $0, rules: RunRules(checksStatus: false, ownsTask: true))
+            Run(request: request, session: $0, rules: DriverOptions(checksStatus: false, ownsTask: true))
         }
         // Before the task starts, so that draining or cancelling the session includes this request. It leaves the shelf
         // afterwards: whoever looks at the shelf first and then at the registry finds it.

@@ -68,7 +68,7 @@ public struct Attempt: Sendable {
     /// The error with which the attempt failed. `nil` if it has not failed. The error of the last attempt is also the
     /// request's `error`.
     public internal(set) var error: CurlewError?
-    var visibleRequests = ShortList<VisibleRequest>()
+    var visibleRequests = ShortList<RequestSnapshot>()
     /// The number of `visibleRequests` when a final request was last announced.
     package var announcedCount = 0
     var identifiers = ShortList<TaskIdentifier>()
@@ -91,7 +91,7 @@ public struct Attempt: Sendable {
     var isEmpty: Bool { visibleRequests.isEmpty && error == nil }
 
     /// The final request of the attempt, before redirects. `nil` before it is announced.
-    var announcedRequest: VisibleRequest? { announcedCount > 0 ? visibleRequests[announcedCount - 1] : nil }
+    var announcedRequest: RequestSnapshot? { announcedCount > 0 ? visibleRequests[announcedCount - 1] : nil }
 
     /// Returns the attempt after this one, still empty.
     func next() -> Attempt {
@@ -128,7 +128,7 @@ struct RequestHistory {
 
     var attempts: [Attempt] { attempt.isEmpty ? former : former + [attempt] }
     /// The request that was last described, adapted or redirected to, in any attempt.
-    var lastRequest: VisibleRequest? { attempt.visibleRequests.last ?? lastFormer(\.visibleRequests.last) }
+    var lastRequest: RequestSnapshot? { attempt.visibleRequests.last ?? lastFormer(\.visibleRequests.last) }
     /// The identifier of the last exchange, in any attempt.
     var lastTask: TaskIdentifier? { attempt.identifiers.last ?? lastFormer(\.identifiers.last) }
     /// The metrics of the last exchange that has ended, in any attempt.
@@ -146,7 +146,7 @@ struct RequestHistory {
         return (first?.urlRequest.method, requests.last?.urlRequest.method)
     }
 
-    mutating func note(_ visible: VisibleRequest, redirected parts: RedirectedParts? = nil) {
+    mutating func note(_ visible: RequestSnapshot, redirected parts: RedirectedParts? = nil) {
         attempt.visibleRequests.append(visible)
         redirects = parts == nil ? 0 : redirects + 1
         redirected = parts

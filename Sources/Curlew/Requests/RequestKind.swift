@@ -37,10 +37,10 @@ enum RequestSource: Sendable {
 
     /// Returns a cheaper description for requests that no monitor looks at. `nil` if only a `URLRequest` can express
     /// it.
-    func plainRequest(in context: SessionContext) throws -> VisibleRequest? {
+    func plainRequest(in context: SessionContext) throws -> RequestSnapshot? {
         switch self {
         case .plain(let plain):
-            try plain.asVisibleRequest(keepsDotSegments: context.configuration.keepsDotSegments, base: context.baseURL)
+            try plain.asSnapshot(keepsDotSegments: context.configuration.keepsDotSegments, base: context.baseURL)
         case .convertible, .own: nil
         }
     }

@@ -29,7 +29,7 @@ struct RequestLifecycle {
         /// The driver's task, if Curlew started it.
         var ownedTask: Task<Void, Never>?
         /// User code that is running, if the driver's task is the user's.
-        var userCall: ForeignWork?
+        var userCall: InterruptibleUserCode?
         /// The driver waits for it while the request is suspended.
         var hold: OneShot<Void>?
     }
@@ -74,7 +74,7 @@ struct RequestLifecycle {
     }
 
     /// Forgets the user's code that has run. Returns it, to be released without the lock.
-    mutating func releaseUserCall() -> ForeignWork? {
+    mutating func releaseUserCall() -> InterruptibleUserCode? {
         guard var driver, let call = exchange(&driver.userCall, with: nil) else { return nil }
         self.driver = driver
         return call

@@ -7,13 +7,13 @@ public import FoundationNetworking
 // The moments of an attempt that users can observe.
 extension Request {
     /// Reports the final `URLRequest` of an attempt, before its exchange begins.
-    func created(_ visible: VisibleRequest, isNoted: Bool, _ events: EventSink?) throws(CurlewError) {
+    func created(_ visible: RequestSnapshot, isNoted: Bool, _ events: EventSink?) throws(CurlewError) {
         let creation = record.withLock { $0.isCancelled ? nil : $0.created(visible, isNoted: isNoted) }
         guard let creation else { throw cancellation }
         tell(creation, of: visible, events)
     }
 
-    private func tell(_ creation: RequestRecord.Creation, of visible: VisibleRequest, _ events: EventSink?) {
+    private func tell(_ creation: RequestRecord.Creation, of visible: RequestSnapshot, _ events: EventSink?) {
         if let events {
             let made = visible.urlRequest
             events.emit { [self] in $0.request(self, didCreateURLRequest: made) }
@@ -22,10 +22,10 @@ extension Request {
     }
 
     /// Adds a request to the history, for adapters, monitors and users to see.
-    func note(_ visible: VisibleRequest) { record.withLock { $0.history.note(visible) } }
+    func note(_ visible: RequestSnapshot) { record.withLock { $0.history.note(visible) } }
 
     /// Adds the target of a redirect to the history, and with it what the transport sends besides the `URLRequest`.
-    func note(redirect visible: VisibleRequest, as next: TransferRequest, sendsSameBody: Bool) {
+    func note(redirect visible: RequestSnapshot, as next: TransferRequest, sendsSameBody: Bool) {
         record.withLock { record in
             let former = record.history.redirected
             let parts = RedirectedParts(next, sendsSameBody: sendsSameBody, after: former)
@@ -95,7 +95,7 @@ extension RequestRecord {
     }
 
     // The observers are read in the same step: one that is added later finds the request in the history.
-    fileprivate mutating func created(_ visible: VisibleRequest, isNoted: Bool) -> Creation {
+    fileprivate mutating func created(_ visible: RequestSnapshot, isNoted: Bool) -> Creation {
         if !isNoted { history.note(visible) }
         history.attempt.announcedCount = history.attempt.visibleRequests.count
         return Creation(hooks: extras?.hooks.takeForCreation())

@@ -8,7 +8,7 @@ internal import FoundationNetworking
 ///
 /// Creating Foundation's type allocates several objects. Most requests consist of a method, a URL and a few fields,
 /// which no adapter and no monitor sees.
-enum VisibleRequest: Sendable {
+enum RequestSnapshot: Sendable {
     case made(URLRequest)
     indirect case plain(url: URL, method: HTTPMethod, fields: [HTTPHeader])
 
@@ -83,10 +83,10 @@ extension URLRequest {
 
 extension PlainRequest {
     /// Returns the request that `asURLRequest` describes. `nil` if the two would differ.
-    func asVisibleRequest(
+    func asSnapshot(
         keepsDotSegments: Bool = false,
         base: Result<BaseURL, CurlewError>? = nil
-    ) throws -> VisibleRequest? {
+    ) throws -> RequestSnapshot? {
         guard modifier == nil, Self.keepsItsForm(method), let fields = orderedFields() else { return nil }
         let url = try url.asURL().absolute(against: base)
         let whole = url.baseURL == nil ? url : url.absoluteURL

@@ -3,13 +3,13 @@ internal import Foundation
 
 /// The result of a run. Every awaiting method gets the same one, and applies its own rules to it.
 final class RunResult: Sendable {
-    let request: VisibleRequest?
+    let request: RequestSnapshot?
     let response: LazyResponse?
     let metrics: TransferMetrics?
     let body: ReceivedBody
     let error: CurlewError?
     /// Whether `error` exists only because the awaiting method that started the run rejects unacceptable statuses.
-    let isErrorOfTerminal: Bool
+    let isErrorOfAwaiter: Bool
     /// Whether the request has to be repeated at once, because the next attempt asks differently.
     let startsOver: Bool
     /// Whether another attempt would end in the same way, so that no retrier is asked.
@@ -19,12 +19,12 @@ final class RunResult: Sendable {
     let sensitiveHeaders: [String]
 
     init(
-        request: VisibleRequest? = nil,
+        request: RequestSnapshot? = nil,
         response: LazyResponse? = nil,
         metrics: TransferMetrics? = nil,
         body: ReceivedBody = .none,
         error: CurlewError?,
-        isErrorOfTerminal: Bool = false,
+        isErrorOfAwaiter: Bool = false,
         startsOver: Bool = false,
         isBeyondRetry: Bool = false,
         resumeData: Data? = nil,
@@ -37,7 +37,7 @@ final class RunResult: Sendable {
         var error = error
         if let resumeData { error?.downloadResumeData = resumeData }
         self.error = error
-        self.isErrorOfTerminal = isErrorOfTerminal
+        self.isErrorOfAwaiter = isErrorOfAwaiter
         self.startsOver = startsOver
         self.isBeyondRetry = isBeyondRetry
         self.resumeData = resumeData
@@ -45,7 +45,7 @@ final class RunResult: Sendable {
     }
 
     /// The error for awaiting methods that do not check the status themselves.
-    var sharedError: CurlewError? { isErrorOfTerminal ? nil : error }
+    var sharedError: CurlewError? { isErrorOfAwaiter ? nil : error }
 }
 
 extension RunResult {
@@ -68,7 +68,7 @@ extension RunResult {
             response: response,
             metrics: metrics,
             error: error,
-            isErrorOfTerminal: isErrorOfTerminal,
+            isErrorOfAwaiter: isErrorOfAwaiter,
             resumeData: resumeData,
             sensitiveHeaders: sensitiveHeaders
         )

@@ -105,8 +105,8 @@ enum UserCode {
 /// User code that a driver runs in a child of its task.
 ///
 /// `Request.cancel()` has to cancel that code without cancelling the driver's own task, which belongs to the user.
-// SAFETY: mutable state is protected by a lock; `ForeignCall` says why the state that it adds is safe.
-class ForeignWork: @unchecked Sendable {
+// SAFETY: mutable state is protected by a lock; `UserCodeCall` says why the state that it adds is safe.
+class InterruptibleUserCode: @unchecked Sendable {
     private struct State {
         /// The child task, while the code runs.
         var task: RunningTask?
@@ -170,7 +170,7 @@ class ForeignWork: @unchecked Sendable {
     }
 
     /// Returns when no thread is cancelling the child.
-    fileprivate final func untilLetGo() async {
+    fileprivate final func waitUntilReleased() async {
         await withUnsafeContinuation { continuation in
             let mayEnd = state.withLock { state in
                 if state.isBeingCancelled { state.end = continuation }
@@ -183,7 +183,7 @@ class ForeignWork: @unchecked Sendable {
 
 /// One call of user code, in a child task that `cancel` reaches.
 // SAFETY: `result` is written by the child alone, and read when the child has ended.
-final class ForeignCall<Output: Sendable>: ForeignWork, @unchecked Sendable {
+final class UserCodeCall<Output: Sendable>: InterruptibleUserCode, @unchecked Sendable {
     private let call: @Sendable () async throws -> Output
     private var result: Result<Output, any Error>?
 
@@ -205,7 +205,7 @@ final class ForeignCall<Output: Sendable>: ForeignWork, @unchecked Sendable {
     private func runInChild() async {
         begins()
         do { result = .success(try await call()) } catch { result = .failure(error) }
-        if !ends() { await untilLetGo() }
+        if !ends() { await waitUntilReleased() }
     }
 }
 
@@ -254,7 +254,7 @@ extension Lock<UserCode.Caller?> {
 
 extension Request {
     /// Runs user code, or a wait, that `cancel()` and the total timeout end.
-    func foreign<T: Sendable>(
+    func callingUserCode<T: Sendable>(
         ownsTask: Bool,
         budget: TimeoutBudget,
         in phase: CurlewError.Phase,
@@ -269,7 +269,7 @@ extension Request {
     ) async throws -> T {
         // A task that Curlew has started is cancelled as a whole.
         if ownsTask { return try await UserCode.call(for: self) { try await work() } }
-        let call = ForeignCall { try await UserCode.call(for: self) { try await work() } }
+        let call = UserCodeCall { try await UserCode.call(for: self) { try await work() } }
         let isCancelled = record.withLock { record in
             record.lifecycle.driver?.userCall = call
             return record.isCancelled

@@ -17,7 +17,7 @@ final class StreamTaskDelegate: TaskDelegate {
 
     private enum Judgement: Sendable {
         case accepted
-        case rejected(CurlewError, byTerminal: Bool)
+        case rejected(CurlewError, byAwaiter: Bool)
     }
 
     init(_ channel: BodyChannel, checksStatus: Bool) {
@@ -38,7 +38,7 @@ final class StreamTaskDelegate: TaskDelegate {
             let method = exchange.outgoing.visible.method
             let error =
                 checksStatus && !acceptsAny ? StatusCheck.error(for: response, to: method, body: .none) : nil
-            settle(error, byTerminal: true, response, exchange)
+            settle(error, byAwaiter: true, response, exchange)
             return .proceed
         }
         guard let control else {
@@ -59,11 +59,11 @@ final class StreamTaskDelegate: TaskDelegate {
         for validation in validations where failure == nil {
             failure = validation(request, sent, response, .streamed)
         }
-        settle(failure, byTerminal: false, response, exchange)
+        settle(failure, byAwaiter: false, response, exchange)
     }
 
-    private func settle(_ error: CurlewError?, byTerminal: Bool, _ response: LazyResponse, _ exchange: Exchange) {
-        judgement.resolve(error.map { .rejected($0, byTerminal: byTerminal) } ?? .accepted)
+    private func settle(_ error: CurlewError?, byAwaiter: Bool, _ response: LazyResponse, _ exchange: Exchange) {
+        judgement.resolve(error.map { .rejected($0, byAwaiter: byAwaiter) } ?? .accepted)
         guard error == nil else { return }
         let accepted = AcceptedHead(head: response.head)
         // The two steps are one: a call of `head()` either finds the head or is told.
@@ -107,9 +107,9 @@ final class StreamTaskDelegate: TaskDelegate {
         switch judgement.value {
         case nil: return .open
         case .accepted: return .accepted
-        case .rejected(var error, let byTerminal):
+        case .rejected(var error, let byAwaiter):
             error.responseBody = excerpt.withLock { $0 }
-            return .rejected(error, byTerminal: byTerminal)
+            return .rejected(error, byAwaiter: byAwaiter)
         }
     }
 }

@@ -38,8 +38,8 @@ struct CollectedBody {
     enum Verdict {
         case open
         case accepted
-        /// `byTerminal`: only an awaiting method treats the response as an error.
-        case rejected(CurlewError, byTerminal: Bool)
+        /// `byAwaiter`: only an awaiting method treats the response as an error.
+        case rejected(CurlewError, byAwaiter: Bool)
     }
 }
 

@@ -80,7 +80,7 @@ public enum CacheStatus: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// The caching options of one request that differ from those of its session.
-package struct CacheWishes: Sendable {
+package struct CacheOverrides: Sendable {
     /// Examines a response before it is stored. The result is stored in its place; `nil` prevents storing.
     package typealias Review =
         @Sendable (_ request: TransferRequest, _ head: ResponseHead, _ body: Data) async -> (

@@ -13,7 +13,7 @@ public struct TransferOptions: Sendable {
         var multiplexes: Bool = true
         var trafficClass: TrafficClass = .normal
         var mayBeResentSilently: Bool?
-        var cache: CacheWishes?
+        var cache: CacheOverrides?
     }
 
     private var shared: CopyOnWrite<Values>
@@ -96,7 +96,7 @@ public struct TransferOptions: Sendable {
         _modify { yield &values.mayBeResentSilently }
     }
     /// The use of the session's cache; `nil` follows the rules of HTTP.
-    package var cache: CacheWishes? {
+    package var cache: CacheOverrides? {
         get { values.cache }
         _modify { yield &values.cache }
     }

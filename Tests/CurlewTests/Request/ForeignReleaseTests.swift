@@ -224,9 +224,9 @@ struct ForeignReleaseTests {
 
     /// Cancelling runs the cancellation handlers of the cancelled user code on the cancelling thread.
     @Test func whatIsCancelledMayCancelItself() async {
-        let answers = Answers<ForeignCall<Void>>()
+        let answers = Answers<UserCodeCall<Void>>()
         let isRunning = Gate()
-        let call = ForeignCall<Void> {
+        let call = UserCodeCall<Void> {
             await withTaskCancellationHandler {
                 try? await isRunning.wait()
                 while !Task.isCancelled { await Task.yield() }

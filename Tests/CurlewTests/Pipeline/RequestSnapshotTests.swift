@@ -8,7 +8,7 @@ import Testing
 @testable import Curlew
 
 @Suite("What a try sends, before Foundation's type is made")
-struct VisibleRequestTests {
+struct RequestSnapshotTests {
     private static let url = "http://example.org/path?query=1"
 
     @Test(
@@ -22,11 +22,11 @@ struct VisibleRequestTests {
     func agreesWithFoundation(method: HTTPMethod, headers: HTTPHeaders?) throws {
         let plain = PlainRequest(url: Self.url, method: method, headers: headers, modifier: nil)
         let made = try plain.asURLRequest()
-        let sent = try #require(try plain.asVisibleRequest())
+        let sent = try #require(try plain.asSnapshot())
         #expect(sent.urlRequest == made)
         #expect(sent.urlRequest.allHTTPHeaderFields ?? [:] == made.allHTTPHeaderFields ?? [:])
-        #expect(sent.fields == VisibleRequest.made(made).fields)
-        #expect(sent.method == VisibleRequest.made(made).method)
+        #expect(sent.fields == RequestSnapshot.made(made).fields)
+        #expect(sent.method == RequestSnapshot.made(made).method)
         #expect(sent.url == made.url)
         #expect(sent.timeoutInterval == made.timeoutInterval)
         #expect(sent.handlesCookies == made.httpShouldHandleCookies)
@@ -43,7 +43,7 @@ struct VisibleRequestTests {
             PlainRequest(url: Self.url, method: HTTPMethod(rawValue: ""), headers: nil, modifier: nil),
             PlainRequest(url: Self.url, method: .get, headers: twice, modifier: nil),
         ] {
-            #expect(try plain.asVisibleRequest() == nil)
+            #expect(try plain.asSnapshot() == nil)
         }
     }
 
@@ -51,7 +51,7 @@ struct VisibleRequestTests {
     func resolves() throws {
         let relative = try #require(URL(string: "b?c", relativeTo: URL(string: "http://example.org/a/")))
         let sent = try #require(
-            try PlainRequest(url: relative, method: .get, headers: nil, modifier: nil).asVisibleRequest())
+            try PlainRequest(url: relative, method: .get, headers: nil, modifier: nil).asSnapshot())
         #expect(sent.url?.absoluteString == "http://example.org/a/b?c")
         #expect(sent.url?.baseURL == nil)
     }
@@ -59,7 +59,7 @@ struct VisibleRequestTests {
     @Test("fails where the URL is none")
     func fails() {
         let plain = PlainRequest(url: "http://[broken", method: .get, headers: nil, modifier: nil)
-        #expect(throws: (any Error).self) { try plain.asVisibleRequest() }
+        #expect(throws: (any Error).self) { try plain.asSnapshot() }
     }
 
     /// A URL is parsed in full only if one of its characters suggests credentials.
