@@ -269,7 +269,9 @@ final class Exchange: KeepingSink {
         }
         if let decision = state.withLock({ $0.decision }) {
             do {
-                try await request.callingUserCode(ownsTask: false, budget: budget, in: .receive) { await decision.wait() }
+                try await request.callingUserCode(ownsTask: false, budget: budget, in: .receive) {
+                    await decision.wait()
+                }
             } catch {
                 throw (error as? CurlewError) ?? .cancelled
             }

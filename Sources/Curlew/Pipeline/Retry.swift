@@ -120,7 +120,9 @@ extension Run {
             let answer: RetryResult
             do {
                 let (request, session) = (request, session)
-                answer = try await callingUserCode(in: .retry) { await retrier.retry(request, for: session, dueTo: failure) }
+                answer = try await callingUserCode(in: .retry) {
+                    await retrier.retry(request, for: session, dueTo: failure)
+                }
             } catch {
                 return interrupted(by: error, after: failure)
             }

@@ -59,7 +59,9 @@ struct RequestLifecycleTests {
         return "\(stage) → \(answer) → \(life.state) \(run)"
     }
 
-    private func table(_ event: (inout RequestLifecycle) -> String) -> [String] { Stage.allCases.map { row($0, event) } }
+    private func table(_ event: (inout RequestLifecycle) -> String) -> [String] {
+        Stage.allCases.map { row($0, event) }
+    }
 
     private func name(_ resumption: RequestLifecycle.Resumption?) -> String {
         switch resumption {
@@ -213,10 +215,11 @@ struct RequestLifecycleTests {
                 _ = $0.end(with: RunResult(error: nil))
                 $0.handlersEnded()
                 return "end"
-            } == Stage.allCases.map { stage in
-                let isCancelled = [.cancelledBeforeStart, .cancelling, .cancelled].contains(stage)
-                return "\(stage) → end → \(isCancelled ? "cancelled" : "finished") ended"
-            })
+            }
+                == Stage.allCases.map { stage in
+                    let isCancelled = [.cancelledBeforeStart, .cancelling, .cancelled].contains(stage)
+                    return "\(stage) → end → \(isCancelled ? "cancelled" : "finished") ended"
+                })
     }
 
     @Test func aSuspendedRequestHoldsItsDriverUntilItIsResumed() {
