@@ -259,3 +259,28 @@ extension Run {
         return result(of: held.exchange, held.response, .none, nil)
     }
 }
+
+// Parts of an outcome, read without a copy of the whole.
+extension Result<TransferOutcome, CurlewError> {
+    var failure: CurlewError? {
+        switch self {
+        case .success: nil
+        case .failure(let error): error
+        }
+    }
+
+    /// The header fields of the response.
+    var fields: HTTPHeaders? {
+        switch self {
+        case .success(let response): response.head.headers
+        case .failure: nil
+        }
+    }
+
+    var metrics: TransferMetrics? {
+        switch self {
+        case .success(let response): response.metrics
+        case .failure(let error): error.metrics
+        }
+    }
+}
