@@ -90,10 +90,10 @@ format: ## Formats the Swift sources in place
 	swift format format --in-place --recursive --parallel --configuration .swift-format $(wildcard $(SWIFT_SOURCES))
 
 .PHONY: check
-check: ## Checks the arrows between targets, counted exceptions, the words, the pages on compatibility and advisories, the C for aarch64 and the formatting
+check: ## Checks the arrows between targets, counted exceptions, the names in pages, the pages on compatibility and advisories, the C for aarch64 and the formatting
 	@scripts/check-arrows
 	@scripts/check-exceptions
-	@scripts/check-words
+	@scripts/check-pages
 	@scripts/check-compatibility
 	@scripts/advisories
 	@scripts/check-aarch64
