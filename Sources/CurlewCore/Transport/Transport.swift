@@ -100,7 +100,7 @@ public protocol TransferControl: AnyObject, Sendable {
     func suspend()
     /// Ends the pause that `suspend` began.
     func resume()
-    /// Ends the exchange with `error`.
+    /// Ends the exchange with `error`. May be called more than once, on several threads: the first call counts.
     func cancel(with error: CurlewError)
 }
 

@@ -33,6 +33,48 @@ struct DownloadRequestTests {
         #expect(scratch.names == ["a"])
     }
 
+    @Test("an empty file is a file also if the user decides about the head after the transfer has ended")
+    func emptyAfterADecision() async throws {
+        let scratch = try ScratchDirectory()
+        for round in 0..<50 {
+            let transport = MockTransport { _ in .text("").header("Content-Length", "0") }
+            let request = Session(transport: transport)
+                .download("https://example.org/", to: destination(scratch.file("\(round)")))
+                .onHTTPResponse { _ -> Request.ResponseDisposition in
+                    for _ in 0..<(round * 10) { await Task.yield() }
+                    return .allow
+                }
+            let url = try await request.file()
+            #expect(try Data(contentsOf: url).isEmpty)
+        }
+    }
+
+    @Test("a decision that is late has no effect", .timeLimit(.minutes(1)))
+    func lateDecision() async throws {
+        let scratch = try ScratchDirectory()
+        let (asked, isOver, decided) = (Gate(), Gate(), Gate())
+        let transport = MockTransport { _ in
+            MockResponse(status: 200, body: [.bytes(Data("x".utf8)), .wait(Gate())])
+        }
+        let request = Session(transport: transport)
+            .download("https://example.org/", to: destination(scratch.file("a")))
+            .onHTTPResponse { _ -> Request.ResponseDisposition in
+                asked.open()
+                try? await isOver.wait()
+                defer { decided.open() }
+                return .allow
+            }
+        let file = Task { try await request.file() }
+        try await asked.wait()
+        request.cancel()
+        await #expect(throws: CurlewError.self) { try await file.value }
+        isOver.open()
+        try await decided.wait()
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(scratch.names.isEmpty)
+        #expect(request.response == nil || request.fileURL == nil)
+    }
+
     @Test("a rejected response leaves a previous file alone and nothing behind", arguments: [404, 500])
     func rejected(_ status: Int) async throws {
         let service = try FileService { $0.statuses = [status] }
