@@ -8,7 +8,8 @@ internal import Foundation
 ///           │                                                                       │ deliver
 ///           └───────────────────────────────────────────────────────────────────────┴▶ the user is asked ─▶ delegate
 ///
-/// The transport's thread calls the sink methods. None of them blocks or calls user code.
+/// The transport's thread calls the sink methods while `perform` runs, and the run afterwards, for a provisional response
+/// that is delivered after all. None of them blocks or calls user code.
 final class Exchange: KeepingSink {
     let request: Request
     let session: Session
@@ -25,7 +26,7 @@ final class Exchange: KeepingSink {
     let state: Lock<ExchangeState>
     // SAFETY: only the task that drives the run touches it, after `perform` has returned.
     /// The outcome of sending the request, with the metrics.
-    nonisolated(unsafe) fileprivate(set) var outcome: Result<TransferOutcome, CurlewError>?
+    nonisolated(unsafe) var outcome: Result<TransferOutcome, CurlewError>?
 
     init(_ outgoing: OutgoingRequest, of run: Run, _ state: Lock<ExchangeState>) {
         request = run.request
@@ -55,12 +56,12 @@ final class Exchange: KeepingSink {
 
     // MARK: The start
 
-    func willStart(_ control: any TransferControl) { isControlled(by: control) }
+    func willStart(_ control: any TransferControl) { attach(control) }
 
     /// Continues the exchange with parallel transfers, under one control for all of them.
     func goesOn(under control: any TransferControl) {
         state.withLock { $0.stage = .running }
-        isControlled(by: control)
+        attach(control)
     }
 
     /// Sets the control of the exchange.
@@ -68,7 +69,7 @@ final class Exchange: KeepingSink {
     /// Another thread may cancel or suspend the request at the same time. It changes the request's state before it reads
     /// the control, and this thread sets the control before it reads the state. So one of the two sees the other's
     /// change.
-    private func isControlled(by control: any TransferControl) {
+    private func attach(_ control: any TransferControl) {
         // The former control is released without the lock.
         _ = state.withLock { $0.setControl(control) }
         let (requestState, cancellation) = request.record.withLock { ($0.state, $0.cancellation) }
@@ -103,12 +104,14 @@ final class Exchange: KeepingSink {
         let response = LazyResponse(url: url, head: head)
         let (request, task) = (request, task)
         events?.emitExchange { $0.request(request, task: task, didReceive: head, from: response.url) }
-        let count = state.withLock { state in
-            state.headArrived(response)
-            return state.download
-        }
-        let (hook, streams, progress) = request.record.withLock { record in
-            (record.extras?.hooks.onHead, record.extras?.hooks.streams ?? [], record.extras?.hooks.downloadProgress)
+        // One step: a stream of heads that is opened at the same time either finds this head or is sent it.
+        let (hook, streams, progress, count) = request.record.withLock { record in
+            let count = state.withLock { state in
+                state.headArrived(response)
+                return state.download
+            }
+            let hooks = record.extras?.hooks
+            return (hooks?.onHead, hooks?.streams ?? [], hooks?.downloadProgress, count)
         }
         progress?.started(count)
         for stream in streams { stream.send(response) }
@@ -341,100 +344,5 @@ final class Exchange: KeepingSink {
             return
         }
         context.remember(fields, from: url, handlesCookies: outgoing.visible.handlesCookies)
-    }
-}
-
-extension Run {
-    /// Begins the next exchange, which monitors then know of. An exchange in the stage `waiting` has yet to be started,
-    /// because the request is suspended: `send` waits for that.
-    // Never inlined; see `Run`.
-    @inline(never)
-    func begin(_ next: OutgoingRequest) throws(CurlewError) -> Lock<ExchangeState> {
-        guard let begun = request.begins(next, as: task, readsOptions: !attempt.isAskedFor, events) else {
-            throw request.cancellation
-        }
-        return begun
-    }
-
-    /// Sends the request over the transport, and returns when its response has ended.
-    func send(_ next: OutgoingRequest, _ state: Lock<ExchangeState>) async -> Exchange {
-        var next = next
-        // Monitors know of the exchange, so a failure while it waits ends it as any other.
-        var failure: CurlewError?
-        if state.withLock({ $0.stage == .waiting }) {
-            do throws(CurlewError) { next = try await resumed(next, state) } catch { failure = error }
-        }
-        if failure == nil { emitStart(of: next) }
-        let exchange = Exchange(next, of: self, state)
-        let began = Date()
-        var outcome: Result<TransferOutcome, CurlewError>
-        do throws(CurlewError) {
-            if let failure { throw failure }
-            let body = taskBoundBody(of: exchange.sent)
-            body?.bind()
-            defer { body?.unbind() }
-            let transport = request.kind.connection?.transport(in: session, for: exchange) ?? session.transport
-            outcome = .success(try await transport.perform(exchange.sent, sink: exchange))
-        } catch {
-            // The driver's task was cancelled, and the transport noticed before the request's cancellation handler ran.
-            // Cancel the request here, so that it ends as cancelled.
-            if error.code == .cancelled, Task.isCancelled { request.cancel() }
-            outcome = .failure(error)
-        }
-        // A response whose body was cut off, perhaps by its reader, still had a head.
-        if let fields = outcome.fields ?? state.withLock({ $0.lastHead?.headers }) { exchange.remember(fields) }
-        complete(&outcome, since: began)
-        exchange.outcome = outcome
-        return exchange
-    }
-
-    /// Waits until the request is resumed, and starts the exchange. Options that were set meanwhile still count, unless
-    /// a response led to this exchange.
-    private func resumed(
-        _ waiting: OutgoingRequest,
-        _ state: Lock<ExchangeState>
-    ) async throws(CurlewError) -> OutgoingRequest {
-        var next = waiting
-        // The request may be suspended still, or again: then it waits once more, within a total timeout that has begun.
-        repeat {
-            try await request.untilResumed(within: budget, wasAskedFor: attempt.isAskedFor)
-            guard case .described = waiting.announcement else { continue }
-            readOptions()
-            next.lowered = try lower(waiting.visible, body: waiting.lowered.body)
-        } while try !request.starts(state)
-        return next
-    }
-
-    /// Returns the body, if its code has to run with the values of the run's task.
-    private func taskBoundBody(of request: TransferRequest) -> (any TaskBoundBody)? {
-        guard case .stream(let stream, _) = request.body else { return nil }
-        return stream as? any TaskBoundBody
-    }
-
-    private func emitStart(of next: OutgoingRequest) {
-        guard let events else { return }
-        if case .started = next.announcement { return }
-        let (request, task) = (request, task)
-        events.emit { $0.request(request, didChangeTask: task, to: .resumed) }
-        guard case .stream = next.lowered.body else { return }
-        events.emitExchange { $0.request(request, taskNeedsNewBodyStream: task) }
-    }
-
-    /// Adds to the metrics what only the run knows.
-    private func complete(_ outcome: inout Result<TransferOutcome, CurlewError>, since began: Date) {
-        func completed(_ metrics: TransferMetrics) -> TransferMetrics {
-            var metrics = metrics
-            if !attempt.hops.isEmpty { metrics.redirects = attempt.hops }
-            if metrics.attempt != attempt.number { metrics.attempt = attempt.number }
-            return metrics
-        }
-        switch outcome {
-        case .success(var response):
-            response.metrics = completed(response.metrics)
-            outcome = .success(response)
-        case .failure(var error):
-            error.metrics = completed(error.metrics ?? TransferMetrics(queued: began, ended: Date()))
-            outcome = .failure(error)
-        }
     }
 }

@@ -28,8 +28,8 @@ extension Run {
         let ended = exchange.end(error)
         let response = ended.response
         error = ended.error
-        let rules = request.record.withLock { AcceptanceRules($0) }
-        if rules.isCancelled { error = request.cancellation }
+        let acceptance = request.record.withLock { AcceptanceRules($0) }
+        if acceptance.isCancelled { error = request.cancellation }
         if let error, isEarly(error, ended.wasAborted) { emitEarlyFailure(error) }
         let collected = await ended.delegate?.close(error, of: exchange) ?? CollectedBody(error: error)
         // Before validations run, which may ask the request for the file.
@@ -37,7 +37,7 @@ extension Run {
         emitEnd(of: exchange, collected.error)
         var body = collected.body
         var isErrorOfAwaiter = false
-        (error, isErrorOfAwaiter) = validated(response, rules, collected, exchange.outgoing.visible)
+        (error, isErrorOfAwaiter) = validated(response, acceptance, collected, exchange.outgoing.visible)
         if let file = collected.file {
             // A response that will be retried must not replace the file at the destination.
             if error == nil, isForRetriers(response) {

@@ -12,7 +12,7 @@ enum FollowUp {
     case send(OutgoingRequest)
 }
 
-// Redirects, challenges and stored credentials are handled here and in the two other files of this name.
+// Redirects, challenges and stored credentials are handled in this file, and nowhere else.
 extension Run {
     /// Returns the reaction to a response that may be followed by another exchange.
     func followUp(_ exchange: Exchange) async -> FollowUp {

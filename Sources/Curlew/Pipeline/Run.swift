@@ -59,7 +59,7 @@ final class Run {
             let described = try await described()  // Prepare.swift
             var next = try lower(described)
             while true {
-                let begun = try begin(next)  // Exchange.swift
+                let begun = try begin(next)  // Send.swift
                 let exchange = await send(next, begun)
                 switch await followUp(exchange) {  // FollowUp.swift
                 case .deliver: return await finish(exchange)  // Finish.swift
@@ -196,28 +196,4 @@ struct AttemptOptions: Sendable {
     /// Whether the request was resumed, or its result asked for.
     let isAskedFor: Bool
     let isCancelled: Bool
-}
-
-extension RequestRecord {
-    func attemptOptions(in context: SessionContext) -> AttemptOptions {
-        AttemptOptions(
-            adapters: context.adapters(before: extras?.options.adapters ?? []),
-            hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
-            events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
-            totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
-            options: transferOverrides,
-            isAskedFor: lifecycle.isAskedFor,
-            isCancelled: isCancelled
-        )
-    }
-
-    var transferOverrides: Lowering.Overrides? { extras.flatMap { Lowering.Overrides.any(in: $0.options) } }
-}
-
-extension SessionContext {
-    /// Returns the session's adapter, then the request's own.
-    fileprivate func adapters(before own: [any RequestAdapter]) -> [any RequestAdapter] {
-        guard hasInterceptor, let interceptor else { return own }
-        return [interceptor] + own
-    }
 }

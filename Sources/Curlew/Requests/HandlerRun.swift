@@ -17,7 +17,7 @@ enum HandlerRun {
             Run(request: request, session: $0, rules: DriverOptions(checksStatus: false, ownsTask: true))
         }
         // Before the task starts, so that draining or cancelling the session includes this request. It leaves the shelf
-        // afterwards: whoever looks at the shelf first and then at the registry finds it.
+        // afterwards: a thread that looks at the shelf first and then at the registry finds it.
         run?.join()
         request.unshelve()
         let task = Task { [run] in await carryOut(request, run) }
@@ -132,10 +132,12 @@ extension Request {
 
     /// Adds a handler, and starts the request if the first handler starts it.
     func add(_ serializer: @escaping HandlerQueue.Serializer) {
-        let left = record.withLock { $0.add(serializer, startsImmediately: startsImmediately) }
-        switch left {
+        let (action, task) = record.withLock { record in
+            (record.add(serializer, startsImmediately: startsImmediately), record.reportedTask)
+        }
+        switch action {
         case .none: break
-        case .resume(let resumption): carryOut(resumption)
+        case .resume(let resumption): carryOut(resumption, reporting: task)
         case .shelve: shelve()
         case .startHandlers: HandlerRun.start(self, drives: false)
         }

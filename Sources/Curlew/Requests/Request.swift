@@ -102,7 +102,8 @@ public class Request: @unchecked Sendable {
     /// Starts the request, or continues it after `suspend()`.
     @discardableResult
     public func resume() -> Self {
-        if let resumption = record.withLock({ $0.resume() }) { carryOut(resumption) }
+        let (resumption, task) = record.withLock { ($0.lifecycle.resume(), $0.reportedTask) }
+        if let resumption { carryOut(resumption, reporting: task) }
         return self
     }
 
@@ -125,11 +126,13 @@ public class Request: @unchecked Sendable {
         }
     }
 
-    func carryOut(_ resumption: RequestRecord.Resumption) {
+    /// Starts or continues the run. `task` is the exchange whose start monitors have heard of when the request was
+    /// resumed.
+    func carryOut(_ resumption: RequestLifecycle.Resumption, reporting task: TaskIdentifier?) {
         eventSink?.emit { [self] in $0.requestDidResume(self) }
         switch resumption {
         case .start: HandlerRun.start(self, drives: true)
-        case .proceed(let task, let hold):
+        case .proceed(let hold):
             tellControl()
             hold?.resolve(())
             emitChange(of: task, to: .resumed, eventSink)

@@ -50,6 +50,9 @@ struct RequestRecord {
     /// The exchange that monitors know of. `nil` once it has ended.
     var startedTask: TaskIdentifier? { exchange?.withLock { $0.stage == .over ? nil : $0.task } }
 
+    /// The exchange whose start monitors have heard of. The driver reports the start of one that has waited.
+    var reportedTask: TaskIdentifier? { exchange?.withLock { $0.reportedTask } }
+
     /// The head of the last response.
     var response: LazyResponse? { exchange?.withLock { $0.response } }
 
@@ -117,45 +120,30 @@ extension RequestRecord {
         return Ending(result: result, run: run, link: link, awaitedResult: awaitedResult, hooks: hooks)
     }
 
-    /// The work that remains after the request was resumed.
-    enum Resumption {
-        /// Start the run, and with it the handlers.
-        case start
-        /// `task`: the exchange whose start monitors have heard of. The driver reports the start of one that has waited.
-        case proceed(task: TaskIdentifier?, hold: OneShot<Void>?)
-
-        fileprivate init(_ resumption: RequestLifecycle.Resumption, _ exchange: Lock<ExchangeState>?) {
-            switch resumption {
-            case .start: self = .start
-            case .proceed(let hold): self = .proceed(task: exchange?.withLock { $0.reportedTask }, hold: hold)
-            }
-        }
-    }
-
-    /// Returns `nil` if the request was already resumed, or has ended.
-    mutating func resume() -> Resumption? { lifecycle.resume().map { Resumption($0, exchange) } }
-
-    /// The work that remains after a handler was added.
-    enum HandlerAction {
-        /// A task runs the handlers, or will be started.
-        case none
-        case resume(Resumption)
-        /// Put the request on the session's shelf until it is started.
-        case shelve
-        /// Start a task for the handlers.
-        case startHandlers
-    }
-
     /// Adds a handler. With `startsImmediately`, the first one starts the request.
-    mutating func add(_ serializer: @escaping HandlerQueue.Serializer, startsImmediately: Bool) -> HandlerAction {
+    mutating func add(
+        _ serializer: @escaping HandlerQueue.Serializer,
+        startsImmediately: Bool
+    ) -> RequestLifecycle.HandlerAction {
         handlers.add(serializer)
-        switch lifecycle.handlerAdded(startsImmediately: startsImmediately) {
-        case .none: return .none
-        case .resume(let resumption): return .resume(Resumption(resumption, exchange))
-        case .shelve: return .shelve
-        case .startHandlers: return .startHandlers
-        }
+        return lifecycle.handlerAdded(startsImmediately: startsImmediately)
     }
+}
+
+extension RequestRecord {
+    func attemptOptions(in context: SessionContext) -> AttemptOptions {
+        AttemptOptions(
+            adapters: context.adapters(before: extras?.options.adapters ?? []),
+            hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
+            events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
+            totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
+            options: transferOverrides,
+            isAskedFor: lifecycle.isAskedFor,
+            isCancelled: isCancelled
+        )
+    }
+
+    var transferOverrides: Lowering.Overrides? { extras.flatMap { Lowering.Overrides.any(in: $0.options) } }
 }
 
 /// The reference from a request to its session.

@@ -156,3 +156,11 @@ package protocol ChangingHeaders: Sendable {
     /// Returns the session's own fields, with these taking precedence.
     func over(_ base: DefaultHeaders, for url: URL) -> DefaultHeaders
 }
+
+extension SessionContext {
+    /// Returns the session's adapter, then the request's own.
+    func adapters(before own: [any RequestAdapter]) -> [any RequestAdapter] {
+        guard hasInterceptor, let interceptor else { return own }
+        return [interceptor] + own
+    }
+}

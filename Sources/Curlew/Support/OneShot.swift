@@ -98,101 +98,10 @@ package final class OneShot<Value: Sendable>: Sendable {
     }
 }
 
-/// Work that several tasks wait for, and that outlives each of them.
-///
-/// The work runs in an unstructured task, because it belongs to none of its waiters: cancelling a waiter ends that wait
-/// and nothing else.
-final class SingleFlight<Value: Sendable>: Sendable {
-    private struct State {
-        var value: Value?
-        var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
-        var cancelled: Set<Int> = []
-        var nextWaiter = 0
-    }
-
-    private let state = Lock(State())
-
-    /// Starts `work`. Call it once.
-    func start(_ work: @escaping @Sendable () async -> Value) {
-        Task { settle(await work()) }
-    }
-
-    /// Returns the value, or `nil` as soon as the waiting task is cancelled.
-    func value() async -> Value? {
-        let waiter = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { join($0, as: waiter) }
-        } onCancel: {
-            leave(waiter)
-        }
-    }
-
-    private func settle(_ value: Value) {
-        let waiters = state.withLock { state in
-            state.value = value
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
-        }
-        for waiter in waiters { waiter.resume(returning: value) }
-    }
-
-    private func join(_ continuation: CheckedContinuation<Value?, Never>, as waiter: Int) {
-        let early: Value?? = state.withLock { state in
-            if state.cancelled.remove(waiter) != nil { return .some(nil) }
-            if let value = state.value { return .some(value) }
-            state.waiters[waiter] = continuation
-            return nil
-        }
-        if let early { continuation.resume(returning: early) }
-    }
-
-    private func leave(_ waiter: Int) {
-        let continuation = state.withLock { state in
-            // The cancellation handler may run before `join` has stored the continuation. `join` then finds the waiter
-            // in `cancelled`, and resumes it at once.
-            if state.waiters[waiter] == nil, state.value == nil { state.cancelled.insert(waiter) }
-            return state.waiters.removeValue(forKey: waiter)
-        }
-        continuation?.resume(returning: nil)
-    }
-}
-
 extension Result where Failure == any Error {
     /// Returns the value of the work, or the error that it throws.
     package static func of(_ work: () async throws -> Success) async -> Self {
         do { return .success(try await work()) } catch { return .failure(error) }
-    }
-}
-
-/// A wait for a time limit, which is usually cancelled early. A cancelled `Task.sleep` keeps its task and timer, about
-/// a kilobyte, until the time has passed: the limits of ten thousand short connections would take ten megabytes for a
-/// minute.
-enum Pause {
-    private static let queue = DispatchQueue(label: "curlew.pauses")
-
-    /// Returns `true` when the time has passed, and `false` if the waiting task was cancelled before.
-    static func wait(for duration: Duration) async -> Bool {
-        guard duration > .zero else { return !Task.isCancelled }
-        let end = OneShot<Void>()
-        let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.setEventHandler { end.resolve(()) }
-        timer.schedule(deadline: .now() + .nanoseconds(Self.nanoseconds(duration)))
-        timer.activate()
-        defer { timer.cancel() }
-        return await end.wait() != nil
-    }
-
-    /// Returns `true` when the instant has come, and `false` if the waiting task was cancelled before.
-    static func wait(until instant: ContinuousClock.Instant) async -> Bool { await wait(for: instant - .now) }
-
-    /// Returns the duration, limited to some centuries.
-    private static func nanoseconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.components
-        guard seconds < 9_000_000_000 else { return .max }
-        return Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
     }
 }
 

@@ -282,32 +282,3 @@ extension Request {
         return try await call.run()
     }
 }
-
-extension TimeoutBudget {
-    /// Runs `work`. If the total timeout expires first, cancels `work` and throws `.totalTimedOut`.
-    func limit<T: Sendable>(
-        _ phase: CurlewError.Phase,
-        _ work: @escaping @Sendable () async throws -> T
-    ) async throws -> T {
-        guard let remaining else { return try await work() }
-        return try await withThrowingTaskGroup(of: T.self) { group in
-            group.addTask { try await work() }
-            group.addTask {
-                guard await Pause.wait(for: remaining) else { throw CancellationError() }
-                throw CurlewError.totalTimeout(total, phase: phase)
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw CancellationError() }
-            return first
-        }
-    }
-
-    /// Runs a wait within the total timeout. Cancelling the waiting task ends the wait without an error.
-    func limitWait(_ phase: CurlewError.Phase, _ wait: @escaping @Sendable () async -> Void) async throws(CurlewError) {
-        do {
-            try await limit(phase) { () async throws -> Void in await wait() }
-        } catch {
-            if let error = error as? CurlewError { throw error }
-        }
-    }
-}

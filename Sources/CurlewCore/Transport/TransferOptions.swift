@@ -186,7 +186,7 @@ extension TransferAuthentication {
 public struct Timeouts: Sendable, Hashable {
     /// The time from the start of name resolution to an established connection, including TLS.
     public var connect: Duration?
-    /// The time from the end of the request to the first byte of the response.
+    /// The time from the end of the request to the end of the head of the response.
     public var firstByte: Duration?
     /// The maximum time between two bytes of a body, in either direction.
     public var idle: Duration?

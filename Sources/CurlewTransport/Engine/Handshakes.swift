@@ -74,20 +74,18 @@ final class Handshakes {
         loop.assertOnLoop()
         guard let handle = transfer.easy?.handle, let connection = curlew_tls_connection(handle) else {
             if settings.usesGnuTLS, let handle = transfer.easy?.handle {
-                transfer.result.metrics.update { metrics in
-                    metrics.tlsVersion = curlew_gnutls_version(handle).map(String.init(cString:))
-                    metrics.tlsCipher = curlew_gnutls_cipher(handle).map(String.init(cString:))
-                }
+                let version = curlew_gnutls_version(handle).map(String.init(cString:))
+                let cipher = curlew_gnutls_cipher(handle).map(String.init(cString:))
+                transfer.result.metrics.update { ($0.tlsVersion, $0.tlsCipher) = (version, cipher) }
             }
             // An evaluator requires a libcurl that exposes its OpenSSL connections (`Capabilities.require`).
             if settings.trustEvaluation == nil { return true }
             transfer.failure = transfer.makeError(.certificateUntrusted, "the connection shows no chain", phase: .tls)
             return false
         }
-        transfer.result.metrics.update { metrics in
-            metrics.tlsVersion = curlew_tls_version(connection).map(String.init(cString:))
-            metrics.tlsCipher = curlew_tls_cipher(connection).map(String.init(cString:))
-        }
+        let version = curlew_tls_version(connection).map(String.init(cString:))
+        let cipher = curlew_tls_cipher(connection).map(String.init(cString:))
+        transfer.result.metrics.update { ($0.tlsVersion, $0.tlsCipher) = (version, cipher) }
         guard let evaluation = settings.trustEvaluation else { return true }
         if curlew_tls_verdict(connection) == 1 { return true }
         let trust = ServerTrust(

@@ -15,6 +15,8 @@ final class RequestPlanner: Sendable {
     /// The end of every header list; `nil` if there is nothing to suppress. A line without a value keeps libcurl from
     /// adding the field itself, and is not sent.
     private let listEnd: HeaderList?
+    /// The list of the session's fields that was made last. Requests that have no cached plan share it.
+    private let lastList = Lock<(headers: DefaultHeaders, list: HeaderList)?>(nil)
 
     init(_ configuration: TransportConfiguration, _ environment: ConnectionPlan.Environment) {
         self.configuration = configuration
@@ -45,7 +47,10 @@ final class RequestPlanner: Sendable {
     /// Returns the list of a session's fields; `nil` if there are no fields and none to suppress.
     func list(of headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? {
         guard let headers else { return listEnd }
-        return HeaderList(lines: try HeaderLines.lines(of: headers.headers), rest: listEnd)
+        if let last = lastList.withLock({ $0 }), last.headers === headers { return last.list }
+        let list = HeaderList(lines: try HeaderLines.lines(of: headers.headers), rest: listEnd)
+        _ = lastList.withLock { exchange(&$0, with: (headers, list)) }
+        return list
     }
 
     /// Returns the cached plan of requests like this one; `nil` if there is none.
@@ -98,8 +103,12 @@ final class CachedPlan: Sendable {
 
     /// Whether this is the plan of a request without a body.
     func fits(_ request: TransferRequest, isTLS: Bool) -> Bool {
-        self.isTLS == isTLS && defaultHeaders === request.defaultHeaders && method == request.method
-            && hasSettings(of: request.options)
+        defaultHeaders === request.defaultHeaders && isLike(request, isTLS: isTLS)
+    }
+
+    /// Whether this is the plan of such a request, but perhaps for other fields of the session.
+    fileprivate func isLike(_ request: TransferRequest, isTLS: Bool) -> Bool {
+        self.isTLS == isTLS && method == request.method && hasSettings(of: request.options)
     }
 
     private func hasSettings(of other: TransferOptions) -> Bool {
@@ -142,6 +151,10 @@ final class CachedPlans: Sendable {
             // Several requests of one kind may have been planned at the same time. The first one stored its plan.
             guard !state.plans.contains(where: { $0.fits(request, isTLS: plan.isTLS) }) else { return nil }
             let new = CachedPlan(plan, for: request)
+            // A redirect to another origin has fields of its own. Its plan must not replace one of another kind.
+            if let like = state.plans.firstIndex(where: { $0.isLike(request, isTLS: plan.isTLS) }) {
+                return exchange(&state.plans[like], with: new)
+            }
             if state.plans.count < Self.capacity {
                 state.plans.append(new)
                 return nil

@@ -9,7 +9,7 @@ struct TransferClocks {
         case queue
         case connect
         case send
-        /// The request has been sent; no byte of the response has arrived.
+        /// The request has been sent; the head of the response is not complete.
         case firstByte
         case receive
     }

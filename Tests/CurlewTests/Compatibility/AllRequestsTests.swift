@@ -57,7 +57,7 @@ struct AllRequestsTests {
     @Test func cancellingAllWaitsForARequestThatIsJustBeingStarted() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") }, startRequestsImmediately: false)
         let request = session.request("https://example.org/").response(queue: .global()) { _ in }
-        let start = try #require(request.record.withLock { $0.resume() })
+        let start = try #require(request.record.withLock { $0.lifecycle.resume() })
         let hasReturned = Gate()
         let cancelling = Task {
             await session.cancelAllRequests()
@@ -65,7 +65,7 @@ struct AllRequestsTests {
         }
         while !hasReturned.isOpen, request.record.withLock({ $0.awaitedResult == nil }) { await Task.yield() }
         #expect(!hasReturned.isOpen)
-        request.carryOut(start)
+        request.carryOut(start, reporting: nil)
         await cancelling.value
         #expect(request.error?.isExplicitlyCancelledError == true)
         #expect(await session.activeRequests.isEmpty)

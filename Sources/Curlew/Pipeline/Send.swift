@@ -1,0 +1,250 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+extension Run {
+    /// Begins the next exchange, which monitors then know of. An exchange in the stage `waiting` has yet to be started,
+    /// because the request is suspended: `send` waits for that.
+    // Never inlined; see `Run`.
+    @inline(never)
+    func begin(_ next: OutgoingRequest) throws(CurlewError) -> Lock<ExchangeState> {
+        guard let begun = request.begins(next, as: task, readsOptions: !attempt.isAskedFor, events) else {
+            throw request.cancellation
+        }
+        return begun
+    }
+
+    /// Sends the request over the transport, and returns when its response has ended.
+    func send(_ next: OutgoingRequest, _ state: Lock<ExchangeState>) async -> Exchange {
+        var next = next
+        // Monitors know of the exchange, so a failure while it waits ends it as any other.
+        var failure: CurlewError?
+        if state.withLock({ $0.stage == .waiting }) {
+            do throws(CurlewError) { next = try await resumed(next, state) } catch { failure = error }
+        }
+        if failure == nil { emitStart(of: next) }
+        let exchange = Exchange(next, of: self, state)
+        let began = Date()
+        var outcome: Result<TransferOutcome, CurlewError>
+        do throws(CurlewError) {
+            if let failure { throw failure }
+            let body = taskBoundBody(of: exchange.sent)
+            body?.bind()
+            defer { body?.unbind() }
+            let transport = request.kind.connection?.transport(in: session, for: exchange) ?? session.transport
+            outcome = .success(try await transport.perform(exchange.sent, sink: exchange))
+        } catch {
+            // The driver's task was cancelled, and the transport noticed before the request's cancellation handler ran.
+            // Cancel the request here, so that it ends as cancelled.
+            if error.code == .cancelled, Task.isCancelled { request.cancel() }
+            outcome = .failure(error)
+        }
+        // A response whose body was cut off, perhaps by its reader, still had a head.
+        if let fields = outcome.fields ?? state.withLock({ $0.lastHead?.headers }) { exchange.remember(fields) }
+        complete(&outcome, since: began)
+        exchange.outcome = outcome
+        return exchange
+    }
+
+    /// Waits until the request is resumed, and starts the exchange. Options that were set meanwhile still count, unless
+    /// a response led to this exchange.
+    private func resumed(
+        _ waiting: OutgoingRequest,
+        _ state: Lock<ExchangeState>
+    ) async throws(CurlewError) -> OutgoingRequest {
+        var next = waiting
+        // The request may be suspended still, or again: then it waits once more, within a total timeout that has begun.
+        repeat {
+            try await request.untilResumed(within: budget, wasAskedFor: attempt.isAskedFor)
+            guard case .described = waiting.announcement else { continue }
+            readOptions()
+            next.lowered = try lower(waiting.visible, body: waiting.lowered.body)
+        } while try !request.starts(state)
+        return next
+    }
+
+    /// Returns the body, if its code has to run with the values of the run's task.
+    private func taskBoundBody(of request: TransferRequest) -> (any TaskBoundBody)? {
+        guard case .stream(let stream, _) = request.body else { return nil }
+        return stream as? any TaskBoundBody
+    }
+
+    private func emitStart(of next: OutgoingRequest) {
+        guard let events else { return }
+        if case .started = next.announcement { return }
+        let (request, task) = (request, task)
+        events.emit { $0.request(request, didChangeTask: task, to: .resumed) }
+        guard case .stream = next.lowered.body else { return }
+        events.emitExchange { $0.request(request, taskNeedsNewBodyStream: task) }
+    }
+
+    /// Adds to the metrics what only the run knows.
+    private func complete(_ outcome: inout Result<TransferOutcome, CurlewError>, since began: Date) {
+        func completed(_ metrics: TransferMetrics) -> TransferMetrics {
+            var metrics = metrics
+            if !attempt.hops.isEmpty { metrics.redirects = attempt.hops }
+            if metrics.attempt != attempt.number { metrics.attempt = attempt.number }
+            return metrics
+        }
+        switch outcome {
+        case .success(var response):
+            response.metrics = completed(response.metrics)
+            outcome = .success(response)
+        case .failure(var error):
+            error.metrics = completed(error.metrics ?? TransferMetrics(queued: began, ended: Date()))
+            outcome = .failure(error)
+        }
+    }
+}
+
+// MARK: What the request records, and its observers hear
+
+extension Request {
+    /// Reports the final `URLRequest` of an attempt, before its exchange begins.
+    func created(_ visible: RequestSnapshot, isNoted: Bool, _ events: EventSink?) throws(CurlewError) {
+        let creation = record.withLock { $0.isCancelled ? nil : $0.created(visible, isNoted: isNoted) }
+        guard let creation else { throw cancellation }
+        tell(creation, of: visible, events)
+    }
+
+    private func tell(_ creation: RequestRecord.Creation, of visible: RequestSnapshot, _ events: EventSink?) {
+        if let events {
+            let made = visible.urlRequest
+            events.emit { [self] in $0.request(self, didCreateURLRequest: made) }
+        }
+        creation.hooks?.call(visible.urlRequest) { cURLDescription(as: $0) }
+    }
+
+    /// Adds a request to the history, for adapters, monitors and users to see.
+    func note(_ visible: RequestSnapshot) { record.withLock { $0.history.note(visible) } }
+
+    /// Adds the target of a redirect to the history, and with it what the transport sends besides the `URLRequest`.
+    func note(redirect visible: RequestSnapshot, as next: TransferRequest, sendsSameBody: Bool) {
+        record.withLock { record in
+            let former = record.history.redirected
+            let parts = RedirectedParts(next, sendsSameBody: sendsSameBody, after: former)
+            record.history.note(visible, redirected: parts)
+        }
+    }
+
+    /// Starts an exchange that has waited. Returns `false` if the request is suspended.
+    func starts(_ exchange: Lock<ExchangeState>) throws(CurlewError) -> Bool {
+        let (isCancelled, isHeld) = record.withLock { record in
+            let lifecycle = record.lifecycle
+            if !lifecycle.isCancelled, !lifecycle.holdsDriver { exchange.withLock { $0.stage = .running } }
+            return (lifecycle.isCancelled, lifecycle.holdsDriver)
+        }
+        if isCancelled { throw cancellation }
+        return !isHeld
+    }
+
+    /// Tells the cURL closure that there is no `URLRequest` to describe.
+    func creationFailed() {
+        let hook = record.withLock { record in record.extras.flatMap { exchange(&$0.hooks.onCURL, with: nil) } }
+        hook?.call { cURLDescription(as: $0) }
+    }
+
+    /// Begins an exchange. In the stage `waiting`, it has yet to be started, when the request is no longer suspended.
+    /// Returns `nil`, and begins none, if the request was cancelled. One step under the lock.
+    ///
+    /// With `readsOptions`, it waits in any case, if only for a moment: the options and the total timeout were read
+    /// before the result was asked for, and are read again after the wait.
+    func begins(
+        _ next: OutgoingRequest,
+        as task: TaskIdentifier,
+        readsOptions: Bool,
+        _ events: EventSink?
+    ) -> Lock<ExchangeState>? {
+        let (creation, beginning) = record.withLock { $0.begins(next, as: task, readsOptions: readsOptions) }
+        if let creation { tell(creation, of: next.visible, events) }
+        guard let beginning else { return nil }
+        if !beginning.isRepeated { tell(beginning, of: task, events) }
+        return beginning.exchange
+    }
+
+    private func tell(_ beginning: RequestRecord.Beginning, of task: TaskIdentifier, _ events: EventSink?) {
+        events?.emit { [self] in $0.request(self, didCreateTask: task) }
+        if beginning.isSuspended { emitChange(of: task, to: .suspended, events) }
+        beginning.hook?.call(task)
+        for stream in beginning.streams { stream.send(task) }
+    }
+}
+
+extension RequestRecord {
+    /// The observers of a request that has been created.
+    struct Creation {
+        fileprivate let hooks: CreationHooks?
+    }
+
+    /// The observers of an exchange that begins.
+    struct Beginning {
+        let exchange: Lock<ExchangeState>
+        /// Whether the exchange repeats one that monitors know of.
+        let isRepeated: Bool
+        let hook: Hook<TaskIdentifier>?
+        let streams: [any RequestStream]
+        let isSuspended: Bool
+        /// The exchange that this one replaces. Released without the lock: its control may belong to a user's transport.
+        fileprivate let former: Lock<ExchangeState>?
+    }
+
+    // The observers are read in the same step: one that is added later finds the request in the history.
+    fileprivate mutating func created(_ visible: RequestSnapshot, isNoted: Bool) -> Creation {
+        if !isNoted { history.note(visible) }
+        history.attempt.announcedCount = history.attempt.visibleRequests.count
+        return Creation(hooks: extras?.hooks.takeForCreation())
+    }
+
+    fileprivate mutating func begins(
+        _ next: OutgoingRequest,
+        as task: TaskIdentifier,
+        readsOptions: Bool
+    ) -> (Creation?, Beginning?) {
+        let isRepeated = if case .started = next.announcement { true } else { false }
+        guard isRepeated || !isCancelled else { return (nil, nil) }
+        var creation: Creation?
+        if case .described(let isNoted) = next.announcement { creation = created(next.visible, isNoted: isNoted) }
+        if !isRepeated { history.attempt.identifiers.append(task) }
+        let waits = isRepeated || lifecycle.holdsDriver || readsOptions
+        let began = Lock(making: { [upload] in
+            ExchangeState(task, waits ? .waiting : .running, isRepeated: isRepeated, uploaded: upload)
+        })
+        let beginning = Beginning(
+            exchange: began,
+            isRepeated: isRepeated,
+            hook: extras?.hooks.onTaskCreation,
+            streams: extras?.hooks.streams ?? [],
+            isSuspended: state == .suspended,
+            former: Swift.exchange(&exchange, with: began)
+        )
+        return (creation, beginning)
+    }
+}
+
+/// The observers of a final `URLRequest`.
+fileprivate struct CreationHooks {
+    let onRequest: Hook<URLRequest>?
+    let onCURL: CURLHook?
+    let streams: [any RequestStream]
+
+    func call(_ request: URLRequest, _ describe: (CURLForm) -> String) {
+        onRequest?.call(request)
+        onCURL?.call(describe)
+        if streams.contains(where: { $0.wants(CURLCommand.self) }) {
+            let command = CURLCommand(text: describe(.masked))
+            for stream in streams { stream.send(command) }
+        }
+        for stream in streams { stream.send(request) }
+    }
+}
+
+extension RequestHooks {
+    /// Returns the observers, or `nil` if there are none. Removes the cURL closure, which is called once.
+    fileprivate mutating func takeForCreation() -> CreationHooks? {
+        if case .none = onRequestCreation, case .none = onCURL, streams.isEmpty { return nil }
+        return CreationHooks(onRequest: onRequestCreation, onCURL: exchange(&onCURL, with: nil), streams: streams)
+    }
+}
+
+// Hooks that run when the head of a response has arrived and its body has not. The last hook set is called.
