@@ -71,7 +71,7 @@ extension Run {
             error: error,
             isErrorOfAwaiter: isErrorOfAwaiter,
             startsOver: startsOver,
-            // Another attempt would be redirected away from its credentials again.
+            // Another attempt would be redirected away from its credentials again, and get the same 401.
             isBeyondRetry: attempt.hasLeftCredentials && (error?.responseCode ?? response?.head.status) == 401,
             resumeData: request.producedResumeData,
             sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
@@ -232,7 +232,7 @@ final class HeldDownload {
 extension Run {
     /// Whether a retrier has to be asked about the status of an acceptable response.
     func isForRetriers(_ response: LazyResponse?) -> Bool {
-        guard attempt.hasRetriers, let status = response?.head.status, status != 200 else { return false }
+        guard attempt.options.hasRetriers, let status = response?.head.status, status != 200 else { return false }
         return request.retriers.contains { $0.retryableHTTPStatusCodes.contains(status) }
     }
 

@@ -36,9 +36,9 @@ struct DescribedRequest {
 extension Run {
     /// Returns the description of this attempt's request, adapted and with its body.
     func described() async throws(CurlewError) -> DescribedRequest {
-        if attempt.isCancelled { throw request.cancellation }
+        if attempt.options.isCancelled { throw request.cancellation }
         var described = try initialRequest()
-        if !attempt.adapters.isEmpty { described.visible = try await adapt(described.visible) }
+        if !attempt.options.adapters.isEmpty { described.visible = try await adapt(described.visible) }
         if let upload = request.kind.upload {
             let body = try await upload.makeBody(for: request, events)
             described.body = isSentAgain ? try await request.bodyToSendAgain(body) : body
@@ -55,7 +55,7 @@ extension Run {
             if events == nil, let plain = try request.kind.source.plainRequest(in: request.context) {
                 // A plain request is recorded here only if adapters look at it, and otherwise when its exchange begins.
                 // A request with a separate body is never plain.
-                let isSeen = !attempt.adapters.isEmpty
+                let isSeen = !attempt.options.adapters.isEmpty
                 if isSeen { request.note(plain) }
                 return DescribedRequest(visible: plain, isNoted: isSeen)
             }
@@ -83,7 +83,7 @@ extension Run {
         do {
             let adapted = try await adapted(given).withoutDotSegments(in: request.context)
             // An adapter may have set options of the request.
-            attempt.options = request.record.withLock { $0.transferOverrides }
+            attempt.options.overrides = request.record.withLock { $0.transferOverrides }
             // A request that the adapters returned unchanged keeps its cheaper form.
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
             if case .made = visible { try adapted.validate() }
@@ -101,7 +101,7 @@ extension Run {
     }
 
     private func adapted(_ initial: URLRequest) async throws -> URLRequest {
-        let (adapters, state) = (attempt.adapters, RequestAdapterState(request: request, session: session))
+        let (adapters, state) = (attempt.options.adapters, RequestAdapterState(request: request, session: session))
         return try await callingUserCode(in: .adaptation) {
             var adapted = initial
             for index in adapters.indices { adapted = try await adapters[index].adapt(adapted, using: state) }
@@ -130,7 +130,7 @@ extension Run {
 
     /// Returns what the transport sends, according to the current options.
     func lower(_ visible: RequestSnapshot, body: BodySource?) throws(CurlewError) -> TransferRequest {
-        let lowering = Lowering(context: request.context, overrides: attempt.options, purpose: request.kind.purpose)
+        let lowering = Lowering(context: request.context, overrides: attempt.options.overrides, purpose: request.kind.purpose)
         var lowered = try lowering.lower(
             visible,
             body: body,
@@ -311,13 +311,13 @@ struct Lowering {
 extension Run {
     /// Adds the request's use of the cache to what the transport gets, if it differs from the session's.
     func lowerCaching(of visible: RequestSnapshot, into lowered: inout TransferRequest) throws(CurlewError) {
-        let policy = attempt.options?.cachePolicy ?? visible.cachePolicy
+        let policy = attempt.options.overrides?.cachePolicy ?? visible.cachePolicy
         guard let cache = request.context.configuration.cache else {
             guard policy == .onlyStored else { return }
             throw CurlewError(
                 .notInCache, phase: .creation, reason: "the session has no cache", url: lowered.url)
         }
-        let handler = attempt.options?.cachedResponseHandler ?? request.context.cachedResponseHandler
+        let handler = attempt.options.overrides?.cachedResponseHandler ?? request.context.cachedResponseHandler
         let listens = events?.wantsBodies == true
         guard policy != .useProtocol || handler != nil || listens else { return }
         var overrides = CacheOverrides(policy: policy)

@@ -76,7 +76,7 @@ final class Run {
 // MARK: The registry
 
 extension Run {
-    /// The relation of a run to the registry of its session.
+    /// Whether the session's registry lists the run.
     enum RegistryState: Sendable {
         case outside
         /// The session refuses new requests.
@@ -118,21 +118,11 @@ extension Run {
 
 // MARK: The attempt
 
-/// The values that a run needs during one attempt, read when the attempt begins. `Attempt` has the attempt's history.
+/// One attempt, as the run carries it out. (`Attempt` is its history, which users see.)
 struct AttemptState: Sendable {
     /// The number of the attempt, counted from 0.
     var number = 0
-    /// The session's adapter, then the request's own.
-    var adapters: [any RequestAdapter] = []
-    var hasRetriers = false
-    /// `nil` without monitors.
-    var events: EventSink?
-    /// The options of the request that concern the transport. `nil` if there are none.
-    var options: Lowering.Overrides?
-    /// Whether the request was resumed, or its result asked for, before these values were read.
-    var isAskedFor = true
-    /// Whether the request was cancelled before the attempt.
-    var isCancelled = false
+    var options = AttemptOptions()
     /// The redirects that were followed in this attempt.
     var hops: [RedirectHop] = []
     /// The number of challenges that the session's hook has answered.
@@ -141,41 +131,47 @@ struct AttemptState: Sendable {
     var hasLeftCredentials = false
 }
 
+/// The request's options for an attempt, read in one step when the attempt begins.
+struct AttemptOptions: Sendable {
+    /// The session's adapter, then the request's own.
+    var adapters: [any RequestAdapter] = []
+    var hasRetriers = false
+    /// `nil` without monitors.
+    var events: EventSink?
+    var totalTimeout: Duration?
+    /// The options that concern the transport. `nil` if the request uses the session's unchanged.
+    var overrides: Lowering.Overrides?
+    /// Whether the request was resumed, or its result asked for, before the options were read.
+    var isAskedFor = true
+    /// Whether the request was cancelled before the attempt.
+    var isCancelled = false
+}
+
 extension Run {
-    /// Names the attempt's first exchange and reads the request's current options.
+    /// Begins an attempt: takes an identifier for its first exchange, and reads the request's current options.
     // Never inlined; see `Run`.
     @inline(never)
     func beginAttempt() {
-        let options = readOptions()
+        readOptions()
         switch registryState {
         case .trying: task = session.nextTask(of: request, after: task)
         case .joined, .outside, .refused:
             registryState = .trying
-            if options.hasRetriers { request.paysIntoBudgets() }
+            if attempt.options.hasRetriers { request.paysIntoBudgets() }
         }
     }
 
     /// Reads the request's current options, before an exchange of the attempt has been sent.
-    @discardableResult
-    func readOptions() -> AttemptOptions {
+    func readOptions() {
         let options = exchange(&firstOptions, with: nil) ?? request.attemptBegins()
-        attempt = AttemptState(
-            number: retries.count,
-            adapters: options.adapters,
-            hasRetriers: options.hasRetriers,
-            events: options.events,
-            options: options.options,
-            isAskedFor: options.isAskedFor,
-            isCancelled: options.isCancelled
-        )
+        attempt = AttemptState(number: retries.count, options: options)
         // The total timeout starts with the first attempt, but not before the result is asked for.
         if let total = options.totalTimeout, options.isAskedFor, budget.total == nil {
             budget = TimeoutBudget(total: total, started: .now)
         }
-        return options
     }
 
-    var events: EventSink? { attempt.events }
+    var events: EventSink? { attempt.options.events }
 
     /// Runs user code. `cancel()` and the total timeout end it.
     func callingUserCode<T: Sendable>(
@@ -184,16 +180,4 @@ extension Run {
     ) async throws -> T {
         try await request.callingUserCode(ownsTask: rules.ownsTask, budget: budget, in: phase, work)
     }
-}
-
-/// The request's options for an attempt, read in one step when the attempt begins.
-struct AttemptOptions: Sendable {
-    let adapters: [any RequestAdapter]
-    let hasRetriers: Bool
-    let events: EventSink?
-    let totalTimeout: Duration?
-    let options: Lowering.Overrides?
-    /// Whether the request was resumed, or its result asked for.
-    let isAskedFor: Bool
-    let isCancelled: Bool
 }

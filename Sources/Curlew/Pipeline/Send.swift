@@ -9,7 +9,7 @@ extension Run {
     // Never inlined; see `Run`.
     @inline(never)
     func begin(_ next: OutgoingRequest) throws(CurlewError) -> Lock<ExchangeState> {
-        guard let begun = request.begins(next, as: task, readsOptions: !attempt.isAskedFor, events) else {
+        guard let begun = request.begins(next, as: task, readsOptions: !attempt.options.isAskedFor, events) else {
             throw request.cancellation
         }
         return begun
@@ -56,7 +56,7 @@ extension Run {
         var next = waiting
         // The request may be suspended still, or again: then it waits once more, within a total timeout that has begun.
         repeat {
-            try await request.untilResumed(within: budget, wasAskedFor: attempt.isAskedFor)
+            try await request.untilResumed(within: budget, wasAskedFor: attempt.options.isAskedFor)
             guard case .described = waiting.announcement else { continue }
             readOptions()
             next.lowered = try lower(waiting.visible, body: waiting.lowered.body)

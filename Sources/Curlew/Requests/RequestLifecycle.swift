@@ -17,7 +17,7 @@ internal import CurlewLocks
 /// have a run that is still ending; a request is finished only when its handlers have run, after the run.
 struct RequestLifecycle {
     /// Whether there is a run. The only record of it.
-    enum Run {
+    enum RunState {
         /// The result has not been asked for.
         case idle
         case running(Driver)
@@ -36,7 +36,7 @@ struct RequestLifecycle {
 
     /// The state that users see.
     private(set) var state = RequestState.initialized
-    private(set) var run = Run.idle
+    private(set) var run = RunState.idle
     /// Whether the request was resumed, or its result asked for.
     private(set) var isAskedFor = false
     /// Whether a task runs the response handlers.
@@ -224,7 +224,7 @@ struct RequestLifecycle {
     }
 
     /// Ends the run. Returns its former state, to be released without the lock.
-    mutating func end(with result: RunResult) -> Run { exchange(&run, with: .ended(result)) }
+    mutating func end(with result: RunResult) -> RunState { exchange(&run, with: .ended(result)) }
 
     /// Replaces the result of an ended run, whose file was removed. Returns the former one.
     mutating func replaceResult(_ change: (RunResult) -> RunResult) -> RunResult? {

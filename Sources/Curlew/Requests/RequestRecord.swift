@@ -105,7 +105,7 @@ extension RequestRecord {
         let result: RunResult
         /// The former run and link, kept until the lock is released: they can hold the last reference to the session or
         /// to users' objects.
-        let run: RequestLifecycle.Run
+        let run: RequestLifecycle.RunState
         let link: SessionLink
         let awaitedResult: OneShot<RunResult>?
         let hooks: RequestHooks?
@@ -137,7 +137,7 @@ extension RequestRecord {
             hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
             events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
             totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
-            options: transferOverrides,
+            overrides: transferOverrides,
             isAskedFor: lifecycle.isAskedFor,
             isCancelled: isCancelled
         )

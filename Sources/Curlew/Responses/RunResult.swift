@@ -12,9 +12,11 @@ final class RunResult: Sendable {
     let error: CurlewError?
     /// Whether `error` exists only because the awaiting method that started the run rejects unacceptable statuses.
     let isErrorOfAwaiter: Bool
-    /// Whether the request has to be repeated at once, because the next attempt asks differently.
+    /// Whether the request has to be repeated at once: the server's answer to a range was of no use, so the next attempt
+    /// asks for the whole file.
     let startsOver: Bool
-    /// Whether another attempt would end in the same way, so that no retrier is asked.
+    /// Whether a redirect has dropped the credentials that the server then asked for. Another attempt would end in the
+    /// same way, so no retrier is asked.
     let isBeyondRetry: Bool
     let resumeData: Data?
     /// The names of the fields that the session treats as secret.

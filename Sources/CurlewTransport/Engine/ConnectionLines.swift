@@ -6,8 +6,9 @@ internal import CurlewCore
 /// Whenever a transfer is removed, libcurl 7 walks through everything that waits for a connection: with ten thousand
 /// waiting, a request costs ten times as much as usual. A transfer that waits here also needs no handle yet.
 struct ConnectionLines {
-    /// The most transfers of one origin that may wait within libcurl. This is enough to keep every connection busy
-    /// until the end of a turn.
+    /// The most transfers of one origin's line that may wait within libcurl. This is enough to keep every connection
+    /// busy until the end of a turn. Transfers that entered before their origin had a line are not counted in it, so
+    /// twice as many of one origin may wait within libcurl.
     static let most = 128
 
     /// The number of transfers that wait within libcurl, of all origins.
@@ -91,7 +92,7 @@ struct ConnectionLines {
 /// The transfers of one origin that wait for a connection. Used only in the loop's turns.
 final class ConnectionLine {
     let origin: String
-    /// The number of them that are within libcurl.
+    /// The number of the line's transfers that libcurl has, and that have no connection yet.
     var inside = 0
     var isReady = false
     /// `nil` if the transfer was taken out.
