@@ -24,9 +24,14 @@ final class Exchange: KeepingSink {
     /// Whether a status outside 200..<300 is an error, unless the request has its own validation.
     let checksStatus: Bool
     let state: Lock<ExchangeState>
-    // SAFETY: only the task that drives the run touches it, after `perform` has returned.
-    /// The outcome of sending the request, with the metrics.
-    nonisolated(unsafe) var outcome: Result<TransferOutcome, CurlewError>?
+    // SAFETY of the three: only the task that drives the run touches them, after `perform` has returned.
+    /// The metrics of the exchange, once it has ended.
+    nonisolated(unsafe) private(set) var metrics: TransferMetrics?
+    /// The failure of the exchange.
+    nonisolated(unsafe) private(set) var failure: CurlewError?
+    /// The outcome of an exchange that another one may follow: after a redirect, a challenge, or credentials that the
+    /// server has accepted.
+    nonisolated(unsafe) private(set) var followable: TransferOutcome?
 
     init(_ outgoing: OutgoingRequest, of run: Run, _ state: Lock<ExchangeState>) {
         request = run.request
@@ -105,17 +110,12 @@ final class Exchange: KeepingSink {
         let (request, task) = (request, task)
         events?.emitExchange { $0.request(request, task: task, didReceive: head, from: response.url) }
         // One step: a stream of heads that is opened at the same time either finds this head or is sent it.
-        let (hook, streams, progress, count) = request.record.withLock { record in
-            let count = state.withLock { state in
-                state.headArrived(response)
-                return state.download
-            }
-            let hooks = record.extras?.hooks
-            return (hooks?.onHead, hooks?.streams ?? [], hooks?.downloadProgress, count)
+        let observers = request.record.withLock { record in
+            state.withLock { $0.headArrived(response) }
+            return record.extras.map { HeadObservers($0.hooks) }
         }
-        progress?.started(count)
-        for stream in streams { stream.send(response) }
-        let ask = hook ?? request.sessionHeadHook
+        if let observers { tell(observers, response) }
+        let ask = observers?.hook ?? request.sessionHeadHook
         if let ask {
             let decision = HeadDecision()
             state.withLock { state in
@@ -128,6 +128,22 @@ final class Exchange: KeepingSink {
         }
         if head.status == 206, let refusal = refusal(ofPart: head) { return abort(refusal) }
         return ask == nil ? begin(request.kind.makeDelegate(self), response) : .pause
+    }
+
+    /// The observers of a head, as the request has them when it arrives.
+    private struct HeadObservers {
+        let hook: HeadHook?
+        let streams: [any RequestStream]
+        let progress: ProgressReporter?
+
+        init(_ hooks: __shared RequestHooks) {
+            (hook, streams, progress) = (hooks.onHead, hooks.streams, hooks.downloadProgress)
+        }
+    }
+
+    private func tell(_ observers: HeadObservers, _ response: LazyResponse) {
+        if let progress = observers.progress { progress.started(state.withLock { $0.download }) }
+        for stream in observers.streams { stream.send(response) }
     }
 
     /// Carries out the user's decision about the head. May be called on any thread, while the transport waits.
@@ -215,11 +231,8 @@ final class Exchange: KeepingSink {
 
     /// Counts bytes that the delegate has stored or delivered, and passes them to monitors of bodies.
     func received(_ bytes: UnsafeRawBufferPointer) {
-        let whole = state.withLock { state in
-            state.download.completed += Int64(bytes.count)
-            return state.download
-        }
-        downloadProgress?.report(whole)
+        state.withLock { $0.received(bytes.count) }
+        if let reporter = downloadProgress { reporter.report(state.withLock { $0.download }) }
         let (request, task) = (request, task)
         events?.emitBody(bytes) { $0.request(request, task: task, didReceive: $1) }
     }
@@ -258,6 +271,20 @@ final class Exchange: KeepingSink {
 
     // MARK: Called by the run
 
+    /// Records the outcome of sending the request.
+    func ended(_ outcome: consuming Result<TransferOutcome, CurlewError>, _ metrics: TransferMetrics) {
+        self.metrics = metrics
+        switch consume outcome {
+        case .success(let response):
+            if response.head.status == 401 || (300..<400).contains(response.head.status)
+                || !response.answeredChallenges.isEmpty
+            {
+                followable = response
+            }
+        case .failure(let error): failure = error
+        }
+    }
+
     /// Whether the response is kept until the run has decided about it.
     var isProvisional: Bool {
         if case .provisional = state.withLock({ $0.delivery }) { true } else { false }
@@ -290,14 +317,14 @@ final class Exchange: KeepingSink {
     /// Whether the run has to decide, or the user, before the body can be closed.
     var isUndecided: Bool { state.withLock { $0.isUndecided } }
 
-    /// Voids the user's decision about the head, unless it was made. Afterwards no delegate begins.
-    func expireDecision() async { await state.withLock { $0.decision }?.expire() }
+    /// The user's decision about the head, if it was asked for.
+    var decision: HeadDecision? { state.withLock { $0.decision } }
 
-    /// Ends the exchange, and closes the body. `error` is the first of the exchange's errors; the error of a delegate
-    /// that could not begin counts if there is no other.
+    /// Ends the exchange. The error of a delegate that could not begin is its error if there is no other. Returns the
+    /// response, whether Curlew has ended the exchange, and the delegate, which has to be closed.
     func end(
-        _ error: CurlewError?
-    ) -> (response: LazyResponse?, error: CurlewError?, wasAborted: Bool, delegate: (any TaskDelegate)?) {
+        _ error: inout CurlewError?
+    ) -> (response: LazyResponse?, wasAborted: Bool, delegate: (any TaskDelegate)?) {
         // The control and the delivery are released without the lock: they may be, or hold, a user's object.
         let (delivery, response, wasAborted, refusal, _) = state.withLock { state in
             state.stage = .over
@@ -308,7 +335,8 @@ final class Exchange: KeepingSink {
         case .delegated(let chosen): delegate = chosen
         case .awaitingHead, .provisional, .asked, .closed: break
         }
-        return (response, error ?? refusal, wasAborted, delegate)
+        if error == nil { error = refusal }
+        return (response, wasAborted, delegate)
     }
 
     /// Records the body that the delegate has collected, and releases the delegate.

@@ -172,6 +172,9 @@ struct ExchangeState: Sendable {
         set { (received, total) = (newValue.completed, newValue.total) }
     }
 
+    /// Counts received bytes of the body.
+    mutating func received(_ count: Int) { received += Int64(count) }
+
     /// Counts sent bytes of the request's body. Returns how many are new, and the progress that users see. Returns
     /// `nil` if none is new, because a body that is sent again from its beginning first repeats known bytes.
     mutating func sent(_ count: TransferCount) -> (news: Int64, shown: TransferCount)? {

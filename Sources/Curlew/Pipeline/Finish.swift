@@ -20,18 +20,23 @@ extension Run {
     /// Ends an attempt: closes the body, validates the response and notifies monitors. With `refusal`, the response can
     /// be neither followed nor delivered.
     func finish(_ exchange: Exchange, refusing refusal: CurlewError? = nil) async -> RunResult {
-        var error = refusal ?? exchange.outcome?.failure
+        var error = refusal ?? exchange.failure
         if error == nil, exchange.isUndecided {
             do throws(CurlewError) { try await exchange.decideDelivery() } catch let failure { error = failure }
         }
-        await exchange.expireDecision()
-        let ended = exchange.end(error)
-        let response = ended.response
-        error = ended.error
-        let acceptance = request.record.withLock { AcceptanceRules($0) }
+        // Afterwards no delegate begins.
+        if let decision = exchange.decision { await decision.expire() }
+        let (response, wasAborted, delegate) = exchange.end(&error)
+        let acceptance = request.record.withLock { record in
+            // Those of other exchanges were recorded by `followUp`.
+            if exchange.followable == nil, let metrics = exchange.metrics {
+                record.history.attempt.collectedMetrics.append(metrics)
+            }
+            return AcceptanceRules(record)
+        }
         if acceptance.isCancelled { error = request.cancellation }
-        if let error, isEarly(error, ended.wasAborted) { emitEarlyFailure(error) }
-        let collected = await ended.delegate?.close(error, of: exchange) ?? CollectedBody(error: error)
+        if let error, isEarly(error, wasAborted) { emitEarlyFailure(error) }
+        let collected = await delegate?.close(error, of: exchange) ?? CollectedBody(error: error)
         // Before validations run, which may ask the request for the file.
         exchange.closed(collected.body)
         emitEnd(of: exchange, collected.error)
@@ -66,7 +71,7 @@ extension Run {
         RunResult(
             request: exchange.outgoing.visible,
             response: response,
-            metrics: exchange.outcome?.metrics,
+            metrics: exchange.metrics,
             body: body,
             error: error,
             isErrorOfAwaiter: isErrorOfAwaiter,
@@ -156,7 +161,7 @@ extension Run {
         // The transport only knows the last exchange: an earlier one may have been carried out by the server.
         if !attempt.hops.isEmpty, error.isSafeToRetry, request.wasCarriedOut { error.isSafeToRetry = false }
         error.nameUnpinnedKey()
-        error.metrics = exchange.outcome?.metrics
+        error.metrics = exchange.metrics
         if error.responseCode == nil { error.responseCode = response?.head.status }
         return error
     }
@@ -195,7 +200,7 @@ extension Run {
 
     private func emitEnd(of exchange: Exchange, _ error: CurlewError?) {
         guard let events else { return }
-        guard let metrics = exchange.outcome?.metrics else { return }
+        guard let metrics = exchange.metrics else { return }
         let (request, task) = (request, task)
         emitStep(metrics)
         events.emit { $0.request(request, didGatherMetrics: metrics) }

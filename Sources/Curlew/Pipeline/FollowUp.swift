@@ -15,19 +15,16 @@ enum FollowUp {
 // Redirects, challenges and stored credentials are handled in this file, and nowhere else.
 extension Run {
     /// Returns the reaction to a response that may be followed by another exchange.
-    func followUp(_ exchange: Exchange) async -> FollowUp {
-        guard let outcome = exchange.outcome else { return .deliver }
-        if case .success(let response) = outcome, response.mayBeFollowed,
-            let answer = request.context.learn(from: exchange, response, keeps: keepsAuthentication)
-        {
+    func followUp(_ exchange: Exchange, _ response: TransferOutcome) async -> FollowUp {
+        if let answer = request.context.learn(from: exchange, response, keeps: keepsAuthentication) {
             // To monitors and users this is one exchange, as if the transport had answered the challenge.
             var again = exchange.outgoing
             again.storedAnswer = answer
             again.announcement = .started
             return .send(again)
         }
-        if let metrics = outcome.metrics { request.keep(metrics) }
-        guard case .success(let response) = outcome else { return .deliver }
+        // Not earlier: a request that is repeated with stored credentials has its metrics once.
+        if let metrics = exchange.metrics { request.keep(metrics) }
         switch response.head.status {
         case 401: return await followChallenge(response, of: exchange)
         case 300..<400: return await followRedirect(response, of: exchange)
@@ -44,7 +41,8 @@ extension Run {
     }
 
     /// Reports the end of an exchange to the session's monitors.
-    func emitStep(_ metrics: TransferMetrics) {
+    func emitStep(_ metrics: TransferMetrics?) {
+        guard let metrics else { return }
         let (request, task) = (request, task)
         events?.emitExchange { $0.request(request, task: task, didFinishCollecting: metrics) }
     }
@@ -125,7 +123,7 @@ extension Run {
         }
         request.note(redirect: .made(proposal), as: next, sendsSameBody: sendsSameBody)
         if redirected.leavesCredentials(next) { attempt.hasLeftCredentials = true }
-        emitRedirect(outcome.metrics, response, to: proposal)
+        emitRedirect(exchange.metrics, response, to: proposal)
         attempt.hops.append(RedirectHop(url: response.url, status: outcome.head.status, location: next.url))
         return moves(to: next, .made(proposal))
     }
@@ -153,7 +151,7 @@ extension Run {
         }
     }
 
-    private func emitRedirect(_ metrics: TransferMetrics, _ response: LazyResponse, to next: URLRequest) {
+    private func emitRedirect(_ metrics: TransferMetrics?, _ response: LazyResponse, to next: URLRequest) {
         guard let events else { return }
         emitStep(metrics)
         let (request, task, head, url) = (request, task, response.head, response.url)
@@ -297,7 +295,7 @@ extension Run {
             case .success(let authentication?):
                 let next = try await answered(outgoing.lowered, with: authentication)
                 attempt.answeredChallenges += 1
-                emitStep(outcome.metrics)
+                emitStep(exchange.metrics)
                 return moves(to: next, outgoing.visible)
             }
         } catch {
@@ -404,12 +402,5 @@ extension SessionContext {
             credentials.withLock { $0.accepted(used, for: url, after: challenge) }
         }
         return nil
-    }
-}
-
-extension TransferOutcome {
-    /// Whether another exchange may follow: after a redirect, a challenge, or credentials that the server has accepted.
-    fileprivate var mayBeFollowed: Bool {
-        head.status == 401 || (300..<400).contains(head.status) || !answeredChallenges.isEmpty
     }
 }

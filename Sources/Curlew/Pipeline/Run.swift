@@ -61,8 +61,9 @@ final class Run {
             while true {
                 let begun = try begin(next)  // Send.swift
                 let exchange = await send(next, begun)
-                switch await followUp(exchange) {  // FollowUp.swift
-                case .deliver: return await finish(exchange)  // Finish.swift
+                guard let response = exchange.followable else { return await finish(exchange) }  // Finish.swift
+                switch await followUp(exchange, response) {  // FollowUp.swift
+                case .deliver: return await finish(exchange)
                 case .refuse(let error): return await finish(exchange, refusing: error)
                 case .send(let another): next = another
                 }

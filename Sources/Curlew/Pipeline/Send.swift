@@ -26,7 +26,7 @@ extension Run {
         if failure == nil { emitStart(of: next) }
         let exchange = Exchange(next, of: self, state)
         let began = Date()
-        var outcome: Result<TransferOutcome, CurlewError>
+        let outcome: Result<TransferOutcome, CurlewError>
         do throws(CurlewError) {
             if let failure { throw failure }
             let body = taskBoundBody(of: exchange.sent)
@@ -42,8 +42,7 @@ extension Run {
         }
         // A response whose body was cut off, perhaps by its reader, still had a head.
         if let fields = outcome.fields ?? state.withLock({ $0.lastHead?.headers }) { exchange.remember(fields) }
-        complete(&outcome, since: began)
-        exchange.outcome = outcome
+        exchange.ended(outcome, completed(outcome.metrics ?? TransferMetrics(queued: began, ended: Date())))
         return exchange
     }
 
@@ -80,21 +79,11 @@ extension Run {
     }
 
     /// Adds to the metrics what only the run knows.
-    private func complete(_ outcome: inout Result<TransferOutcome, CurlewError>, since began: Date) {
-        func completed(_ metrics: TransferMetrics) -> TransferMetrics {
-            var metrics = metrics
-            if !attempt.hops.isEmpty { metrics.redirects = attempt.hops }
-            if metrics.attempt != attempt.number { metrics.attempt = attempt.number }
-            return metrics
-        }
-        switch outcome {
-        case .success(var response):
-            response.metrics = completed(response.metrics)
-            outcome = .success(response)
-        case .failure(var error):
-            error.metrics = completed(error.metrics ?? TransferMetrics(queued: began, ended: Date()))
-            outcome = .failure(error)
-        }
+    private func completed(_ metrics: TransferMetrics) -> TransferMetrics {
+        var metrics = metrics
+        if !attempt.hops.isEmpty { metrics.redirects = attempt.hops }
+        if metrics.attempt != attempt.number { metrics.attempt = attempt.number }
+        return metrics
     }
 }
 
