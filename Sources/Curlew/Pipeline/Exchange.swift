@@ -24,13 +24,15 @@ final class Exchange: KeepingSink {
     /// Whether a status outside 200..<300 is an error, unless the request has its own validation.
     let checksStatus: Bool
     let state: Lock<ExchangeState>
-    // SAFETY of the three: only the task that drives the run touches them, after `perform` has returned.
     /// The metrics of the exchange, once it has ended.
+    // SAFETY: only the task that drives the run touches it, after `perform` has returned.
     nonisolated(unsafe) private(set) var metrics: TransferMetrics?
     /// The failure of the exchange.
+    // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var failure: CurlewError?
     /// The outcome of an exchange that another one may follow: after a redirect, a challenge, or credentials that the
     /// server has accepted.
+    // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var followable: TransferOutcome?
 
     init(_ outgoing: OutgoingRequest, of run: Run, _ state: Lock<ExchangeState>) {

@@ -130,7 +130,8 @@ extension Run {
 
     /// Returns what the transport sends, according to the current options.
     func lower(_ visible: RequestSnapshot, body: BodySource?) throws(CurlewError) -> TransferRequest {
-        let lowering = Lowering(context: request.context, overrides: attempt.options.overrides, purpose: request.kind.purpose)
+        let lowering = Lowering(
+            context: request.context, overrides: attempt.options.overrides, purpose: request.kind.purpose)
         var lowered = try lowering.lower(
             visible,
             body: body,
