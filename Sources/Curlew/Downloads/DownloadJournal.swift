@@ -149,9 +149,9 @@ extension DownloadRequest {
             let note = record.note ?? JournalNote()
             record.note = note
             record.note?.target = target
-            var part = record.growing
+            var part = record.currentPart
             // A file of segments has holes. An entry without its segments would count the whole length as written.
-            if let plan = record.growingSegments?.current { part?.follow(plan) }
+            if let plan = record.currentSegments?.current { part?.follow(plan) }
             return (note.id, part, note.began)
         }
         if let part {
@@ -174,8 +174,8 @@ extension DownloadRequest {
         }
         guard isDue else { return }
         lane.enqueue { [self] in
-            let (note, growing) = download.withLock { ($0.note, $0.growing) }
-            guard let note, var part = growing else { return }
+            let (note, currentPart) = download.withLock { ($0.note, $0.currentPart) }
+            guard let note, var part = currentPart else { return }
             part.follow(progress.current)
             let entry = JournalEntry(part, of: self, to: note.target, began: note.began)
             journal.keep(entry, of: session, under: note.id)

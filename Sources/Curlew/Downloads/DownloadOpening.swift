@@ -39,7 +39,7 @@ enum DownloadStep: Sendable {
     /// The body is an error page, and the file was complete before.
     case nothing(complete: ResumeData)
     /// The body is an error page. The part is kept for another attempt.
-    case aside
+    case unrelated
 }
 
 /// The open file of one exchange of a download, and its destination.
@@ -123,7 +123,7 @@ struct DownloadOpening: Sendable {
 
     func open() throws -> OpenedDownload {
         switch step {
-        case .wholeFile, .aside, .segment(_, _, of: nil):
+        case .wholeFile, .unrelated, .segment(_, _, of: nil):
             let target = target(proposing: URL(filePath: TemporaryName.make(in: DestinationDirectory.temporary)))
             let made = try prepare(target)
             do throws(CurlewError) {

@@ -9,11 +9,11 @@ struct DownloadRecord: Sendable {
     /// The path in the user's resume data, until the file has been checked to be a download's.
     var unexaminedFile: String?
     /// The range that the current exchange asks for.
-    var asking = DownloadAsking.wholeFile
+    var requestedRange = RequestedRange.wholeFile
     /// The file of the current exchange, as resume data; `nil` if it cannot be continued.
-    var growing: ResumeData?
+    var currentPart: ResumeData?
     /// The segments of that file; `nil` if it is fetched in one piece.
-    var growingSegments: SegmentProgress?
+    var currentSegments: SegmentProgress?
     /// The request as described, without the fields that resuming adds.
     var described: DescribedDownload?
     /// Whether the last response was useless, so that the request is sent again at once, for the whole file.
@@ -70,7 +70,7 @@ struct DescribedDownload: Sendable {
 }
 
 /// The range of the file that an exchange asks for.
-enum DownloadAsking: Sendable {
+enum RequestedRange: Sendable {
     case wholeFile
     /// The rest after an earlier exchange.
     case rest(of: ResumeData)

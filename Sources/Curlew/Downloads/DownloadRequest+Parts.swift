@@ -61,10 +61,10 @@ extension DownloadRequest {
         let fields = try self.download.withLock { record throws(CurlewError) -> [HTTPHeader] in
             if let flaw = record.flaw { throw flaw }
             record.described = download
-            record.growing = nil
-            record.growingSegments = nil
-            record.asking = DownloadAsking(record, for: download)
-            return record.asking.headers
+            record.currentPart = nil
+            record.currentSegments = nil
+            record.requestedRange = RequestedRange(record, for: download)
+            return record.requestedRange.headers
         }
         var request = described
         for field in fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
@@ -84,10 +84,10 @@ extension DownloadRequest {
     }
 
     /// Returns the range that an exchange with this request asks for. An adapter may have changed it.
-    func asked(by request: URLRequest?) -> DownloadAsking {
-        let asking = download.withLock { $0.asking }
-        let range = asking.headers.first { $0.name == "Range" }?.value
-        return range == request?.value(forHTTPHeaderField: "Range") ? asking : .wholeFile
+    func requestedRange(of request: URLRequest?) -> RequestedRange {
+        let requestedRange = download.withLock { $0.requestedRange }
+        let range = requestedRange.headers.first { $0.name == "Range" }?.value
+        return range == request?.value(forHTTPHeaderField: "Range") ? requestedRange : .wholeFile
     }
 
     /// Discards the part and starts over, because the response neither continues nor replaces it. The returned error
@@ -96,7 +96,7 @@ extension DownloadRequest {
         let gone = download.withLock { record in
             record.asksAgain = true
             // A server without proper ranges is not asked for segments again.
-            if case .probe = record.asking { record.segments = 1 }
+            if case .probe = record.requestedRange { record.segments = 1 }
             return exchange(&record.part, with: nil)
         }
         if let gone { lane.enqueue { DownloadFile.reopen(gone.file, keeping: 0)?.discard() } }
@@ -104,25 +104,25 @@ extension DownloadRequest {
     }
 
     /// Records the file of a body that is about to be written. Called on a file lane.
-    func begins(_ step: DownloadStep, _ head: ResponseHead, total: Int64, in file: URL) {
+    func beginExchange(_ step: DownloadStep, _ head: ResponseHead, total: Int64, in file: URL) {
         let old = download.withLock { record -> ResumeData? in
             switch step {
-            case .aside: return nil
+            case .unrelated: return nil
             case .rest(let part, _), .nothing(let part):
-                record.growing = part
-                record.growing?.expectedTotal = total >= 0 ? total : nil
+                record.currentPart = part
+                record.currentPart?.expectedTotal = total >= 0 ? total : nil
                 return nil
             case .segment(_, let progress, of: let part?):
-                record.growing = part
-                record.growingSegments = progress
+                record.currentPart = part
+                record.currentSegments = progress
                 return nil
             case .segment(_, let progress, of: nil):
                 let plan = progress.current
-                record.growing = record.described?.resumeData(plan.validator, total: plan.total, in: file)
-                record.growingSegments = progress
+                record.currentPart = record.described?.resumeData(plan.validator, total: plan.total, in: file)
+                record.currentSegments = progress
                 return exchange(&record.part, with: nil)
             case .wholeFile:
-                record.growing = record.described.flatMap { described in
+                record.currentPart = record.described.flatMap { described in
                     ResumePlan.validator(of: head, method: described.method, hasBody: !described.isPlain).map {
                         described.resumeData($0, total: total >= 0 ? total : nil, in: file)
                     }
@@ -135,12 +135,12 @@ extension DownloadRequest {
     }
 
     /// Keeps or discards the file of a failed exchange, which has `received` bytes. Called on a file lane.
-    func broke(_ opened: OpenedDownload, after received: Int64, _ error: CurlewError) {
-        if case .aside = opened.step { return opened.discard() }
+    func keepPart(of opened: OpenedDownload, after received: Int64, _ error: CurlewError) {
+        if case .unrelated = opened.step { return opened.discard() }
         let isKept = download.withLock { record in
             record.part = nil
-            let segments = exchange(&record.growingSegments, with: nil)?.current
-            guard var part = exchange(&record.growing, with: nil), !record.asksAgain,
+            let segments = exchange(&record.currentSegments, with: nil)?.current
+            guard var part = exchange(&record.currentPart, with: nil), !record.asksAgain,
                 error.code == .cancelled ? record.keepsPartOnCancel : error.leavesGoodBytes
             else { return false }
             part.bytesWritten = segments?.bytesWritten ?? received
@@ -153,10 +153,10 @@ extension DownloadRequest {
     }
 
     /// Discards the file of a response that was found unacceptable. Called on a file lane.
-    func rejected(_ opened: OpenedDownload) {
+    func discard(_ opened: OpenedDownload) {
         opened.discard()
-        if case .aside = opened.step { return }
-        settled()
+        if case .unrelated = opened.step { return }
+        forgetPart()
     }
 
     /// Settles a download for which an error page was accepted instead of the rest. Called on a file lane.
@@ -164,9 +164,9 @@ extension DownloadRequest {
     /// If the request's own validations have accepted the page, the part is discarded. Without validations the status
     /// was not judged: a part from the resume data that the user passed remains for another attempt. A part of an
     /// earlier attempt is discarded, because nothing else refers to it.
-    func settledWithoutPart() {
+    func acceptErrorPage() {
         let part = download.withLock { exchange(&$0.part, with: nil) }
-        settled()
+        forgetPart()
         guard let part, hasOwnRules || !began(with: part) else { return }
         DownloadFile.reopen(part.file, keeping: 0)?.discard()
     }
@@ -177,11 +177,11 @@ extension DownloadRequest {
     }
 
     /// Forgets the part and the current file, because there is nothing left to continue.
-    func settled() {
+    func forgetPart() {
         download.withLock { record in
             record.part = nil
-            record.growing = nil
-            record.growingSegments = nil
+            record.currentPart = nil
+            record.currentSegments = nil
         }
     }
 }

@@ -39,7 +39,7 @@ struct SegmentedTransfer: Sendable {
     /// Returns the first error; `nil` if the file is complete.
     func run() async -> CurlewError? {
         let controls = SegmentControls()
-        exchange.goesOn(under: controls)
+        exchange.continueUnder(controls)
         let indices = progress.current.segments.indices
         return await withTaskGroup(of: CurlewError?.self) { group in
             for index in indices {

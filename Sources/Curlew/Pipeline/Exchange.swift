@@ -46,11 +46,11 @@ final class Exchange: KeepingSink {
         self.state = state
         let context = request.context
         credentials = context.storedCredentials(for: outgoing, onlyBasic: request.kind.connection != nil)
-        var sent = outgoing.lowered
+        var sent = outgoing.transfer
         if let remaining = budget.remaining { sent.options.timeouts.total = remaining }
         if case .offered(let authentication) = credentials { sent.options.authentication = authentication }
         // A `Cookie` field that the user set is sent unchanged.
-        if let jar = context.configuration.cookies, outgoing.visible.handlesCookies,
+        if let jar = context.configuration.cookies, outgoing.snapshot.handlesCookies,
             !sent.headers.contains(name: "Cookie"), let cookies = jar.header(for: sent.url)
         {
             sent.headers.append(name: "Cookie", value: cookies)
@@ -66,7 +66,7 @@ final class Exchange: KeepingSink {
     func willStart(_ control: any TransferControl) { attach(control) }
 
     /// Continues the exchange with parallel transfers, under one control for all of them.
-    func goesOn(under control: any TransferControl) {
+    func continueUnder(_ control: any TransferControl) {
         state.withLock { $0.stage = .running }
         attach(control)
     }
@@ -116,7 +116,7 @@ final class Exchange: KeepingSink {
             state.withLock { $0.headArrived(response) }
             return record.extras.map { HeadObservers($0.hooks) }
         }
-        if let observers { tell(observers, response) }
+        if let observers { notify(observers, response) }
         let ask = observers?.hook ?? request.sessionHeadHook
         if let ask {
             let decision = HeadDecision()
@@ -125,7 +125,7 @@ final class Exchange: KeepingSink {
                 state.decision = decision
             }
             ask(request, response) { [weak self] disposition in
-                decision.make { self?.carryOut(disposition, about: response) }
+                decision.make { self?.apply(disposition, about: response) }
             }
         }
         if head.status == 206, let refusal = refusal(ofPart: head) { return abort(refusal) }
@@ -143,13 +143,13 @@ final class Exchange: KeepingSink {
         }
     }
 
-    private func tell(_ observers: HeadObservers, _ response: LazyResponse) {
+    private func notify(_ observers: HeadObservers, _ response: LazyResponse) {
         if let progress = observers.progress { progress.started(state.withLock { $0.download }) }
         for stream in observers.streams { stream.send(response) }
     }
 
     /// Carries out the user's decision about the head. May be called on any thread, while the transport waits.
-    private func carryOut(_ disposition: Request.ResponseDisposition, about response: LazyResponse) {
+    private func apply(_ disposition: Request.ResponseDisposition, about response: LazyResponse) {
         let delegate: any TaskDelegate
         switch disposition {
         case .cancel: return _ = request.cancel()
@@ -180,7 +180,7 @@ final class Exchange: KeepingSink {
     /// pass for the whole, and a file is complete only if the server says so.
     private func refusal(ofPart head: ResponseHead) -> CurlewError? {
         let asksForRange =
-            outgoing.visible.fields.contains { ASCII.equalsIgnoringCase($0.name, "Range") }
+            outgoing.snapshot.fields.contains { ASCII.equalsIgnoringCase($0.name, "Range") }
             || request.context.defaultHeaders(for: url).headers.contains(name: "Range")
         guard !asksForRange else { return nil }
         switch UnaskedPart(head.headers) {
@@ -211,7 +211,7 @@ final class Exchange: KeepingSink {
     func didReceive(data: Data) -> Disposition { data.withUnsafeBytes { receive($0, of: data) } }
 
     private func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?) -> Disposition {
-        switch state.withLock({ $0.passage(of: bytes) }) {
+        switch state.withLock({ $0.route(of: bytes) }) {
         case .deliver(let delegate):
             let disposition = delegate.receive(bytes, of: data, in: self)
             if case .abort(let error) = disposition { return abort(error) }
@@ -373,6 +373,6 @@ final class Exchange: KeepingSink {
         guard context.remembersFields, state.withLock({ !Swift.exchange(&$0.hasRemembered, with: true) }) else {
             return
         }
-        context.remember(fields, from: url, handlesCookies: outgoing.visible.handlesCookies)
+        context.remember(fields, from: url, handlesCookies: outgoing.snapshot.handlesCookies)
     }
 }

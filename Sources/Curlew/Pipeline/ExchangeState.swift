@@ -136,7 +136,7 @@ struct ExchangeState: Sendable {
     }
 
     /// The use of the next bytes of the body.
-    enum Passage {
+    enum BodyRoute {
         case deliver(any TaskDelegate)
         /// They were stored with the provisional response.
         case kept
@@ -145,7 +145,7 @@ struct ExchangeState: Sendable {
         case refuse(CurlewError)
     }
 
-    mutating func passage(of bytes: UnsafeRawBufferPointer) -> Passage {
+    mutating func route(of bytes: UnsafeRawBufferPointer) -> BodyRoute {
         if let refusal { return .refuse(refusal) }
         switch delivery {
         case .delegated(let delegate): return .deliver(delegate)

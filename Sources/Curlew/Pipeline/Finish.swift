@@ -41,22 +41,22 @@ extension Run {
         exchange.closed(collected.body)
         emitEnd(of: exchange, collected.error)
         var body = collected.body
-        var isErrorOfAwaiter = false
-        (error, isErrorOfAwaiter) = validated(response, acceptance, collected, exchange.outgoing.visible)
+        var isStatusCheckOnly = false
+        (error, isStatusCheckOnly) = validated(response, acceptance, collected, exchange.outgoing.snapshot)
         if let file = collected.file {
             // A response that will be retried must not replace the file at the destination.
-            if error == nil, isForRetriers(response) {
+            if error == nil, retriersDecide(response) {
                 heldDownload = HeldDownload(exchange, response, body, file)
                 return result(of: exchange, response, body, nil)
             }
             // The excerpt for the error is read before the file is removed.
             error = error.map { explained($0, exchange, response, body) }
-            (body, error) = await settled(file, of: exchange, error)
+            (body, error) = await placed(file, of: exchange, error)
         }
         let final = error.map { located($0, exchange, response, body) }
         emitCompletion(final)
         return result(
-            of: exchange, response, body, final, isErrorOfAwaiter: isErrorOfAwaiter,
+            of: exchange, response, body, final, isStatusCheckOnly: isStatusCheckOnly,
             startsOver: collected.startsOver)
     }
 
@@ -65,32 +65,34 @@ extension Run {
         _ response: LazyResponse?,
         _ body: ReceivedBody,
         _ error: CurlewError?,
-        isErrorOfAwaiter: Bool = false,
+        isStatusCheckOnly: Bool = false,
         startsOver: Bool = false
     ) -> RunResult {
         RunResult(
-            request: exchange.outgoing.visible,
+            request: exchange.outgoing.snapshot,
             response: response,
             metrics: exchange.metrics,
             body: body,
             error: error,
-            isErrorOfAwaiter: isErrorOfAwaiter,
+            isStatusCheckOnly: isStatusCheckOnly,
             startsOver: startsOver,
             // Another attempt would be redirected away from its credentials again, and get the same 401.
-            isBeyondRetry: attempt.hasLeftCredentials && (error?.responseCode ?? response?.head.status) == 401,
+            retryIsFutile: attempt.hasLeftCredentials && (error?.responseCode ?? response?.head.status) == 401,
             resumeData: request.producedResumeData,
             sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
         )
     }
 
     /// Moves the file to its destination, or removes it because of an error. Returns the body and the first error.
-    func settled(
-        _ file: any UnsettledFile,
+    func placed(
+        _ file: any UnplacedFile,
         of exchange: Exchange,
         _ error: CurlewError?
     ) async -> (ReceivedBody, CurlewError?) {
         var (body, first) = (ReceivedBody.none, error)
-        do throws(CurlewError) { body = try await file.settle(accepted: error == nil) } catch { first = first ?? error }
+        do throws(CurlewError) { body = try await file.place(ifAccepted: error == nil) } catch {
+            first = first ?? error
+        }
         exchange.keep(body)
         return (body, first)
     }
@@ -129,7 +131,7 @@ extension Run {
         case .open: break
         case .accepted: if !request.isCancelled { return (collected.error, false) }
         // The body of a rejected response is not read to its end; the rejection is the error, not the missing rest.
-        case .rejected(let error, let byAwaiter): if !request.isCancelled { return (error, byAwaiter) }
+        case .rejected(let error, let isStatusCheckOnly): if !request.isCancelled { return (error, isStatusCheckOnly) }
         }
         guard collected.error == nil, let response else { return (collected.error, false) }
         guard !acceptance.validations.isEmpty else {
@@ -152,7 +154,7 @@ extension Run {
         _ body: ReceivedBody
     ) -> CurlewError {
         var error = explained(error, exchange, response, body)
-        error.url = request.asGiven(error.url ?? exchange.outgoing.visible.url)
+        error.url = request.asGiven(error.url ?? exchange.outgoing.snapshot.url)
         if error.attempt == 0 { error.attempt = attempt.number }
         // The transport's limit was the time that earlier attempts had left; the error names the whole.
         if error.code == .totalTimedOut, let total = budget.total {
@@ -175,7 +177,7 @@ extension Run {
     ) -> CurlewError {
         guard error.phase == .validation else { return error }
         var error = error
-        StatusCheck.explain(&error, response, to: exchange.outgoing.visible.method, body: body)
+        StatusCheck.explain(&error, response, to: exchange.outgoing.snapshot.method, body: body)
         return error
     }
 
@@ -224,9 +226,9 @@ final class HeldDownload {
     let response: LazyResponse?
     /// The file under its temporary name.
     let body: ReceivedBody
-    let file: any UnsettledFile
+    let file: any UnplacedFile
 
-    init(_ exchange: Exchange, _ response: LazyResponse?, _ body: ReceivedBody, _ file: any UnsettledFile) {
+    init(_ exchange: Exchange, _ response: LazyResponse?, _ body: ReceivedBody, _ file: any UnplacedFile) {
         self.exchange = exchange
         self.response = response
         self.body = body
@@ -236,15 +238,15 @@ final class HeldDownload {
 
 extension Run {
     /// Whether a retrier has to be asked about the status of an acceptable response.
-    func isForRetriers(_ response: LazyResponse?) -> Bool {
+    func retriersDecide(_ response: LazyResponse?) -> Bool {
         guard attempt.options.hasRetriers, let status = response?.head.status, status != 200 else { return false }
         return request.retriers.contains { $0.retryableHTTPStatusCodes.contains(status) }
     }
 
     /// Moves the file to its destination, and ends the exchange.
-    func settle(_ held: HeldDownload) async -> RunResult {
+    func deliverFile(of held: HeldDownload) async -> RunResult {
         heldDownload = nil
-        let (body, failure) = await settled(held.file, of: held.exchange, nil)
+        let (body, failure) = await placed(held.file, of: held.exchange, nil)
         let error = failure.map { located($0, held.exchange, held.response, held.body) }
         emitCompletion(error)
         return result(of: held.exchange, held.response, body, error)
@@ -253,7 +255,7 @@ extension Run {
     /// Removes the file of the held download, and ends its exchange.
     func dropHeldDownload() async {
         guard let held = Swift.exchange(&heldDownload, with: nil) else { return }
-        _ = try? await held.file.settle(accepted: false)
+        _ = try? await held.file.place(ifAccepted: false)
         held.exchange.keep(.none)
         emitCompletion(nil)
     }

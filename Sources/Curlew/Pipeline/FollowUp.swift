@@ -37,7 +37,7 @@ extension Run {
         task = session.nextTask(of: request, after: task)
         var lowered = lowered
         lowered.identifier = task
-        return .send(OutgoingRequest(visible: visible, lowered: lowered))
+        return .send(OutgoingRequest(snapshot: visible, transfer: lowered))
     }
 
     /// Reports the end of an exchange to the session's monitors.
@@ -62,7 +62,7 @@ extension Run {
 extension Run {
     /// Returns the reaction to a response that may be a redirect.
     private func followRedirect(_ response: TransferOutcome, of exchange: Exchange) async -> FollowUp {
-        let (head, lowered) = (response.head, exchange.outgoing.lowered)
+        let (head, lowered) = (response.head, exchange.outgoing.transfer)
         let context = request.context
         let origin = RedirectOrigin(
             url: lowered.url,
@@ -171,8 +171,8 @@ struct RedirectedRequest {
     init(_ redirect: Redirect, _ sent: OutgoingRequest, in request: Request) {
         let context = request.context
         let removed = redirect.headersToRemove(
-            from: sent.lowered.effectiveHeaders, by: context.configuration.redirects)
-        var next = sent.lowered
+            from: sent.transfer.effectiveHeaders, by: context.configuration.redirects)
+        var next = sent.transfer
         next.url = redirect.url
         next.method = redirect.method
         for name in removed { next.headers.remove(name: name) }
@@ -184,8 +184,8 @@ struct RedirectedRequest {
             next.options.proxy = routing(redirect.url) ?? Proxy.none
         }
         self.next = next
-        proposal = Self.proposal(redirect, for: sent.visible.urlRequest, without: removed)
-        lowered = sent.lowered
+        proposal = Self.proposal(redirect, for: sent.snapshot.urlRequest, without: removed)
+        lowered = sent.transfer
         self.request = request
     }
 
@@ -293,10 +293,10 @@ extension Run {
                     CurlewError(.authenticationFailed, phase: .receive, reason: reason, underlying: error)
                 )
             case .success(let authentication?):
-                let next = try await answered(outgoing.lowered, with: authentication)
+                let next = try await answered(outgoing.transfer, with: authentication)
                 attempt.answeredChallenges += 1
                 emitStep(exchange.metrics)
-                return moves(to: next, outgoing.visible)
+                return moves(to: next, outgoing.snapshot)
             }
         } catch {
             return .refuse((error as? CurlewError) ?? request.cancellation)
@@ -363,7 +363,7 @@ extension StoredCredentials {
 extension SessionContext {
     /// Returns the use of stored credentials for the next exchange.
     func storedCredentials(for next: OutgoingRequest, onlyBasic: Bool) -> StoredCredentials {
-        let lowered = next.lowered
+        let lowered = next.transfer
         if let answer = next.storedAnswer { return .offered(answer) }
         if credentials.isEmpty || lowered.options.hasAuthentication || lowered.headers.contains(name: "Authorization")
             || lowered.defaultHeaders?.headers.contains(name: "Authorization") == true
@@ -396,7 +396,7 @@ extension SessionContext {
                 credentials.withLock { $0.accepted(used, for: url, after: challenge) }
             }
         case .none:
-            guard head.status != 401, let challenge, let used = exchange.outgoing.lowered.options.authentication,
+            guard head.status != 401, let challenge, let used = exchange.outgoing.transfer.options.authentication,
                 keeps(used)
             else { return nil }
             credentials.withLock { $0.accepted(used, for: url, after: challenge) }

@@ -6,8 +6,8 @@ internal import FoundationNetworking
 /// The request to send next: as users see it, and as the transport takes it. It is not changed after `lower`; a redirect
 /// or an answered challenge makes another one.
 struct OutgoingRequest: Sendable {
-    var visible: RequestSnapshot
-    var lowered: TransferRequest
+    var snapshot: RequestSnapshot
+    var transfer: TransferRequest
     /// The events that monitors have received for the exchange.
     var announcement = Announcement.none
     /// Stored credentials of the session. The request repeats one that was sent without them and was challenged.
@@ -26,7 +26,7 @@ struct OutgoingRequest: Sendable {
 
 /// The request that an attempt is about to send, as users see it.
 struct DescribedRequest {
-    var visible: RequestSnapshot
+    var snapshot: RequestSnapshot
     /// The body, unless it is the one inside `visible`.
     var body: BodySource?
     /// Whether the request is in the history already.
@@ -38,7 +38,7 @@ extension Run {
     func described() async throws(CurlewError) -> DescribedRequest {
         if attempt.options.isCancelled { throw request.cancellation }
         var described = try initialRequest()
-        if !attempt.options.adapters.isEmpty { described.visible = try await adapt(described.visible) }
+        if !attempt.options.adapters.isEmpty { described.snapshot = try await adapt(described.snapshot) }
         if let upload = request.kind.upload {
             let body = try await upload.makeBody(for: request, events)
             described.body = isSentAgain ? try await request.bodyToSendAgain(body) : body
@@ -57,14 +57,14 @@ extension Run {
                 // A request with a separate body is never plain.
                 let isSeen = !attempt.options.adapters.isEmpty
                 if isSeen { request.note(plain) }
-                return DescribedRequest(visible: plain, isNoted: isSeen)
+                return DescribedRequest(snapshot: plain, isNoted: isSeen)
             }
             let made = try request.kind.source.urlRequest(of: request).absolute(in: request.context)
                 .withoutDotSegments(in: request.context)
             try made.validate()
             request.note(.made(made))
             events?.emit { [request] in $0.request(request, didCreateInitialURLRequest: made) }
-            return DescribedRequest(visible: .made(made), isNoted: true)
+            return DescribedRequest(snapshot: .made(made), isNoted: true)
         } catch {
             let failure = ErrorWrapping.creation(error)
             events?.emit { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
@@ -117,13 +117,13 @@ extension Run {
     func lower(_ described: DescribedRequest) throws(CurlewError) -> OutgoingRequest {
         do throws(CurlewError) {
             return OutgoingRequest(
-                visible: described.visible,
-                lowered: try lower(described.visible, body: described.body),
+                snapshot: described.snapshot,
+                transfer: try lower(described.snapshot, body: described.body),
                 announcement: .described(isNoted: described.isNoted)
             )
         } catch {
             // The request was created, although it cannot be sent.
-            try request.created(described.visible, isNoted: described.isNoted, events)
+            try request.created(described.snapshot, isNoted: described.isNoted, events)
             throw error
         }
     }

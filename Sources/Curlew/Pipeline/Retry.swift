@@ -95,7 +95,7 @@ extension Run {
             return .end(failed.failing(with: request.cancellation, resumeData: request.producedResumeData))
         }
         request.isAcceptedAfterAll()
-        let result = await settle(held)
+        let result = await deliverFile(of: held)
         guard let failure = result.error else { return .end(result) }
         return await verdict(on: failure, of: result, by: request.retriers)
     }
@@ -111,7 +111,7 @@ extension Run {
         by retriers: [any RequestRetrier]
     ) async -> RetryVerdict {
         guard registryState.isInRegistry, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut,
-            !result.isBeyondRetry
+            !result.retryIsFutile
         else { return .end }
         let failed = ContinuousClock.now
         request.failed(with: failure)

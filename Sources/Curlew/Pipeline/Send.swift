@@ -9,7 +9,8 @@ extension Run {
     // Never inlined; see `Run`.
     @inline(never)
     func begin(_ next: OutgoingRequest) throws(CurlewError) -> Lock<ExchangeState> {
-        guard let begun = request.begins(next, as: task, readsOptions: !attempt.options.isAskedFor, events) else {
+        guard let begun = request.beginExchange(next, as: task, readsOptions: !attempt.options.isAskedFor, events)
+        else {
             throw request.cancellation
         }
         return begun
@@ -58,8 +59,8 @@ extension Run {
             try await request.untilResumed(within: budget, wasAskedFor: attempt.options.isAskedFor)
             guard case .described = waiting.announcement else { continue }
             readOptions()
-            next.lowered = try lower(waiting.visible, body: waiting.lowered.body)
-        } while try !request.starts(state)
+            next.transfer = try lower(waiting.snapshot, body: waiting.transfer.body)
+        } while try !request.startWaiting(state)
         return next
     }
 
@@ -74,7 +75,7 @@ extension Run {
         if case .started = next.announcement { return }
         let (request, task) = (request, task)
         events.emit { $0.request(request, didChangeTask: task, to: .resumed) }
-        guard case .stream = next.lowered.body else { return }
+        guard case .stream = next.transfer.body else { return }
         events.emitExchange { $0.request(request, taskNeedsNewBodyStream: task) }
     }
 
@@ -94,10 +95,10 @@ extension Request {
     func created(_ visible: RequestSnapshot, isNoted: Bool, _ events: EventSink?) throws(CurlewError) {
         let creation = record.withLock { $0.isCancelled ? nil : $0.created(visible, isNoted: isNoted) }
         guard let creation else { throw cancellation }
-        tell(creation, of: visible, events)
+        notify(creation, of: visible, events)
     }
 
-    private func tell(_ creation: RequestRecord.Creation, of visible: RequestSnapshot, _ events: EventSink?) {
+    private func notify(_ creation: RequestRecord.Creation, of visible: RequestSnapshot, _ events: EventSink?) {
         if let events {
             let made = visible.urlRequest
             events.emit { [self] in $0.request(self, didCreateURLRequest: made) }
@@ -118,7 +119,7 @@ extension Request {
     }
 
     /// Starts an exchange that has waited. Returns `false` if the request is suspended.
-    func starts(_ exchange: Lock<ExchangeState>) throws(CurlewError) -> Bool {
+    func startWaiting(_ exchange: Lock<ExchangeState>) throws(CurlewError) -> Bool {
         let (isCancelled, isHeld) = record.withLock { record in
             let lifecycle = record.lifecycle
             if !lifecycle.isCancelled, !lifecycle.holdsDriver { exchange.withLock { $0.stage = .running } }
@@ -139,20 +140,20 @@ extension Request {
     ///
     /// With `readsOptions`, it waits in any case, if only for a moment: the options and the total timeout were read
     /// before the result was asked for, and are read again after the wait.
-    func begins(
+    func beginExchange(
         _ next: OutgoingRequest,
         as task: TaskIdentifier,
         readsOptions: Bool,
         _ events: EventSink?
     ) -> Lock<ExchangeState>? {
-        let (creation, beginning) = record.withLock { $0.begins(next, as: task, readsOptions: readsOptions) }
-        if let creation { tell(creation, of: next.visible, events) }
+        let (creation, beginning) = record.withLock { $0.beginExchange(next, as: task, readsOptions: readsOptions) }
+        if let creation { notify(creation, of: next.snapshot, events) }
         guard let beginning else { return nil }
-        if !beginning.isRepeated { tell(beginning, of: task, events) }
+        if !beginning.isRepeated { notify(beginning, of: task, events) }
         return beginning.exchange
     }
 
-    private func tell(_ beginning: RequestRecord.Beginning, of task: TaskIdentifier, _ events: EventSink?) {
+    private func notify(_ beginning: RequestRecord.Beginning, of task: TaskIdentifier, _ events: EventSink?) {
         events?.emit { [self] in $0.request(self, didCreateTask: task) }
         if beginning.isSuspended { emitChange(of: task, to: .suspended, events) }
         beginning.hook?.call(task)
@@ -185,7 +186,7 @@ extension RequestRecord {
         return Creation(hooks: extras?.hooks.takeForCreation())
     }
 
-    fileprivate mutating func begins(
+    fileprivate mutating func beginExchange(
         _ next: OutgoingRequest,
         as task: TaskIdentifier,
         readsOptions: Bool
@@ -193,7 +194,7 @@ extension RequestRecord {
         let isRepeated = if case .started = next.announcement { true } else { false }
         guard isRepeated || !isCancelled else { return (nil, nil) }
         var creation: Creation?
-        if case .described(let isNoted) = next.announcement { creation = created(next.visible, isNoted: isNoted) }
+        if case .described(let isNoted) = next.announcement { creation = created(next.snapshot, isNoted: isNoted) }
         if !isRepeated { history.attempt.identifiers.append(task) }
         let waits = isRepeated || lifecycle.holdsDriver || readsOptions
         let began = Lock(making: { [upload] in

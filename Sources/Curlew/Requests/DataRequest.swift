@@ -35,7 +35,7 @@ public class DataRequest: Request, @unchecked Sendable {
 
     /// Returns the file of the body. Throws if the request was not turned into a download.
     public func file() async throws(CurlewError) -> URL {
-        let result = try judged(await outcome(checksStatus: true))
+        let result = try acceptable(await outcome(checksStatus: true))
         guard let url = result.body.fileURL else {
             throw CurlewError.fileMissing(in: .decoding).located(in: result)
         }
@@ -54,7 +54,7 @@ private struct UndescribedRequest: URLRequestConvertible {
 extension DataRequest {
     /// Returns the body.
     public func data() async throws(CurlewError) -> Data {
-        let result = try judged(await outcome(checksStatus: true))
+        let result = try acceptable(await outcome(checksStatus: true))
         return result.body.contents ?? Data()
     }
 
@@ -95,7 +95,7 @@ extension Request {
     }
 
     /// Returns the shared result, or throws its error. An awaiting method also throws for an unacceptable status.
-    func judged(_ result: RunResult) throws(CurlewError) -> RunResult {
+    func acceptable(_ result: RunResult) throws(CurlewError) -> RunResult {
         if let error = result.error { throw error }
         // The driver of the run may not have checked the status.
         guard let response = result.response,

@@ -64,11 +64,11 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     /// Save it from time to time to survive a crash. A crash leaves the file that it refers to.
     public var currentResumeData: Data? {
         let written = record.withLock { $0.download.completed }
-        let (growing, segments) = download.withLock { ($0.growing, $0.growingSegments?.current) }
-        guard var growing else { return resumeData }
-        growing.bytesWritten = segments?.bytesWritten ?? max(growing.bytesWritten, written)
-        growing.segments = segments?.segments
-        return growing.bytesWritten > 0 ? growing.encoded : nil
+        let (currentPart, segments) = download.withLock { ($0.currentPart, $0.currentSegments?.current) }
+        guard var currentPart else { return resumeData }
+        currentPart.bytesWritten = segments?.bytesWritten ?? max(currentPart.bytesWritten, written)
+        currentPart.segments = segments?.segments
+        return currentPart.bytesWritten > 0 ? currentPart.encoded : nil
     }
 
     fileprivate func describedRequest() throws -> URLRequest {
@@ -87,7 +87,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         let keepsPart = !isCancelled || download.withLock { $0.keepsPartOnCancel }
         if !keepsPart {
             let part = download.withLock { record in
-                record.growing = nil
+                record.currentPart = nil
                 return exchange(&record.part, with: nil)
             }
             if let part {
@@ -134,7 +134,7 @@ extension DownloadRequest {
     /// Returns the URL of the downloaded file.
     public func file() async throws(CurlewError) -> URL {
         givesFileAway()
-        let result = try judged(await outcome(checksStatus: true))
+        let result = try acceptable(await outcome(checksStatus: true))
         guard let url = result.body.fileURL else {
             throw CurlewError.fileMissing(in: .decoding).located(in: result)
         }
@@ -178,7 +178,7 @@ extension DownloadRequest {
     private func read<Value: Sendable>(
         _ make: @escaping @Sendable (RunResult, Data) throws(CurlewError) -> Value
     ) async throws(CurlewError) -> Value {
-        download.withLock { $0.reading.begins() }
+        download.withLock { $0.reading.beginExchange() }
         do throws(CurlewError) {
             let value = try await serialized { result async throws(CurlewError) in
                 do throws(CurlewError) { return try make(result, try await self.contents(of: result)) } catch {

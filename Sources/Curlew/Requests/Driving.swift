@@ -104,7 +104,7 @@ extension Request {
                 if let value { await make(value, of: &result, run) }
                 if kind.hasToCleanUp { await cleanUp() }
                 run.leave()
-                settle(result, isLast: true)
+                publish(result, isLast: true)
                 return result
             } onCancel: {
                 self.cancel()
@@ -136,7 +136,7 @@ extension Request {
     /// Ends a request whose run could not begin.
     private func ended(with result: RunResult) async -> RunResult {
         if kind.hasToCleanUp { await cleanUp() }
-        settle(result, isLast: true)
+        publish(result, isLast: true)
         return result
     }
 
@@ -212,11 +212,11 @@ extension Request {
     ) async throws(CurlewError) -> Value {
         let awaiting = awaited()
         guard awaiting.options.hasRetriers else {
-            return try await serialize(try judged(await outcome(of: awaiting, checksStatus: true)))
+            return try await serialize(try acceptable(await outcome(of: awaiting, checksStatus: true)))
         }
         let value = SerializedValue(serialize)
         let result = await outcome(of: awaiting, checksStatus: true, making: value)
-        return try await value.value(of: try judged(result))
+        return try await value.value(of: try acceptable(result))
     }
 }
 

@@ -53,7 +53,7 @@ enum HandlerRun {
         _ completions: [@Sendable () -> Void]
     ) async {
         await request.cleanUp()
-        request.settle(result)
+        request.publish(result)
         await request.kind.reader?.untilConsumed(of: request)
         // Handlers that were added since the last serializer ran.
         let late = await serialize(request, result)
@@ -137,7 +137,7 @@ extension Request {
         }
         switch action {
         case .none: break
-        case .resume(let resumption): carryOut(resumption, reporting: task)
+        case .resume(let resumption): finishResuming(resumption, reporting: task)
         case .shelve: shelve()
         case .startHandlers: HandlerRun.start(self, drives: false)
         }

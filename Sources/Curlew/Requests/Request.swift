@@ -103,7 +103,7 @@ public class Request: @unchecked Sendable {
     @discardableResult
     public func resume() -> Self {
         let (resumption, task) = record.withLock { ($0.lifecycle.resume(), $0.reportedTask) }
-        if let resumption { carryOut(resumption, reporting: task) }
+        if let resumption { finishResuming(resumption, reporting: task) }
         return self
     }
 
@@ -128,7 +128,7 @@ public class Request: @unchecked Sendable {
 
     /// Starts or continues the run. `task` is the exchange whose start monitors have heard of when the request was
     /// resumed.
-    func carryOut(_ resumption: RequestLifecycle.Resumption, reporting task: TaskIdentifier?) {
+    func finishResuming(_ resumption: RequestLifecycle.Resumption, reporting task: TaskIdentifier?) {
         eventSink?.emit { [self] in $0.requestDidResume(self) }
         switch resumption {
         case .start: HandlerRun.start(self, drives: true)
@@ -159,17 +159,17 @@ public class Request: @unchecked Sendable {
 
     /// Ends the request with `error`; its state is `.cancelled`.
     func cancel(with error: CurlewError) {
-        if let cancellation = record.withLock({ $0.cancel(with: error) }) { carryOut(cancellation, error) }
+        if let cancellation = record.withLock({ $0.cancel(with: error) }) { finishCancelling(cancellation, error) }
         kind.reader?.cancelled(with: error)
     }
 
     /// Ends the request with `error`, unless it was resumed or its result asked for.
     func cancelUnlessAskedFor(with error: CurlewError) {
         let cancellation = record.withLock { $0.lifecycle.isAskedFor ? nil : $0.cancel(with: error) }
-        if let cancellation { carryOut(cancellation, error) }
+        if let cancellation { finishCancelling(cancellation, error) }
     }
 
-    private func carryOut(_ cancellation: RequestRecord.Cancellation, _ error: CurlewError) {
+    private func finishCancelling(_ cancellation: RequestRecord.Cancellation, _ error: CurlewError) {
         eventSink?.emit { [self] in $0.requestDidCancel(self) }
         switch cancellation {
         case .hasEnded: break
@@ -205,7 +205,7 @@ public class Request: @unchecked Sendable {
     }
 
     private func endWithoutRun(_ ending: RequestRecord.Ending) {
-        tell(ending)
+        notify(ending)
         if record.withLock({ $0.lifecycle.beginHandlers() }) { HandlerRun.start(self, drives: false) }
     }
 
@@ -238,7 +238,7 @@ public class Request: @unchecked Sendable {
 
     /// Records the result and resumes all that wait for it. With `isLast`, nothing but handlers can follow: the request
     /// is finished, and monitors are notified.
-    func settle(_ result: RunResult, isLast: Bool = false) {
+    func publish(_ result: RunResult, isLast: Bool = false) {
         let ending = record.withLock { record in
             if isLast, record.error == nil { record.error = result.error }
             let ending = record.end(with: result)
@@ -249,10 +249,10 @@ public class Request: @unchecked Sendable {
             EventSink(session: context.monitorQueues, own: ending.hooks?.monitorQueues ?? [])?
                 .emit { [self] in $0.requestDidFinish(self) }
         }
-        tell(ending)
+        notify(ending)
     }
 
-    private func tell(_ ending: RequestRecord.Ending) {
+    private func notify(_ ending: RequestRecord.Ending) {
         if case .shelved(let weak) = ending.link { weak.session?.shelf.take(self) }
         kind.reader?.ended(with: ending.result)
         // Observers get the last progress value before awaiters and streams hear of the end.

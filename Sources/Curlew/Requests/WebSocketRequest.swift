@@ -226,7 +226,7 @@ struct WebSocketTaskDelegate: TaskDelegate {
     func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
         let status = answer.withLock { $0.status }
         guard status != 0, status != 101 else { return CollectedBody(error: error) }
-        return CollectedBody(error: error, verdict: .rejected(refusal, byAwaiter: false))
+        return CollectedBody(error: error, verdict: .rejected(refusal, isStatusCheckOnly: false))
     }
 
     private var refusal: CurlewError {

@@ -11,13 +11,13 @@ final class RunResult: Sendable {
     let body: ReceivedBody
     let error: CurlewError?
     /// Whether `error` exists only because the awaiting method that started the run rejects unacceptable statuses.
-    let isErrorOfAwaiter: Bool
+    let isStatusCheckOnly: Bool
     /// Whether the request has to be repeated at once: the server's answer to a range was of no use, so the next attempt
     /// asks for the whole file.
     let startsOver: Bool
     /// Whether a redirect has dropped the credentials that the server then asked for. Another attempt would end in the
     /// same way, so no retrier is asked.
-    let isBeyondRetry: Bool
+    let retryIsFutile: Bool
     let resumeData: Data?
     /// The names of the fields that the session treats as secret.
     let sensitiveHeaders: [String]
@@ -28,9 +28,9 @@ final class RunResult: Sendable {
         metrics: TransferMetrics? = nil,
         body: ReceivedBody = .none,
         error: CurlewError?,
-        isErrorOfAwaiter: Bool = false,
+        isStatusCheckOnly: Bool = false,
         startsOver: Bool = false,
-        isBeyondRetry: Bool = false,
+        retryIsFutile: Bool = false,
         resumeData: Data? = nil,
         sensitiveHeaders: [String] = []
     ) {
@@ -41,15 +41,15 @@ final class RunResult: Sendable {
         var error = error
         if let resumeData { error?.downloadResumeData = resumeData }
         self.error = error
-        self.isErrorOfAwaiter = isErrorOfAwaiter
+        self.isStatusCheckOnly = isStatusCheckOnly
         self.startsOver = startsOver
-        self.isBeyondRetry = isBeyondRetry
+        self.retryIsFutile = retryIsFutile
         self.resumeData = resumeData
         self.sensitiveHeaders = sensitiveHeaders
     }
 
     /// The error for awaiting methods that do not check the status themselves.
-    var sharedError: CurlewError? { isErrorOfAwaiter ? nil : error }
+    var sharedError: CurlewError? { isStatusCheckOnly ? nil : error }
 }
 
 extension RunResult {
@@ -72,7 +72,7 @@ extension RunResult {
             response: response,
             metrics: metrics,
             error: error,
-            isErrorOfAwaiter: isErrorOfAwaiter,
+            isStatusCheckOnly: isStatusCheckOnly,
             resumeData: resumeData,
             sensitiveHeaders: sensitiveHeaders
         )

@@ -8,7 +8,7 @@ internal import Foundation
 /// head and body.
 final class DownloadTaskDelegate: TaskDelegate {
     private let download: DownloadRequest
-    private let asked: DownloadAsking
+    private let asked: RequestedRange
     private let lane = FileLane.next()
     private let state = Lock(State())
 
@@ -31,7 +31,7 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     init(_ request: DownloadRequest) {
         download = request
-        asked = request.asked(by: request.request)
+        asked = request.requestedRange(of: request.request)
     }
 
     // MARK: The head
@@ -61,13 +61,13 @@ final class DownloadTaskDelegate: TaskDelegate {
                     0, SegmentPlan(validator: validator, total: total, have: have, count: count), nil, exchange)
             case .wholeFile: return .wholeFile
             case .askAgain: return nil
-            case .unrelated: return .aside
+            case .unrelated: return .unrelated
             }
         case .segment(let index, let part, let plan):
             switch plan.decision(for: head, segment: index) {
             case .write: return segment(index, plan, part, exchange)
             case .startOver: return nil
-            case .unrelated: return .aside
+            case .unrelated: return .unrelated
             }
         }
     }
@@ -90,7 +90,7 @@ final class DownloadTaskDelegate: TaskDelegate {
             continues(at: part.bytesWritten, of: part.bytesWritten, exchange)
             return .nothing(complete: part)
         case .askAgain: return nil
-        case .unrelated: return .aside
+        case .unrelated: return .unrelated
         }
     }
 
@@ -132,7 +132,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         lane.enqueue { [self] in
             do {
                 let opened = try opening.open()
-                download.begins(step, head, total: total, in: opened.file.url)
+                download.beginExchange(step, head, total: total, in: opened.file.url)
                 download.noteBeginning(to: opened.target)
                 state.withLock { $0.file = .open(opened) }
             } catch {
@@ -173,7 +173,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         case .segment(let index, let progress, _):
             exchange.received(progress.wrote(count, inSegment: index))
             download.noteSegments(progress, on: lane)
-        case .wholeFile, .rest, .aside, .nothing:
+        case .wholeFile, .rest, .unrelated, .nothing:
             exchange.received(TransferCount(completed: position, total: expected))
         }
         emitWritten(Int64(count), upTo: position, of: expected, exchange)
@@ -200,7 +200,7 @@ final class DownloadTaskDelegate: TaskDelegate {
             guard let ending else { return complete(opened, exchange) }
             let failure = download.isCancelled ? download.cancellation : ending
             let download = download
-            await lane.carryOut { download.broke(opened, after: position, failure) }
+            await lane.carryOut { download.keepPart(of: opened, after: position, failure) }
             return CollectedBody(error: failure)
         }
     }
@@ -264,31 +264,31 @@ final class DownloadTaskDelegate: TaskDelegate {
 }
 
 /// A download whose bytes have all arrived, under its temporary name.
-struct CompleteDownload: UnsettledFile {
+struct CompleteDownload: UnplacedFile {
     let request: DownloadRequest
     let opened: OpenedDownload
     let lane: FileLane
     let exchange: Exchange
 
-    func settle(accepted: Bool) async throws(CurlewError) -> ReceivedBody {
+    func place(ifAccepted isAccepted: Bool) async throws(CurlewError) -> ReceivedBody {
         let (request, opened) = (request, opened)
-        guard accepted else {
-            await lane.carryOut { request.rejected(opened) }
+        guard isAccepted else {
+            await lane.carryOut { request.discard(opened) }
             return .none
         }
         do throws(CurlewError) {
             let url = try await lane.run { () throws(CurlewError) -> URL in
                 do throws(CurlewError) { try opened.verify(unless: { request.isCancelled }) } catch {
-                    request.rejected(opened)
+                    request.discard(opened)
                     throw error
                 }
-                if case .aside = opened.step {
+                if case .unrelated = opened.step {
                     // If the move fails, the part of the file is kept, as if the error page had been rejected.
                     let url = try opened.move()
-                    request.settledWithoutPart()
+                    request.acceptErrorPage()
                     return url
                 }
-                request.settled()
+                request.forgetPart()
                 return try opened.move()
             }
             emit(.success(url))

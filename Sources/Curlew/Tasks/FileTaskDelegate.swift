@@ -6,7 +6,7 @@ internal import Foundation
 ///
 /// The file is opened for the first bytes: a response without a body has no file. A file lane opens it while the
 /// exchange is paused, because that blocks and calls user code.
-final class FileTaskDelegate: TaskDelegate, UnsettledFile {
+final class FileTaskDelegate: TaskDelegate, UnplacedFile {
     private enum State {
         case chosen
         case opening
@@ -87,9 +87,9 @@ final class FileTaskDelegate: TaskDelegate, UnsettledFile {
         }
     }
 
-    func settle(accepted: Bool) async throws(CurlewError) -> ReceivedBody {
+    func place(ifAccepted isAccepted: Bool) async throws(CurlewError) -> ReceivedBody {
         guard case .open(let opened) = state.withLock({ $0 }) else { return .none }
-        guard accepted else {
+        guard isAccepted else {
             await lane.carryOut { opened.discard() }
             return .none
         }

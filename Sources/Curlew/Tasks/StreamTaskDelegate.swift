@@ -17,7 +17,7 @@ final class StreamTaskDelegate: TaskDelegate {
 
     private enum Judgement: Sendable {
         case accepted
-        case rejected(CurlewError, byAwaiter: Bool)
+        case rejected(CurlewError, isStatusCheckOnly: Bool)
     }
 
     init(_ channel: BodyChannel, checksStatus: Bool) {
@@ -35,10 +35,10 @@ final class StreamTaskDelegate: TaskDelegate {
         }
         guard !validations.isEmpty else {
             // Without user code, the head is checked on the transport's thread.
-            let method = exchange.outgoing.visible.method
+            let method = exchange.outgoing.snapshot.method
             let error =
                 checksStatus && !acceptsAny ? StatusCheck.error(for: response, to: method, body: .none) : nil
-            settle(error, byAwaiter: true, response, exchange)
+            decide(error, isStatusCheckOnly: true, response, exchange)
             return .proceed
         }
         guard let control else {
@@ -59,11 +59,12 @@ final class StreamTaskDelegate: TaskDelegate {
         for validation in validations where failure == nil {
             failure = validation(request, sent, response, .streamed)
         }
-        settle(failure, byAwaiter: false, response, exchange)
+        decide(failure, isStatusCheckOnly: false, response, exchange)
     }
 
-    private func settle(_ error: CurlewError?, byAwaiter: Bool, _ response: LazyResponse, _ exchange: Exchange) {
-        judgement.resolve(error.map { .rejected($0, byAwaiter: byAwaiter) } ?? .accepted)
+    private func decide(_ error: CurlewError?, isStatusCheckOnly: Bool, _ response: LazyResponse, _ exchange: Exchange)
+    {
+        judgement.resolve(error.map { .rejected($0, isStatusCheckOnly: isStatusCheckOnly) } ?? .accepted)
         guard error == nil else { return }
         let accepted = AcceptedHead(head: response.head)
         // The two steps are one: a call of `head()` either finds the head or is told.
@@ -107,9 +108,9 @@ final class StreamTaskDelegate: TaskDelegate {
         switch judgement.value {
         case nil: return .open
         case .accepted: return .accepted
-        case .rejected(var error, let byAwaiter):
+        case .rejected(var error, let isStatusCheckOnly):
             error.responseBody = excerpt.withLock { $0 }
-            return .rejected(error, byAwaiter: byAwaiter)
+            return .rejected(error, isStatusCheckOnly: isStatusCheckOnly)
         }
     }
 }

@@ -30,7 +30,7 @@ struct CollectedBody {
     var error: CurlewError?
     var verdict = Verdict.open
     /// A file that is moved to its destination when the response has been accepted.
-    var file: (any UnsettledFile)?
+    var file: (any UnplacedFile)?
     /// Whether the request has to be repeated at once, because the next attempt asks differently.
     var startsOver = false
 
@@ -38,13 +38,13 @@ struct CollectedBody {
     enum Verdict {
         case open
         case accepted
-        /// `byAwaiter`: only an awaiting method treats the response as an error.
-        case rejected(CurlewError, byAwaiter: Bool)
+        /// `isStatusCheckOnly`: only an awaiting method treats the response as an error.
+        case rejected(CurlewError, isStatusCheckOnly: Bool)
     }
 }
 
 /// A body on disk under a temporary name.
-protocol UnsettledFile: Sendable {
+protocol UnplacedFile: Sendable {
     /// Moves the file to its destination, or removes it.
-    func settle(accepted: Bool) async throws(CurlewError) -> ReceivedBody
+    func place(ifAccepted isAccepted: Bool) async throws(CurlewError) -> ReceivedBody
 }

@@ -65,7 +65,7 @@ struct AllRequestsTests {
         }
         while !hasReturned.isOpen, request.record.withLock({ $0.awaitedResult == nil }) { await Task.yield() }
         #expect(!hasReturned.isOpen)
-        request.carryOut(start, reporting: nil)
+        request.finishResuming(start, reporting: nil)
         await cancelling.value
         #expect(request.error?.isExplicitlyCancelledError == true)
         #expect(await session.activeRequests.isEmpty)

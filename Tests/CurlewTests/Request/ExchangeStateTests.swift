@@ -11,7 +11,7 @@ struct ExchangeStateTests {
     private func state() -> ExchangeState { ExchangeState(TaskIdentifier(rawValue: 1), .running) }
 
     private func passage(_ state: inout ExchangeState, _ count: Int = 3) -> String {
-        switch Data(count: count).withUnsafeBytes({ state.passage(of: $0) }) {
+        switch Data(count: count).withUnsafeBytes({ state.route(of: $0) }) {
         case .deliver: "deliver"
         case .kept: "kept"
         case .wait: "wait"
