@@ -65,7 +65,7 @@ final class Exchange: KeepingSink {
 
     func willStart(_ control: any TransferControl) { attach(control) }
 
-    /// Continues the exchange with parallel transfers, under one control for all of them.
+    /// Called when a segmented download starts its other segments. `control` steers all of them.
     func continueUnder(_ control: any TransferControl) {
         state.withLock { $0.stage = .running }
         attach(control)
@@ -245,7 +245,7 @@ final class Exchange: KeepingSink {
         downloadProgress?.report(whole)
     }
 
-    /// Sets the number of bytes that the body continues after.
+    /// Called when a resumed download starts at `count`.
     func continues(_ count: TransferCount) {
         state.withLock { $0.download = count }
         downloadProgress?.started(count)

@@ -101,7 +101,7 @@ struct ExchangeState: Sendable {
         return control
     }
 
-    /// Releases the control, unless another one has replaced it.
+    /// The call to the control has returned: another thread may call it, unless another control has replaced it.
     mutating func wasTold(_ told: any TransferControl) {
         if control === told { isBeingTold = false }
     }
@@ -135,7 +135,7 @@ struct ExchangeState: Sendable {
         }
     }
 
-    /// The use of the next bytes of the body.
+    /// The route of the next bytes of the body.
     enum BodyRoute {
         case deliver(any TaskDelegate)
         /// They were stored with the provisional response.

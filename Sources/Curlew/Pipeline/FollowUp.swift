@@ -3,7 +3,7 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// The reaction to a response.
+/// The decision about a response.
 enum FollowUp {
     /// The response is delivered.
     case deliver
@@ -14,7 +14,7 @@ enum FollowUp {
 
 // Redirects, challenges and stored credentials are handled in this file, and nowhere else.
 extension Run {
-    /// Returns the reaction to a response that may be followed by another exchange.
+    /// Decides about a response that another exchange may follow: deliver it, refuse it, or send another request.
     func followUp(_ exchange: Exchange, _ response: TransferOutcome) async -> FollowUp {
         if let answer = request.context.learn(from: exchange, response, keeps: keepsAuthentication) {
             // To monitors and users this is one exchange, as if the transport had answered the challenge.

@@ -8,7 +8,7 @@ internal import FoundationNetworking
 struct OutgoingRequest: Sendable {
     var snapshot: RequestSnapshot
     var transfer: TransferRequest
-    /// The events that monitors have received for the exchange.
+    /// The progress of reporting the exchange to monitors.
     var announcement = Announcement.none
     /// Stored credentials of the session. The request repeats one that was sent without them and was challenged.
     var storedAnswer: TransferAuthentication?
@@ -27,7 +27,7 @@ struct OutgoingRequest: Sendable {
 /// The request that an attempt is about to send, as users see it.
 struct DescribedRequest {
     var snapshot: RequestSnapshot
-    /// The body, unless it is the one inside `visible`.
+    /// The body of an upload. `nil`: the body is the one inside the snapshot.
     var body: BodySource?
     /// Whether the request is in the history already.
     var isNoted: Bool

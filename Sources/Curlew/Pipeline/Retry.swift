@@ -159,7 +159,7 @@ extension Run {
     }
 
     private func prepareRetry(after failure: CurlewError) async -> RetryVerdict {
-        // Not earlier: as long as the retry can still be given up, the old response may have to be delivered.
+        // Until the delay is over, the old response may still have to be delivered. Its file is dropped only now.
         await dropHeldDownload()
         await request.dropUnplacedFile()
         guard request.prepareForRetry() else { return .endWith(request.cancellation) }

@@ -43,7 +43,7 @@ public class DataRequest: Request, @unchecked Sendable {
     }
 }
 
-/// The description of a data request that has none.
+/// Stands in for the description of a request that describes itself. Always throws.
 private struct UndescribedRequest: URLRequestConvertible {
     func asURLRequest() throws -> URLRequest { throw CurlewError.requestNotCreated(NoDescription()) }
 }
@@ -97,7 +97,7 @@ extension Request {
     /// Returns the shared result, or throws its error. An awaiting method also throws for an unacceptable status.
     func acceptable(_ result: RunResult) throws(CurlewError) -> RunResult {
         if let error = result.error { throw error }
-        // The driver of the run may not have checked the status.
+        // A run that handlers have started does not check the status.
         guard let response = result.response,
             let error = StatusCheck.error(for: response, to: result.request?.method, body: result.body)
         else {

@@ -54,7 +54,7 @@ enum RequestSource: Sendable {
     }
 }
 
-/// Thrown if a kind of request is used with another class of requests.
+/// Thrown because of a defect: a `RequestKind` was paired with another class of requests.
 struct NoDescription: Error {}
 
 /// The reader of a response that is delivered while it arrives.

@@ -16,7 +16,7 @@ internal import CurlewLocks
 /// The two are apart because neither implies the other: a suspended request may have no run yet; a cancelled one may
 /// have a run that is still ending; a request is finished only when its handlers have run, after the run.
 struct RequestLifecycle {
-    /// Whether there is a run. The only record of it.
+    /// Before, during or after the run. Nothing else says so.
     enum RunState {
         /// The result has not been asked for.
         case idle
@@ -57,7 +57,7 @@ struct RequestLifecycle {
         }
     }
 
-    /// The parts of the run. `nil` if there is none, or none any more. Setting them does nothing then.
+    /// The parts of the run. `nil` unless a run is in progress; a set is then ignored.
     var driver: Driver? {
         get {
             switch run {

@@ -3,8 +3,7 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// A request as adapters, monitors and users see it: a `URLRequest`, or the plain parts from which one is made on
-/// demand.
+/// A request before it is lowered: a `URLRequest`, or the plain parts from which one is made if code asks for it.
 ///
 /// Creating Foundation's type allocates several objects. Most requests consist of a method, a URL and a few fields,
 /// which no adapter and no monitor sees.

@@ -2,8 +2,8 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// The task of a stream that is read as a sequence: one of the places that start unstructured tasks. The first `next()`
-/// or `head()` starts it; leaving the iteration, or the end of its task, cancels the request.
+/// The task of a stream that is read as a sequence. The first `next()` or `head()` starts it; leaving the iteration, or
+/// the end of its task, cancels the request.
 enum StreamRun {
     /// Starts the run, unless an earlier call has. `reads` is false if the caller wants only the head.
     static func start(_ request: DataStreamRequest, reads: Bool) {

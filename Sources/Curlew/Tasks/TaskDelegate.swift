@@ -4,9 +4,9 @@ internal import Foundation
 /// Collects the body of one response. Its exchange chooses it when the head of the response is known: memory, a file, a
 /// stream.
 ///
-/// The exchange passes itself to every call, so a delegate has no reference to it. A delegate never calls user code on
-/// the transport's thread. That thread writes its state and the run reads it, so it is protected by the delegate's own
-/// lock.
+/// The exchange passes itself to every call, so a delegate has no reference to it. The transport's thread writes its
+/// state and the run reads it, so it is protected by the delegate's own lock. A delegate calls no user code on the
+/// transport's thread, unless the transport has no control and so cannot be paused.
 protocol TaskDelegate: Sendable {
     /// Called with the head of the response, before its body. After `.pause`, the delegate resumes the exchange.
     func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition

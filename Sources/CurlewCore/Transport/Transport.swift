@@ -62,7 +62,7 @@ public protocol TransferSink: AnyObject, Sendable {
     /// Called with decoded bytes of the body, valid only during the call. After `.pause`, the same bytes are delivered
     /// again.
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition
-    /// Called with the number of body bytes passed to libcurl so far. The count restarts if the body is sent again, for
+    /// Called with the number of body bytes sent so far. The count restarts if the body is sent again, for
     /// instance in an authentication round.
     func didSend(bodyBytes: Int64, of expected: Int64?)
 }
@@ -92,7 +92,8 @@ public enum Disposition: Sendable {
     case abort(CurlewError)
 }
 
-/// Controls a running exchange on behalf of its sink's owner. Every call only enqueues a command.
+/// Controls a running exchange on behalf of its sink's owner. A call returns at once: it enqueues a command,
+/// or acts if it is made within `willStart`.
 public protocol TransferControl: AnyObject, Sendable {
     /// Ends the pause that the sink's `.pause` began.
     func resumeReceiving()
