@@ -54,9 +54,8 @@ final class StoredText: Sendable {
                 }
             }
             try result.get()
-            guard FileMove.rename(file.url.path(percentEncoded: false), path, replacing: true) == 0 else {
-                throw CurlewError(.moveFailed, phase: .file, reason: "keeping \(path)")
-            }
+            let failure = FileMove.rename(file.url.path(percentEncoded: false), path, replacing: true)
+            guard failure == 0 else { throw FileFailure.error(failure, "moving the text to", path) }
             file.keep()
         } catch {
             file.discard()
