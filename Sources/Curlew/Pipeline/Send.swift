@@ -236,5 +236,3 @@ extension RequestHooks {
         return CreationHooks(onRequest: onRequestCreation, onCURL: exchange(&onCURL, with: nil), streams: streams)
     }
 }
-
-// Hooks that run when the head of a response has arrived and its body has not. The last hook set is called.

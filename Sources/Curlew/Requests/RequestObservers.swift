@@ -17,6 +17,7 @@ struct CURLHook: Sendable {
     func call(_ describe: (CURLForm) -> String) { hook.call(describe(form)) }
 }
 
+// Hooks that run when the head of a response has arrived and its body has not. The last hook set is called.
 extension Request {
     package func tellHead(on queue: DispatchQueue, _ handler: @escaping @Sendable (HTTPURLResponse) -> Void) {
         let handoff = Handoff()
@@ -83,7 +84,7 @@ extension Request {
     }
 
     /// Sets a closure that decides from the head of the response whether to receive the body. The body waits for the
-    /// answer.
+    /// answer, and so do a stream's validations and a download's destination.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(
