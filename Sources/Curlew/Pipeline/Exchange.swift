@@ -307,6 +307,8 @@ final class Exchange: KeepingSink {
             } catch {
                 throw (error as? CurlewError) ?? .cancelled
             }
+            // The driver's task was cancelled, which ends the wait, and the request will be: as in `Run.send`.
+            if Task.isCancelled { request.cancel() }
             if request.isCancelled { throw request.cancellation }
         }
         await untilReady()

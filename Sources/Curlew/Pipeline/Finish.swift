@@ -101,11 +101,11 @@ extension Run {
     func failed(with error: CurlewError) -> RunResult {
         var error = error
         if request.isCancelled { error = request.cancellation }
-        // An exchange that another one was to follow, which could not begin. Its control is released without the lock.
+        // An exchange that another one was to follow, which could not begin. Its parts are released without the lock.
         _ = request.record.withLock { record in
             record.exchange?.withLock { state in
                 state.stage = .over
-                return state.setControl(nil)
+                return (state.setControl(nil), Swift.exchange(&state.delivery, with: .closed))
             }
         }
         let visible = request.record.withLock { $0.history.lastRequest }

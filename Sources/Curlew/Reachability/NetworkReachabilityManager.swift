@@ -75,9 +75,14 @@ public final class NetworkReachabilityManager: Sendable {
 
     /// Stops calling the listener. Streams of statuses continue.
     public func stopListening() {
-        // The listener is released without the lock: it holds the user's objects.
-        let former = state.withLock { exchange(&$0.listener, with: nil) }
-        if former != nil { restart() }
+        // The listener is released without the lock: it holds the user's objects. One step, so that a listener that is
+        // added at the same time keeps its monitor.
+        let (_, idle) = state.withLock { state -> ((queue: DispatchQueue, call: Listener)?, NetworkMonitor?) in
+            let former = exchange(&state.listener, with: nil)
+            guard former != nil, state.streams.isEmpty else { return (former, nil) }
+            return (former, exchange(&state.monitor, with: nil))
+        }
+        idle?.stop()
     }
 
     /// A stream of the current status and every change. A slow reader gets only the latest status.
@@ -130,16 +135,6 @@ public final class NetworkReachabilityManager: Sendable {
         // Another thread may have replaced the monitor, and stopped it, before it was started.
         if state.withLock({ $0.monitor !== monitor }) { monitor.stop() }
         return true
-    }
-
-    /// Stops the monitor after the listener was removed, and starts another one if streams need it.
-    private func restart() {
-        let (former, needed) = state.withLock { state in
-            defer { state.monitor = nil }
-            return (state.monitor, !state.streams.isEmpty)
-        }
-        former?.stop()
-        if needed { _ = start() }
     }
 
     private func streamEnded(_ key: Int) {

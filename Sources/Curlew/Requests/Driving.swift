@@ -93,15 +93,19 @@ extension Request {
             if becameResumed {
                 awaiting.options.events?.emit { [self] in $0.requestDidResume(self) }
             }
-            if case .shelved = awaiting.link { unshelve() }
             guard let session = awaiting.link.session else {
                 return await ended(with: RunResult(error: .sessionReleased))
             }
             let rules = DriverOptions(checksStatus: checksStatus, ownsTask: false)
             let run = Run(request: self, session: session, rules: rules, firstOptions: awaiting.options)
+            // In this order: a thread that looks at the shelf first and then at the registry finds the request.
+            run.join()
+            if case .shelved = awaiting.link { unshelve() }
             return await withTaskCancellationHandler {
                 var result = await run.result()
                 if let value { await make(value, of: &result, run) }
+                // Before the clean-up: resume data exists only for a request with an error.
+                if let error = result.error { failed(with: error) }
                 if kind.hasToCleanUp { await cleanUp() }
                 run.leave()
                 publish(result, isLast: true)

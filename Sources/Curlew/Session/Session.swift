@@ -121,7 +121,7 @@ public actor Session {
             for request in waiting + running { request.cancel() }
             let isCleaningUp = Task.isCancelled
             // Another thread may be starting a request of the shelf, which has a run but has not joined the registry yet.
-            // It is cancelled already, so none of its own code runs before it ends.
+            // It is cancelled already, so it ends without being sent.
             for request in registry.withLock({ $0.missing(of: waiting) }) {
                 _ = await request.joined(isCleaningUp: isCleaningUp)
             }
@@ -207,7 +207,9 @@ extension Session {
     /// The unfinished requests in the order of their creation: those that run, and those that have handlers and wait
     /// for `resume()`.
     package var unfinishedRequests: [Request] {
-        Set(activeRequests).union(shelf.all).sorted { $0.serial < $1.serial }
+        // In this order: a request joins the registry before it leaves the shelf.
+        let waiting = shelf.all
+        return Set(waiting).union(activeRequests).sorted { $0.serial < $1.serial }
     }
 
     /// Calls the closure asynchronously with all requests that have started and not ended.

@@ -101,7 +101,10 @@ final class StreamTaskDelegate: TaskDelegate {
     // MARK: The end
 
     func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
-        CollectedBody(body: .streamed, error: error, verdict: verdict)
+        // A validation may still run although the exchange has ended: it must neither run a second time here, nor give
+        // the head to a reader when another attempt has begun.
+        await untilReady()
+        return CollectedBody(body: .streamed, error: error, verdict: verdict)
     }
 
     private var verdict: CollectedBody.Verdict {

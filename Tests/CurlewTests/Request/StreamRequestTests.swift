@@ -138,6 +138,25 @@ struct StreamRequestTests {
         #expect(events.all == ["answer", "validation", "chunk", "chunk"])
     }
 
+    /// The exchange of an empty response ends while its validation runs on another thread.
+    @Test func anEmptyResponseIsValidatedOnce() async throws {
+        let server = try TestServer()
+        let session = Session()
+        for _ in 0..<50 {
+            server.script("/empty", .status(404, headers: ["Content-Length": "0"]))
+            let statuses = Recorded<Int>()
+            let request = session.streamRequest(server.url("/empty"))
+                .validate { _, response in
+                    // Long enough for the exchange to end.
+                    let digits = (0..<2000).map(String.init).joined()
+                    statuses.note(digits.isEmpty ? 0 : response.statusCode)
+                    return .success(())
+                }
+            for try await _ in request.chunks { Issue.record("there is no body") }
+            #expect(statuses.all == [404])
+        }
+    }
+
     @Test func aRedirectThatIsNotFollowedIsStreamedBehindAValidation() async throws {
         let transport = MockTransport { _ in .text("moved", status: 302).header("Location", "/next") }
         let request = Session(transport: transport).streamRequest("https://example.org/")
