@@ -24,16 +24,18 @@ extension CacheRun {
             exchange?.detach()
             if let stored, isFailureOfServer(error, cacheSink.fate), allowsOnFailure(stored) {
                 if case .withheld = cacheSink.fate {
-                    return try await serveInsteadOfFailure(stored, .answer(.failure(error)))
+                    return try await serveInsteadOfFailure(stored, .brokenResponse(error))
                 }
-                return try await serveInsteadOfFailure(stored, .noAnswer(error))
+                return try await serveInsteadOfFailure(stored, .noResponse(error))
             }
             await land(.failed)
             throw error
         }
         exchange?.detach()
-        if let stored, case .withheld(let head) = cacheSink.fate {
-            guard head.status == 304 else { return try await serveInsteadOfFailure(stored, .answer(.success(outcome))) }
+        if let stored, case .withheld(let response) = cacheSink.fate {
+            guard response.head.status == 304 else {
+                return try await serveInsteadOfFailure(stored, .response(response, outcome))
+            }
             return try await finish(validationOf: stored, with: outcome, cacheSink.requestTime)
         }
         if stored == nil, isOver(status, &outcome, cacheSink) { return outcome }
@@ -110,7 +112,7 @@ extension CacheRun {
     private func isFailureOfServer(_ error: CurlewError, _ fate: CacheSink.Fate) -> Bool {
         switch fate {
         case .none: error.isConnectivity || (error.isTimeout && error.code != .queueTimedOut)
-        case .withheld(let head): head.status != 304 && !error.isCancellation && error.code != .sessionClosed
+        case .withheld(let response): response.head.status != 304 && !error.isCancellation && error.code != .sessionClosed
         case .forwarded: false
         }
     }
@@ -132,9 +134,11 @@ extension CacheRun {
 
     /// The outcome of the request if the stored response cannot be served.
     private enum Failure {
-        case noAnswer(CurlewError)
+        case noResponse(CurlewError)
+        /// The response was withheld, and has broken off or is longer than what is kept.
+        case brokenResponse(CurlewError)
         /// The response was withheld. The result is that of its exchange.
-        case answer(Result<TransferOutcome, CurlewError>)
+        case response(ProvisionalResponse, TransferOutcome)
     }
 
     private mutating func serveInsteadOfFailure(
@@ -144,11 +148,17 @@ extension CacheRun {
         await land(.failed)
         if !isInBackground, let served = try await serve(stored, .whole, .stale(.ifError)) { return served }
         switch failure {
-        case .noAnswer(let error): throw error
+        case .noResponse(let error): throw error
         // The response has no reader.
-        case .answer(let result) where isInBackground: return try result.get()
-        // The withheld response is lost, so the request is sent again.
-        case .answer: return try await send(.miss, adding: [])
+        case .brokenResponse(let error) where isInBackground: throw error
+        case .response(_, let outcome) where isInBackground: return outcome
+        // What was kept is not the whole response, so the request is sent again.
+        case .brokenResponse: return try await send(.miss, adding: [])
+        case .response(let response, var outcome):
+            let body = DataCacheBody(response.body)
+            _ = try await deliver(response.head, await body.reader(of: 0..<body.size))
+            note(.miss, in: &outcome)
+            return outcome
         }
     }
 

@@ -211,7 +211,8 @@ extension CacheRun {
         return TransferOutcome(head: head, metrics: metrics)
     }
 
-    private mutating func deliver(
+    /// Delivers a response to the reader, at the reader's speed. Returns the number of bytes in the body.
+    mutating func deliver(
         _ head: ResponseHead,
         _ reader: (any CacheReader)?
     ) async throws(CurlewError) -> Int64 {

@@ -13,7 +13,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         /// The response was passed to the reader.
         case forwarded
         /// The response was withheld, because the stored one is to be served.
-        case withheld(ResponseHead)
+        case withheld(ProvisionalResponse)
     }
 
     private let reader: any TransferSink
@@ -33,14 +33,10 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     private(set) var fate = Fate.none
     /// `nil` if the response is not stored.
     private(set) var storage: ResponseStorage?
-    private var withheldBytes = 0
     /// Whether the response may invalidate stored ones, as far as its head tells.
     private(set) var mayInvalidate = true
     /// Whether the flight has landed early, because the response cannot be shared.
     private(set) var hasLanded = false
-
-    /// The limit for the explanation in a withheld error response.
-    private static let withheldLimit = 1024 * 1024
 
     /// Creates the sink for the request of a run, with the run's state at this moment.
     init(_ run: borrowing CacheRun, requestTime: Date, withholds: ((ResponseHead) -> Bool)? = nil) {
@@ -65,7 +61,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     func didReceive(head: ResponseHead) -> Disposition {
         if withholds?(head) == true {
             headCame()
-            fate = .withheld(head)
+            fate = .withheld(ProvisionalResponse(head, .validation))
             return .proceed
         }
         fate = .forwarded
@@ -98,12 +94,12 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     }
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
-        if case .withheld = fate {
-            withheldBytes += body.count
-            let isTooMuch = withheldBytes > Self.withheldLimit
-            guard isTooMuch else { return .proceed }
-            let reason = "the body of a response that is not passed on is larger than \(Self.withheldLimit) bytes"
-            return .abort(CurlewError(.limitExceeded, phase: .receive, reason: reason))
+        if case .withheld(var response) = fate {
+            // Without its other owner, the body is appended to in place.
+            fate = .none
+            defer { fate = .withheld(response) }
+            do throws(CurlewError) { try response.keep(body) } catch { return .abort(error) }
+            return .proceed
         }
         guard let storage, storage.isStoring else { return reader.didReceive(body: body) }
         // The store cannot keep up. Its writing task resumes the network.

@@ -91,7 +91,9 @@ final class Exchange: KeepingSink {
 
     func didReceive(head: ResponseHead) -> Disposition {
         guard mayBeFollowed(head) else { return deliver(head) }
-        state.withLock { $0.delivery = .provisional(ProvisionalResponse(head)) }
+        state.withLock {
+            $0.delivery = .provisional(ProvisionalResponse(head, head.status == 401 ? .challenge : .redirect))
+        }
         return .proceed
     }
 

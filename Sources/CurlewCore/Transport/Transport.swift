@@ -82,6 +82,46 @@ package protocol KeepingSink: TransferSink {
     func didReceive(data: Data) -> Disposition
 }
 
+/// A response that may not be delivered: a redirect, a challenge that can be answered, or the response to the validation
+/// of a stored one.
+///
+/// Its sink keeps it until it is known what follows. Nothing else sees it before that: not the request, not its delegate,
+/// not monitors.
+package struct ProvisionalResponse: Sendable {
+    package enum Reason: Sendable {
+        case redirect, challenge, validation
+    }
+
+    package let head: ResponseHead
+    private let reason: Reason
+    package private(set) var body = Data()
+
+    /// The maximum number of body bytes that are kept.
+    package static let limit = 1024 * 1024
+
+    package init(_ head: ResponseHead, _ reason: Reason) {
+        self.head = head
+        self.reason = reason
+    }
+
+    /// Stores body bytes. Throws if they exceed the limit: an endless body must not delay what follows forever.
+    package mutating func keep(_ bytes: UnsafeRawBufferPointer) throws(CurlewError) {
+        guard bytes.count <= Self.limit - body.count else { throw tooLarge }
+        body.append(contentsOf: bytes)
+    }
+
+    private var tooLarge: CurlewError {
+        let (name, phase): (String, CurlewError.Phase) =
+            switch reason {
+            case .redirect: ("a redirect", .redirect)
+            case .challenge: ("a challenge", .receive)
+            case .validation: ("the response to a validation", .receive)
+            }
+        return CurlewError(
+            .limitExceeded, phase: phase, reason: "the body of \(name) is larger than \(Self.limit) bytes")
+    }
+}
+
 /// The decision of a sink after a call.
 public enum Disposition: Sendable {
     /// Continue.

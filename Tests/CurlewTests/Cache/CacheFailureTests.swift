@@ -46,7 +46,20 @@ import Testing
         }
     }
 
-    @Test func aFailureThatWasKeptBackIsSaidAgainWhereTheStoredBodyIsGone() async {
+    @Test func aFailureThatWasKeptIsDeliveredIfTheStoredBodyIsGone() async {
+        let store = FaultyStore()
+        let server = CacheServer(store: store) { request in
+            request.index == 0 ? cacheable("hello", "max-age=1, stale-if-error=60") : .text("busy", status: 503)
+        }
+        _ = await server.get()
+        server.advance(by: 5)
+        store.loses.withLock { $0 = true }
+        let response = await server.get()
+        #expect(response.head?.status == 503 && response.text == "busy" && response.cacheStatus == .miss)
+        #expect(server.sent == 2)
+    }
+
+    @Test func aLongFailureIsAskedForAgainIfTheStoredBodyIsGone() async {
         let store = FaultyStore()
         let large = String(repeating: "busy ", count: 500_000)
         let server = CacheServer(store: store) { request in

@@ -29,7 +29,7 @@ struct ExchangeStateTests {
 
     @Test func bytesOfAProvisionalResponseAreKeptWithIt() {
         var state = state()
-        state.delivery = .provisional(ProvisionalResponse(ResponseHead(status: 302)))
+        state.delivery = .provisional(ProvisionalResponse(ResponseHead(status: 302), .redirect))
         #expect(passage(&state, 5) == "kept")
         #expect(passage(&state, 1 << 20) == "refuse limitExceeded")
         guard case .provisional(let response) = state.delivery else {
