@@ -125,9 +125,11 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
 
     /// Resumes the caller, which owns the transfer from then on.
     func handBack() {
+        // Read first: nothing of the transfer may be accessed once the caller may own it.
+        let continuation = result.continuation
         // SAFETY: the thread sanitizer gets the address and does not access the object.
         curlew_before(Unmanaged.passUnretained(self).toOpaque())
-        result.continuation?.resume()
+        continuation?.resume()
     }
 
     /// The result of the exchange. Call it after the transfer was handed back.
