@@ -112,7 +112,8 @@ extension CacheRun {
     private func isFailureOfServer(_ error: CurlewError, _ fate: CacheSink.Fate) -> Bool {
         switch fate {
         case .none: error.isConnectivity || (error.isTimeout && error.code != .queueTimedOut)
-        case .withheld(let response): response.head.status != 304 && !error.isCancellation && error.code != .sessionClosed
+        case .withheld(let response):
+            response.head.status != 304 && !error.isCancellation && error.code != .sessionClosed
         case .forwarded: false
         }
     }
