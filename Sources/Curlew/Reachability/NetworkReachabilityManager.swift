@@ -75,14 +75,9 @@ public final class NetworkReachabilityManager: Sendable {
 
     /// Stops calling the listener. Streams of statuses continue.
     public func stopListening() {
-        // The listener is released without the lock: it holds the user's objects. One step, so that a listener that is
-        // added at the same time keeps its monitor.
-        let (_, idle) = state.withLock { state -> ((queue: DispatchQueue, call: Listener)?, NetworkMonitor?) in
-            let former = exchange(&state.listener, with: nil)
-            guard former != nil, state.streams.isEmpty else { return (former, nil) }
-            return (former, exchange(&state.monitor, with: nil))
-        }
-        idle?.stop()
+        // The listener is released without the lock: it holds the user's objects.
+        let former = state.withLock { exchange(&$0.listener, with: nil) }
+        if former != nil { restart() }
     }
 
     /// A stream of the current status and every change. A slow reader gets only the latest status.
@@ -135,6 +130,17 @@ public final class NetworkReachabilityManager: Sendable {
         // Another thread may have replaced the monitor, and stopped it, before it was started.
         if state.withLock({ $0.monitor !== monitor }) { monitor.stop() }
         return true
+    }
+
+    /// Stops the monitor after the listener was removed, and starts another one if it is needed: by streams, or by a
+    /// listener that was added on another thread meanwhile.
+    private func restart() {
+        let (former, isNeeded) = state.withLock { state in
+            defer { state.monitor = nil }
+            return (state.monitor, !state.streams.isEmpty || state.listener != nil)
+        }
+        former?.stop()
+        if isNeeded { _ = start() }
     }
 
     private func streamEnded(_ key: Int) {
