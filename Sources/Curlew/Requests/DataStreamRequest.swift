@@ -283,7 +283,7 @@ extension DataStreamRequest {
     /// Adds a validator of your own.
     @discardableResult
     public func validate(_ validation: @escaping Validation) -> Self {
-        judge { urlRequest, response in
+        addValidation { urlRequest, response, _ in
             guard let lifted = response.value else { return .success(()) }
             return validation(urlRequest, lifted)
         }
@@ -292,8 +292,7 @@ extension DataStreamRequest {
     /// Accepts only these statuses.
     @discardableResult
     public func validate<S: Sequence & SendableMetatype>(statusCode acceptable: S) -> Self where S.Element == Int {
-        let acceptable = StatusSet(acceptable)
-        return judge { _, response in ResponseValidation.status(response.head.status, in: acceptable) }
+        acceptStatuses(acceptable)
     }
 
     /// Accepts only these content types. `*` is a wildcard.
@@ -301,46 +300,12 @@ extension DataStreamRequest {
     public func validate<S: Sequence & SendableMetatype>(
         contentType acceptable: @escaping @Sendable @autoclosure () -> S
     ) -> Self where S.Element == String {
-        judge { _, response in
-            ResponseValidation.contentType(
-                response.head.headers.value(for: "Content-Type"),
-                in: acceptable(),
-                bodyIsEmpty: false
-            )
-        }
+        acceptContentTypes { _ in acceptable() }
     }
 
     /// Accepts only statuses in 200..<300 and the content types in the request's `Accept` field.
     @discardableResult
-    public func validate() -> Self {
-        validate(statusCode: 200..<300).judge { urlRequest, response in
-            ResponseValidation.contentType(
-                response.head.headers.value(for: "Content-Type"),
-                in: ResponseValidation.acceptableContentTypes(for: urlRequest),
-                bodyIsEmpty: false
-            )
-        }
-    }
-
-    private func judge(_ judgement: @escaping @Sendable (URLRequest?, LazyResponse) -> ValidationResult) -> Self {
-        validation { request, urlRequest, response, _ in
-            let result = judgement(urlRequest, response)
-            if let request = request as? DataStreamRequest {
-                request.eventSink?.emit { monitor in
-                    guard let lifted = response.value else { return }
-                    monitor.request(
-                        request,
-                        didValidateRequest: urlRequest,
-                        response: lifted,
-                        data: nil,
-                        fileURL: nil,
-                        withResult: result
-                    )
-                }
-            }
-            return result
-        }
-    }
+    public func validate() -> Self { acceptUsualResponses() }
 }
 
 /// The outcome of a stream, for the handlers of another module of this package.

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
@@ -55,6 +56,61 @@ package enum ResponseValidation {
     }
 
     private static func failure(_ error: CurlewError) -> Result<Void, any Error> { .failure(error) }
+}
+
+extension Request {
+    /// Adds a validation. Monitors hear of its result, and its failure is wrapped in a `CurlewError`.
+    func addValidation(
+        _ check: @escaping @Sendable (URLRequest?, LazyResponse, ReceivedBody) -> ValidationResult
+    ) -> Self {
+        record.withLock { record in
+            record.ownExtras.options.validations.append { request, urlRequest, response, body in
+                let result = check(urlRequest, response, body)
+                request.eventSink?.emit { monitor in
+                    guard let lifted = response.value else { return }
+                    monitor.request(
+                        request, didValidateRequest: urlRequest, response: lifted, data: body.data,
+                        fileURL: body.fileURL, withResult: result)
+                }
+                switch result {
+                case .success: return nil
+                case .failure(let error): return ErrorWrapping.validation(error)
+                }
+            }
+        }
+        return self
+    }
+
+    func acceptStatuses(_ acceptable: some Sequence<Int>) -> Self {
+        let acceptable = StatusSet(acceptable)
+        return addValidation { _, response, _ in ResponseValidation.status(response.head.status, in: acceptable) }
+    }
+
+    /// Accepts only these content types, if there is a body. A download must have a file.
+    func acceptContentTypes<S: Sequence & SendableMetatype>(
+        _ acceptable: @escaping @Sendable (URLRequest?) -> S
+    ) -> Self where S.Element == String {
+        let needsFile = kind.purpose == .file
+        return addValidation { urlRequest, response, body in
+            let type = response.head.headers.value(for: "Content-Type")
+            let acceptable = acceptable(urlRequest)
+            switch body {
+            case .file(let url): return ResponseValidation.contentType(type, in: acceptable, file: url)
+            case .none where needsFile: return ResponseValidation.contentType(type, in: acceptable, file: nil)
+            case .none: return .success(())
+            case .data(let data):
+                return ResponseValidation.contentType(type, in: acceptable, bodyIsEmpty: data.isEmpty)
+            // Checked before the body arrives.
+            case .streamed: return ResponseValidation.contentType(type, in: acceptable, bodyIsEmpty: false)
+            }
+        }
+    }
+
+    /// Accepts only statuses in 200..<300 and the content types in the request's `Accept` field.
+    func acceptUsualResponses() -> Self {
+        acceptStatuses(ResponseValidation.acceptableStatusCodes)
+            .acceptContentTypes { ResponseValidation.acceptableContentTypes(for: $0) }
+    }
 }
 
 /// Rejects unacceptable statuses for awaiting methods, and explains the rejected responses.
