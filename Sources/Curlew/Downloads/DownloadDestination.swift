@@ -66,7 +66,7 @@ struct FileReading: Sendable {
     /// Whether the location of the file has been disclosed.
     private var isGivenAway = false
 
-    mutating func beginExchange() { readers += 1 }
+    mutating func begins() { readers += 1 }
 
     mutating func fails() { hasFailed = true }
 

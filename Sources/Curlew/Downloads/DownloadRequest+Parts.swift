@@ -104,7 +104,7 @@ extension DownloadRequest {
     }
 
     /// Records the file of a body that is about to be written. Called on a file lane.
-    func beginExchange(_ step: DownloadStep, _ head: ResponseHead, total: Int64, in file: URL) {
+    func recordFile(of step: DownloadStep, _ head: ResponseHead, total: Int64, in file: URL) {
         let old = download.withLock { record -> ResumeData? in
             switch step {
             case .unrelated: return nil

@@ -9,7 +9,8 @@ internal import Foundation
 ///           └───────────────────────────────────────────────────────────────────────┴▶ the user is asked ─▶ delegate
 ///
 /// The transport's thread calls the sink methods while `perform` runs, and the run afterwards, for a provisional response
-/// that is delivered after all. None of them blocks or calls user code.
+/// that is delivered after all. None of them blocks or calls user code, except a stream's validations over a transport
+/// that has no control.
 final class Exchange: KeepingSink {
     let request: Request
     let session: Session
@@ -320,37 +321,26 @@ final class Exchange: KeepingSink {
         _ = try takes(body)
     }
 
-    /// Whether the run has to decide, or the user, before the body can be closed.
-    var isUndecided: Bool { state.withLock { $0.isUndecided } }
-
-    /// The user's decision about the head, if it was asked for.
-    var decision: HeadDecision? { state.withLock { $0.decision } }
-
-    /// Ends the exchange. The error of a delegate that could not begin is its error if there is no other. Returns the
-    /// response, whether Curlew has ended the exchange, and the delegate, which has to be closed.
-    func end(
-        _ error: inout CurlewError?
-    ) -> (response: LazyResponse?, wasAborted: Bool, delegate: (any TaskDelegate)?) {
-        // The control and the delivery are released without the lock: they may be, or hold, a user's object.
+    /// Ends the exchange. Returns the response, the error of a delegate that could not begin, whether Curlew has ended
+    /// the exchange, and the delegate, which has to be closed.
+    func end() -> (
+        response: LazyResponse?, refusal: CurlewError?, wasAborted: Bool, delegate: (any TaskDelegate)?
+    ) {
+        // The control is released without the lock, because it may be a user's.
         let (delivery, response, wasAborted, refusal, _) = state.withLock { state in
             state.stage = .over
             return (state.delivery, state.response, state.wasAborted, state.refusal, state.setControl(nil))
         }
-        var delegate: (any TaskDelegate)?
-        switch delivery {
-        case .delegated(let chosen): delegate = chosen
-        case .awaitingHead, .provisional, .asked, .closed: break
-        }
-        if error == nil { error = refusal }
-        return (response, wasAborted, delegate)
+        if case .delegated(let delegate) = delivery { return (response, refusal, wasAborted, delegate) }
+        return (response, refusal, wasAborted, nil)
     }
 
-    /// Records the body that the delegate has collected, and releases the delegate.
+    /// Records the body that the delegate has collected, and releases the delegate. Ends the exchange once more: a
+    /// segmented download has continued it while its delegate was being closed.
     func closed(_ body: ReceivedBody) {
-        // Released without the lock: the delegate may hold the request, and the control of parallel transfers.
         _ = state.withLock { state in
-            (state.stage, state.body) = (.over, body)
-            return (state.setControl(nil), Swift.exchange(&state.delivery, with: .closed))
+            state.body = body
+            return state.close()
         }
     }
 

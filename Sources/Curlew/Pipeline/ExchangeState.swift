@@ -8,35 +8,32 @@ internal import Foundation
 /// A request holds this state and not the exchange, because the exchange refers to the request. The request's lock may
 /// be held while this state's lock is taken, never the other way round.
 struct ExchangeState: Sendable {
-    enum Stage {
-        /// It began while its request was suspended. Nothing has been sent.
-        case waiting
+    enum Stage: Equatable {
+        /// It has begun and nothing has been sent: the request is suspended, its options have to be read again, or the
+        /// exchange repeats one. `isReported`: it repeats one that monitors know of.
+        case waiting(isReported: Bool)
         case running
         case over
     }
 
     /// The receiver of the response.
     enum Delivery {
-        /// No head has arrived.
-        case awaitingHead
+        /// No head has arrived, or the delegate has been closed.
+        case none
         /// The exchange keeps the response until the run has decided whether another request follows.
         case provisional(ProvisionalResponse)
         /// The user decides about the head. The transport delivers the body again later.
         case asked
         case delegated(any TaskDelegate)
-        /// The delegate has been closed.
-        case closed
     }
 
     let task: TaskIdentifier
-    /// Whether the exchange repeats one that monitors know of, with stored credentials.
-    let isRepeated: Bool
     var stage: Stage
-    var delivery = Delivery.awaitingHead
+    var delivery = Delivery.none
     /// The response that is delivered.
     private(set) var response: LazyResponse?
-    /// The head of a stream whose body is delivered.
-    var acceptedHead: AcceptedHead?
+    /// Whether the body of a stream is delivered, because its head was accepted.
+    var isHeadAccepted = false
     /// The user's decision about the head, if it was asked for.
     var decision: HeadDecision?
     /// The error of a delegate that could not begin.
@@ -63,14 +60,8 @@ struct ExchangeState: Sendable {
     /// The length of the body. `nil` means the length that the head names.
     private var total: Int64? = 0
 
-    init(
-        _ task: TaskIdentifier,
-        _ stage: Stage,
-        isRepeated: Bool = false,
-        uploaded: TransferCount = TransferCount()
-    ) {
+    init(_ task: TaskIdentifier, _ stage: Stage, uploaded: TransferCount = TransferCount()) {
         self.task = task
-        self.isRepeated = isRepeated
         self.stage = stage
         upload = uploaded
     }
@@ -78,9 +69,8 @@ struct ExchangeState: Sendable {
     /// The identifier, if monitors have heard of the start.
     var reportedTask: TaskIdentifier? {
         switch stage {
-        case .waiting: isRepeated ? task : nil
-        case .running: task
-        case .over: nil
+        case .waiting(isReported: true), .running: task
+        case .waiting(isReported: false), .over: nil
         }
     }
 
@@ -122,16 +112,19 @@ struct ExchangeState: Sendable {
         self.response = LazyResponse(url: response.url, head: head)
     }
 
+    /// The head of a stream whose body is delivered.
+    var acceptedHead: ResponseHead? { isHeadAccepted ? response?.head : nil }
+
     /// The head of the last response, provisional or not.
     var lastHead: ResponseHead? {
         if case .provisional(let response) = delivery { response.head } else { response?.head }
     }
 
-    /// Whether the run has to decide, or the user, before the response can be closed.
+    /// Whether the run or the user has to decide before the body can be closed.
     var isUndecided: Bool {
         switch delivery {
         case .provisional, .asked: true
-        case .awaitingHead, .delegated, .closed: false
+        case .none, .delegated: false
         }
     }
 
@@ -152,11 +145,11 @@ struct ExchangeState: Sendable {
         case .asked: return .wait
         case .provisional(var response):
             // Without its other owner, the body is appended to in place.
-            delivery = .awaitingHead
+            delivery = .none
             defer { delivery = .provisional(response) }
             do throws(CurlewError) { try response.keep(bytes) } catch { return .refuse(error) }
             return .kept
-        case .awaitingHead, .closed:
+        case .none:
             return .refuse(CurlewError(.protocolViolation, phase: .receive, reason: "a body came without a head"))
         }
     }
@@ -189,6 +182,13 @@ struct ExchangeState: Sendable {
 
     // MARK: The end
 
+    /// Ends the exchange. Returns its control and its delegate, to be released without the lock: they may be, or hold, a
+    /// user's object.
+    mutating func close() -> ((any TransferControl)?, Delivery) {
+        stage = .over
+        return (setControl(nil), exchange(&delivery, with: .none))
+    }
+
     /// Forgets the body, because another attempt follows. Returns it, to be released without the lock.
     mutating func forgetBody() -> ReceivedBody {
         download = TransferCount()
@@ -217,4 +217,27 @@ struct TransferCount: Sendable, Equatable {
         progress.completedUnitCount = completed
         return progress
     }
+}
+
+/// The user's decision about a response's head, which the body waits for. The exchange may end before it is made.
+final class HeadDecision: Sendable {
+    private let isMade = Lock(false)
+    private let carriedOut = OneShot<Void>()
+
+    /// Makes the decision by carrying it out, unless it was made or has expired.
+    func make(_ act: () -> Void) {
+        guard isMade.withLock({ !exchange(&$0, with: true) }) else { return }
+        act()
+        carriedOut.resolve(())
+    }
+
+    /// Makes a later decision void, because the exchange has ended. Returns when a decision that another thread is
+    /// carrying out has been carried out: otherwise its delegate could begin after the exchange was closed.
+    func expire() async {
+        make {}
+        _ = await carriedOut.waitThroughCancellation()
+    }
+
+    /// Returns when the decision was carried out, or the waiting task is cancelled.
+    func wait() async { await carriedOut.wait() }
 }

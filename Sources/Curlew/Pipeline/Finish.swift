@@ -21,12 +21,13 @@ extension Run {
     /// be neither followed nor delivered.
     func finish(_ exchange: Exchange, refusing refusal: CurlewError? = nil) async -> RunResult {
         var error = refusal ?? exchange.failure
-        if error == nil, exchange.isUndecided {
+        if error == nil, exchange.state.withLock({ $0.isUndecided }) {
             do throws(CurlewError) { try await exchange.decideDelivery() } catch let failure { error = failure }
         }
         // Afterwards no delegate begins.
-        if let decision = exchange.decision { await decision.expire() }
-        let (response, wasAborted, delegate) = exchange.end(&error)
+        if let decision = exchange.state.withLock({ $0.decision }) { await decision.expire() }
+        let (response, refusal, wasAborted, delegate) = exchange.end()
+        error = error ?? refusal
         let acceptance = request.record.withLock { record in
             // Those of other exchanges were recorded by `followUp`.
             if exchange.followable == nil, let metrics = exchange.metrics {
@@ -46,7 +47,7 @@ extension Run {
         if let file = collected.file {
             // A response that will be retried must not replace the file at the destination.
             if error == nil, retriersDecide(response) {
-                heldDownload = HeldDownload(exchange, response, body, file)
+                heldDownload = HeldDownload(exchange, response, file)
                 return result(of: exchange, response, body, nil)
             }
             // The excerpt for the error is read before the file is removed.
@@ -55,9 +56,8 @@ extension Run {
         }
         let final = error.map { located($0, exchange, response, body) }
         emitCompletion(final)
-        return result(
-            of: exchange, response, body, final, isStatusCheckOnly: isStatusCheckOnly,
-            startsOver: collected.startsOver)
+        attempt.startsOver = collected.startsOver
+        return result(of: exchange, response, body, final, isStatusCheckOnly: isStatusCheckOnly)
     }
 
     func result(
@@ -65,8 +65,7 @@ extension Run {
         _ response: LazyResponse?,
         _ body: ReceivedBody,
         _ error: CurlewError?,
-        isStatusCheckOnly: Bool = false,
-        startsOver: Bool = false
+        isStatusCheckOnly: Bool = false
     ) -> RunResult {
         RunResult(
             request: exchange.outgoing.snapshot,
@@ -75,9 +74,6 @@ extension Run {
             body: body,
             error: error,
             isStatusCheckOnly: isStatusCheckOnly,
-            startsOver: startsOver,
-            // Another attempt would be redirected away from its credentials again, and get the same 401.
-            retryIsFutile: attempt.hasLeftCredentials && (error?.responseCode ?? response?.head.status) == 401,
             resumeData: request.producedResumeData,
             sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
         )
@@ -102,12 +98,7 @@ extension Run {
         var error = error
         if request.isCancelled { error = request.cancellation }
         // An exchange that another one was to follow, which could not begin. Its parts are released without the lock.
-        _ = request.record.withLock { record in
-            record.exchange?.withLock { state in
-                state.stage = .over
-                return (state.setControl(nil), Swift.exchange(&state.delivery, with: .closed))
-            }
-        }
+        _ = request.record.withLock { $0.exchange?.withLock { $0.close() } }
         let visible = request.record.withLock { $0.history.lastRequest }
         error.url = request.asGiven(error.url ?? visible?.url)
         error.attempt = attempt.number
@@ -224,14 +215,11 @@ extension Run {
 final class HeldDownload {
     let exchange: Exchange
     let response: LazyResponse?
-    /// The file under its temporary name.
-    let body: ReceivedBody
     let file: any UnplacedFile
 
-    init(_ exchange: Exchange, _ response: LazyResponse?, _ body: ReceivedBody, _ file: any UnplacedFile) {
+    init(_ exchange: Exchange, _ response: LazyResponse?, _ file: any UnplacedFile) {
         self.exchange = exchange
         self.response = response
-        self.body = body
         self.file = file
     }
 }
@@ -247,12 +235,12 @@ extension Run {
     func deliverFile(of held: HeldDownload) async -> RunResult {
         heldDownload = nil
         let (body, failure) = await placed(held.file, of: held.exchange, nil)
-        let error = failure.map { located($0, held.exchange, held.response, held.body) }
+        let error = failure.map { located($0, held.exchange, held.response, .none) }
         emitCompletion(error)
         return result(of: held.exchange, held.response, body, error)
     }
 
-    /// Removes the file of the held download, and ends its exchange.
+    /// Removes the file of the held download, if there is one, and ends its exchange.
     func dropHeldDownload() async {
         guard let held = Swift.exchange(&heldDownload, with: nil) else { return }
         _ = try? await held.file.place(ifAccepted: false)
@@ -269,13 +257,6 @@ extension Run {
 
 // Parts of an outcome, read without a copy of the whole.
 extension Result<TransferOutcome, CurlewError> {
-    var failure: CurlewError? {
-        switch self {
-        case .success: nil
-        case .failure(let error): error
-        }
-    }
-
     /// The header fields of the response.
     var fields: HTTPHeaders? {
         switch self {

@@ -3,8 +3,8 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// The request to send next: as users see it, and as the transport takes it. It is not changed after `lower`; a redirect
-/// or an answered challenge makes another one.
+/// The request to send next: as users see it, and as the transport takes it. It is not changed once it has been sent: a
+/// redirect or an answered challenge makes another one.
 struct OutgoingRequest: Sendable {
     var snapshot: RequestSnapshot
     var transfer: TransferRequest
@@ -21,6 +21,8 @@ struct OutgoingRequest: Sendable {
         /// The exchange was reported as started: its request is sent again, as if the transport had answered a
         /// challenge.
         case started
+
+        var isStarted: Bool { if case .started = self { true } else { false } }
     }
 }
 

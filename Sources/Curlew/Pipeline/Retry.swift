@@ -44,7 +44,7 @@ extension Run {
     private func verdictOfRetriers(on tried: RunResult) async -> ResultVerdict {
         let result = retries.reason.map { tried.explained(by: $0) } ?? tried
         guard let failure = result.error else { return await verdict(onSuccess: result) }
-        if result.startsOver, !request.isCancelled { return .again }
+        if attempt.startsOver, !request.isCancelled { return .again }
         return await verdict(on: failure, of: result, by: request.retriers)
     }
 
@@ -111,7 +111,7 @@ extension Run {
         by retriers: [any RequestRetrier]
     ) async -> RetryVerdict {
         guard registryState.isInRegistry, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut,
-            !result.retryIsFutile
+            !attempt.isFinal(result)
         else { return .end }
         let failed = ContinuousClock.now
         request.failed(with: failure)

@@ -130,6 +130,15 @@ struct AttemptState: Sendable {
     var answeredChallenges = 0
     /// Whether a redirect left the origin that the request's credentials are for.
     var hasLeftCredentials = false
+    /// Whether the request has to be repeated at once: the server's answer to a range was of no use, so the next attempt
+    /// asks for the whole file.
+    var startsOver = false
+
+    /// Whether another attempt would end like this one: it would be redirected away from its credentials again, and get
+    /// the same 401. Decided by what `FollowUp` has left behind.
+    func isFinal(_ result: RunResult) -> Bool {
+        hasLeftCredentials && (result.error?.responseCode ?? result.response?.head.status) == 401
+    }
 }
 
 /// The request's options for an attempt, read in one step when the attempt begins.

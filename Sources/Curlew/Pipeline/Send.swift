@@ -4,8 +4,8 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Run {
-    /// Begins the next exchange, which monitors then know of. An exchange in the stage `waiting` has yet to be started,
-    /// because the request is suspended: `send` waits for that.
+    /// Begins the next exchange, which monitors then know of. One in the stage `waiting` has yet to be started: `send`
+    /// does that.
     // Never inlined; see `Run`.
     @inline(never)
     func begin(_ next: OutgoingRequest) throws(CurlewError) -> Lock<ExchangeState> {
@@ -21,7 +21,7 @@ extension Run {
         var next = next
         // Monitors know of the exchange, so a failure while it waits ends it as any other.
         var failure: CurlewError?
-        if state.withLock({ $0.stage == .waiting }) {
+        if state.withLock({ $0.stage != .running }) {
             do throws(CurlewError) { next = try await resumed(next, state) } catch { failure = error }
         }
         if failure == nil { emitStart(of: next) }
@@ -72,7 +72,7 @@ extension Run {
 
     private func emitStart(of next: OutgoingRequest) {
         guard let events else { return }
-        if case .started = next.announcement { return }
+        if next.announcement.isStarted { return }
         let (request, task) = (request, task)
         events.emit { $0.request(request, didChangeTask: task, to: .resumed) }
         guard case .stream = next.transfer.body else { return }
@@ -88,22 +88,22 @@ extension Run {
     }
 }
 
-// MARK: What the request records, and its observers hear
+// MARK: Recording and observers
 
 extension Request {
     /// Reports the final `URLRequest` of an attempt, before its exchange begins.
     func created(_ visible: RequestSnapshot, isNoted: Bool, _ events: EventSink?) throws(CurlewError) {
-        let creation = record.withLock { $0.isCancelled ? nil : $0.created(visible, isNoted: isNoted) }
-        guard let creation else { throw cancellation }
-        notify(creation, of: visible, events)
+        let hooks = record.withLock { $0.isCancelled ? nil : $0.created(visible, isNoted: isNoted) }
+        guard let hooks else { throw cancellation }
+        notify(hooks, of: visible, events)
     }
 
-    private func notify(_ creation: RequestRecord.Creation, of visible: RequestSnapshot, _ events: EventSink?) {
+    private func notify(_ hooks: CreationHooks, of visible: RequestSnapshot, _ events: EventSink?) {
         if let events {
             let made = visible.urlRequest
             events.emit { [self] in $0.request(self, didCreateURLRequest: made) }
         }
-        creation.hooks?.call(visible.urlRequest) { cURLDescription(as: $0) }
+        if !hooks.isEmpty { hooks.call(visible.urlRequest) { cURLDescription(as: $0) } }
     }
 
     /// Adds a request to the history, for adapters, monitors and users to see.
@@ -146,10 +146,10 @@ extension Request {
         readsOptions: Bool,
         _ events: EventSink?
     ) -> Lock<ExchangeState>? {
-        let (creation, beginning) = record.withLock { $0.beginExchange(next, as: task, readsOptions: readsOptions) }
-        if let creation { notify(creation, of: next.snapshot, events) }
+        let (hooks, beginning) = record.withLock { $0.beginExchange(next, as: task, readsOptions: readsOptions) }
+        if let hooks { notify(hooks, of: next.snapshot, events) }
         guard let beginning else { return nil }
-        if !beginning.isRepeated { notify(beginning, of: task, events) }
+        if !next.announcement.isStarted { notify(beginning, of: task, events) }
         return beginning.exchange
     }
 
@@ -162,16 +162,9 @@ extension Request {
 }
 
 extension RequestRecord {
-    /// The observers of a request that has been created.
-    struct Creation {
-        fileprivate let hooks: CreationHooks?
-    }
-
     /// The observers of an exchange that begins.
     struct Beginning {
         let exchange: Lock<ExchangeState>
-        /// Whether the exchange repeats one that monitors know of.
-        let isRepeated: Bool
         let hook: Hook<TaskIdentifier>?
         let streams: [any RequestStream]
         let isSuspended: Bool
@@ -180,43 +173,46 @@ extension RequestRecord {
     }
 
     // The observers are read in the same step: one that is added later finds the request in the history.
-    fileprivate mutating func created(_ visible: RequestSnapshot, isNoted: Bool) -> Creation {
+    fileprivate mutating func created(_ visible: RequestSnapshot, isNoted: Bool) -> CreationHooks {
         if !isNoted { history.note(visible) }
         history.attempt.announcedCount = history.attempt.visibleRequests.count
-        return Creation(hooks: extras?.hooks.takeForCreation())
+        return extras?.hooks.takeForCreation() ?? CreationHooks()
     }
 
     fileprivate mutating func beginExchange(
         _ next: OutgoingRequest,
         as task: TaskIdentifier,
         readsOptions: Bool
-    ) -> (Creation?, Beginning?) {
-        let isRepeated = if case .started = next.announcement { true } else { false }
+    ) -> (CreationHooks?, Beginning?) {
+        // A repeated exchange begins even if the request is cancelled, and waits: monitors know of its start and must
+        // hear of its end. `startWaiting` throws the cancellation.
+        let isRepeated = next.announcement.isStarted
         guard isRepeated || !isCancelled else { return (nil, nil) }
-        var creation: Creation?
-        if case .described(let isNoted) = next.announcement { creation = created(next.snapshot, isNoted: isNoted) }
+        var hooks: CreationHooks?
+        if case .described(let isNoted) = next.announcement { hooks = created(next.snapshot, isNoted: isNoted) }
         if !isRepeated { history.attempt.identifiers.append(task) }
         let waits = isRepeated || lifecycle.holdsDriver || readsOptions
         let began = Lock(making: { [upload] in
-            ExchangeState(task, waits ? .waiting : .running, isRepeated: isRepeated, uploaded: upload)
+            ExchangeState(task, waits ? .waiting(isReported: isRepeated) : .running, uploaded: upload)
         })
         let beginning = Beginning(
             exchange: began,
-            isRepeated: isRepeated,
             hook: extras?.hooks.onTaskCreation,
             streams: extras?.hooks.streams ?? [],
             isSuspended: state == .suspended,
             former: Swift.exchange(&exchange, with: began)
         )
-        return (creation, beginning)
+        return (hooks, beginning)
     }
 }
 
 /// The observers of a final `URLRequest`.
 fileprivate struct CreationHooks {
-    let onRequest: Hook<URLRequest>?
-    let onCURL: CURLHook?
-    let streams: [any RequestStream]
+    var onRequest: Hook<URLRequest>?
+    var onCURL: CURLHook?
+    var streams: [any RequestStream] = []
+
+    var isEmpty: Bool { onRequest == nil && onCURL == nil && streams.isEmpty }
 
     func call(_ request: URLRequest, _ describe: (CURLForm) -> String) {
         onRequest?.call(request)
@@ -230,9 +226,8 @@ fileprivate struct CreationHooks {
 }
 
 extension RequestHooks {
-    /// Returns the observers, or `nil` if there are none. Removes the cURL closure, which is called once.
-    fileprivate mutating func takeForCreation() -> CreationHooks? {
-        if case .none = onRequestCreation, case .none = onCURL, streams.isEmpty { return nil }
-        return CreationHooks(onRequest: onRequestCreation, onCURL: exchange(&onCURL, with: nil), streams: streams)
+    /// Returns the observers. Removes the cURL closure, which is called once.
+    fileprivate mutating func takeForCreation() -> CreationHooks {
+        CreationHooks(onRequest: onRequestCreation, onCURL: exchange(&onCURL, with: nil), streams: streams)
     }
 }

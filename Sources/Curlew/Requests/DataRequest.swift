@@ -23,7 +23,7 @@ public class DataRequest: Request, @unchecked Sendable {
     /// The part of the body that has arrived. `nil` if there is none.
     public var data: Data? {
         let (delivery, body) = record.withLock { record in
-            record.exchange?.withLock { ($0.delivery, $0.body) } ?? (.closed, .none)
+            record.exchange?.withLock { ($0.delivery, $0.body) } ?? (.none, .none)
         }
         if case .delegated(let delegate) = delivery { return (delegate as? DataTaskDelegate)?.bytes }
         return body.contents

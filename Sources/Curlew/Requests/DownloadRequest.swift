@@ -83,7 +83,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         }
     }
 
-    fileprivate func settleParts() async {
+    fileprivate func endParts() async {
         let keepsPart = !isCancelled || download.withLock { $0.keepsPartOnCancel }
         if !keepsPart {
             let part = download.withLock { record in
@@ -119,7 +119,7 @@ extension RequestKind {
             return DownloadTaskDelegate(download)
         },
         reader: ResumeDataReader(),
-        cleanUp: { await ($0 as? DownloadRequest)?.settleParts() },
+        cleanUp: { await ($0 as? DownloadRequest)?.endParts() },
         resumeData: { request in
             let isCancelled = request.isCancelled
             return (request as? DownloadRequest)?.download.withLock { record in
@@ -178,7 +178,7 @@ extension DownloadRequest {
     private func read<Value: Sendable>(
         _ make: @escaping @Sendable (RunResult, Data) throws(CurlewError) -> Value
     ) async throws(CurlewError) -> Value {
-        download.withLock { $0.reading.beginExchange() }
+        download.withLock { $0.reading.begins() }
         do throws(CurlewError) {
             let value = try await serialized { result async throws(CurlewError) in
                 do throws(CurlewError) { return try make(result, try await self.contents(of: result)) } catch {

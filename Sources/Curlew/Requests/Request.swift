@@ -70,7 +70,8 @@ public class Request: @unchecked Sendable {
     /// Whether this handle belongs to the run.
     var isHandleOfRun: Bool { original != nil }
 
-    /// Called by the session's factories when the request is complete.
+    /// Called by the factories of data requests, uploads and downloads. Not of streams and WebSockets: their own run ends
+    /// with its reader.
     func wasCreated() -> Self {
         context.configuration.requestWasCreated?(self)
         return self
@@ -139,7 +140,7 @@ public class Request: @unchecked Sendable {
         }
     }
 
-    /// Suspends the request: no byte is transferred until `resume()`. Timeouts are not suspended.
+    /// Suspends the request: no byte is transferred until `resume()`. Only the total timeout continues.
     @discardableResult
     public func suspend() -> Self {
         let (didSuspend, task) = record.withLock { ($0.lifecycle.suspend(), $0.startedTask) }
@@ -171,18 +172,15 @@ public class Request: @unchecked Sendable {
 
     private func finishCancelling(_ cancellation: RequestRecord.Cancellation, _ error: CurlewError) {
         eventSink?.emit { [self] in $0.requestDidCancel(self) }
-        switch cancellation {
-        case .hasEnded: break
-        case .end(let ending): endWithoutRun(ending)
-        case .stop(let parts):
-            // Emitted before the control is cancelled, which may end the exchange at once: monitors hear of the
-            // cancellation first.
-            emitChange(of: parts.task, to: .cancelled, eventSink)
-            parts.driver.hold?.resolve(())
-            parts.driver.userCall?.cancel()
-            parts.driver.ownedTask?.cancel()
-            parts.exchange?.withLock { $0.control }?.cancel(with: error)
-        }
+        if let ending = cancellation.ending { return endWithoutRun(ending) }
+        guard let driver = cancellation.driver else { return }
+        // Emitted before the control is cancelled, which may end the exchange at once: monitors hear of the cancellation
+        // first.
+        emitChange(of: cancellation.task, to: .cancelled, eventSink)
+        driver.hold?.resolve(())
+        driver.userCall?.cancel()
+        driver.ownedTask?.cancel()
+        cancellation.exchange?.withLock { $0.control }?.cancel(with: error)
     }
 
     /// Reports a change of the exchange to the monitors, if there is an exchange.

@@ -3,7 +3,7 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// The mutable state of a request, protected by its only lock.
+/// The mutable state of a request, protected by the request's lock.
 struct RequestRecord {
     var identity = LazyIdentity()
     var lifecycle = RequestLifecycle()
@@ -60,7 +60,7 @@ struct RequestRecord {
     var body: ReceivedBody { exchange?.withLock { $0.body } ?? .none }
 
     /// The head of a stream whose body is delivered.
-    var acceptedHead: AcceptedHead? { exchange?.withLock { $0.acceptedHead } }
+    var acceptedHead: ResponseHead? { exchange?.withLock { $0.acceptedHead } }
 
     var upload: TransferCount { exchange?.withLock { $0.upload } ?? TransferCount() }
     var download: TransferCount { exchange?.withLock { $0.download } ?? TransferCount() }
@@ -74,19 +74,14 @@ struct RequestRecord {
 }
 
 extension RequestRecord {
-    /// The parts of a run that have to be cancelled.
-    struct RunningParts {
-        let task: TaskIdentifier?
-        let driver: RequestLifecycle.Driver
-        let exchange: Lock<ExchangeState>?
-    }
-
-    enum Cancellation {
-        /// No run was started: the request has ended.
-        case end(Ending)
-        /// The run ends by itself once its parts are cancelled.
-        case stop(RunningParts)
-        case hasEnded
+    /// The work that remains after a cancellation.
+    struct Cancellation {
+        /// Set if there was no run: the request has ended.
+        var ending: Ending?
+        /// The parts of the run, which ends by itself once they are cancelled.
+        var driver: RequestLifecycle.Driver?
+        var task: TaskIdentifier?
+        var exchange: Lock<ExchangeState>?
     }
 
     /// Returns `nil` if the request has ended, or was cancelled before.
@@ -94,9 +89,9 @@ extension RequestRecord {
         guard let action = lifecycle.cancel(with: error) else { return nil }
         if self.error == nil { self.error = error }
         switch action {
-        case .end(let result): return .end(end(with: result))
-        case .stop(let driver): return .stop(RunningParts(task: startedTask, driver: driver, exchange: exchange))
-        case .hasEnded: return .hasEnded
+        case .end(let result): return Cancellation(ending: end(with: result))
+        case .stop(let driver): return Cancellation(driver: driver, task: startedTask, exchange: exchange)
+        case .hasEnded: return Cancellation()
         }
     }
 

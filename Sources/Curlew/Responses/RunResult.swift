@@ -12,12 +12,6 @@ final class RunResult: Sendable {
     let error: CurlewError?
     /// Whether `error` exists only because the awaiting method that started the run rejects unacceptable statuses.
     let isStatusCheckOnly: Bool
-    /// Whether the request has to be repeated at once: the server's answer to a range was of no use, so the next attempt
-    /// asks for the whole file.
-    let startsOver: Bool
-    /// Whether a redirect has dropped the credentials that the server then asked for. Another attempt would end in the
-    /// same way, so no retrier is asked.
-    let retryIsFutile: Bool
     let resumeData: Data?
     /// The names of the fields that the session treats as secret.
     let sensitiveHeaders: [String]
@@ -29,8 +23,6 @@ final class RunResult: Sendable {
         body: ReceivedBody = .none,
         error: CurlewError?,
         isStatusCheckOnly: Bool = false,
-        startsOver: Bool = false,
-        retryIsFutile: Bool = false,
         resumeData: Data? = nil,
         sensitiveHeaders: [String] = []
     ) {
@@ -42,8 +34,6 @@ final class RunResult: Sendable {
         if let resumeData { error?.downloadResumeData = resumeData }
         self.error = error
         self.isStatusCheckOnly = isStatusCheckOnly
-        self.startsOver = startsOver
-        self.retryIsFutile = retryIsFutile
         self.resumeData = resumeData
         self.sensitiveHeaders = sensitiveHeaders
     }

@@ -132,7 +132,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         lane.enqueue { [self] in
             do {
                 let opened = try opening.open()
-                download.beginExchange(step, head, total: total, in: opened.file.url)
+                download.recordFile(of: step, head, total: total, in: opened.file.url)
                 download.noteBeginning(to: opened.target)
                 state.withLock { $0.file = .open(opened) }
             } catch {

@@ -11,14 +11,9 @@ final class StreamTaskDelegate: TaskDelegate {
     /// Whether a status outside 200..<300 is rejected, unless the request has its own validation.
     private let checksStatus: Bool
     /// The decision about the head.
-    private let judgement = OneShot<Judgement>()
+    private let verdict = OneShot<CollectedBody.Verdict>()
     private let excerpt = Lock(Data())
     private static let excerptLimit = 64 * 1024
-
-    private enum Judgement: Sendable {
-        case accepted
-        case rejected(CurlewError, isStatusCheckOnly: Bool)
-    }
 
     init(_ channel: BodyChannel, checksStatus: Bool) {
         self.channel = channel
@@ -64,25 +59,24 @@ final class StreamTaskDelegate: TaskDelegate {
 
     private func decide(_ error: CurlewError?, isStatusCheckOnly: Bool, _ response: LazyResponse, _ exchange: Exchange)
     {
-        judgement.resolve(error.map { .rejected($0, isStatusCheckOnly: isStatusCheckOnly) } ?? .accepted)
+        verdict.resolve(error.map { .rejected($0, isStatusCheckOnly: isStatusCheckOnly) } ?? .accepted)
         guard error == nil else { return }
-        let accepted = AcceptedHead(head: response.head)
         // The two steps are one: a call of `head()` either finds the head or is told.
         let streams = exchange.request.record.withLock { record in
-            exchange.state.withLock { $0.acceptedHead = accepted }
+            exchange.state.withLock { $0.isHeadAccepted = true }
             return record.extras?.hooks.streams ?? []
         }
-        for stream in streams { stream.send(accepted) }
+        for stream in streams { stream.send(response.head) }
     }
 
-    func untilReady() async { _ = await judgement.waitThroughCancellation() }
+    func untilReady() async { _ = await verdict.waitThroughCancellation() }
 
     // MARK: The body
 
     func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition {
         let disposition: Disposition
-        switch judgement.value {
-        case nil: return .pause
+        switch verdict.value ?? .open {
+        case .open: return .pause
         case .accepted: disposition = channel.receive(bytes)
         case .rejected(let error, _): disposition = keepsExcerpt(bytes) ? .proceed : .abort(error)
         }
@@ -104,21 +98,12 @@ final class StreamTaskDelegate: TaskDelegate {
         // A validation may still run although the exchange has ended: it must neither run a second time here, nor give
         // the head to a reader when another attempt has begun.
         await untilReady()
-        return CollectedBody(body: .streamed, error: error, verdict: verdict)
+        return CollectedBody(body: .streamed, error: error, verdict: explainedVerdict)
     }
 
-    private var verdict: CollectedBody.Verdict {
-        switch judgement.value {
-        case nil: return .open
-        case .accepted: return .accepted
-        case .rejected(var error, let isStatusCheckOnly):
-            error.responseBody = excerpt.withLock { $0 }
-            return .rejected(error, isStatusCheckOnly: isStatusCheckOnly)
-        }
+    private var explainedVerdict: CollectedBody.Verdict {
+        guard case .rejected(var error, let isStatusCheckOnly)? = verdict.value else { return verdict.value ?? .open }
+        error.responseBody = excerpt.withLock { $0 }
+        return .rejected(error, isStatusCheckOnly: isStatusCheckOnly)
     }
-}
-
-/// A head whose body is delivered.
-struct AcceptedHead: Sendable {
-    let head: ResponseHead
 }

@@ -35,7 +35,7 @@ struct CollectedBody {
     var startsOver = false
 
     /// The decision about a head that was validated before the body.
-    enum Verdict {
+    enum Verdict: Sendable {
         case open
         case accepted
         /// `isStatusCheckOnly`: only an awaiting method treats the response as an error.
