@@ -5,7 +5,7 @@ public import Foundation
 // `CurlewAlamofire.request(…)`.
 //
 // They are not in the module that every program imports: at the top level of `main.swift`, a program's own function of
-// the same name would lose against them.
+// the same name would lose against them. Those that send forms are in Uploads/Session+Multipart.swift.
 
 /// Creates a request with parameters as a dictionary.
 public func request(
@@ -362,93 +362,5 @@ public func streamRequest(
         automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
         interceptor: interceptor,
         shouldAutomaticallyResume: shouldAutomaticallyResume
-    )
-}
-
-/// Sends a multipart form.
-public func upload(
-    multipartFormData: (MultipartFormData) -> Void,
-    to url: any URLConvertible,
-    usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
-    method: HTTPMethod = .post,
-    headers: HTTPHeaders? = nil,
-    interceptor: (any Curlew.RequestInterceptor)? = nil,
-    shouldAutomaticallyResume: Bool? = nil,
-    fileManager: FileManager = .default,
-    requestModifier: Session.RequestModifier? = nil
-) -> UploadRequest {
-    Session.default.upload(
-        multipartFormData: multipartFormData,
-        to: url,
-        usingThreshold: encodingMemoryThreshold,
-        method: method,
-        headers: headers,
-        interceptor: interceptor,
-        shouldAutomaticallyResume: shouldAutomaticallyResume,
-        fileManager: fileManager,
-        requestModifier: requestModifier
-    )
-}
-
-/// Sends a multipart form.
-public func upload(
-    multipartFormData: (MultipartFormData) -> Void,
-    with request: any URLRequestConvertible,
-    usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
-    interceptor: (any Curlew.RequestInterceptor)? = nil,
-    shouldAutomaticallyResume: Bool? = nil,
-    fileManager: FileManager = .default
-) -> UploadRequest {
-    Session.default.upload(
-        multipartFormData: multipartFormData,
-        with: request,
-        usingThreshold: encodingMemoryThreshold,
-        interceptor: interceptor,
-        shouldAutomaticallyResume: shouldAutomaticallyResume,
-        fileManager: fileManager
-    )
-}
-
-/// Sends a form as it is when its first `URLRequest` has been made. Retries send the same form.
-public func upload(
-    multipartFormData: MultipartFormData,
-    to url: any URLConvertible,
-    usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
-    method: HTTPMethod = .post,
-    headers: HTTPHeaders? = nil,
-    interceptor: (any Curlew.RequestInterceptor)? = nil,
-    shouldAutomaticallyResume: Bool? = nil,
-    fileManager: FileManager = .default,
-    requestModifier: Session.RequestModifier? = nil
-) -> UploadRequest {
-    Session.default.upload(
-        multipartFormData: multipartFormData,
-        to: url,
-        usingThreshold: encodingMemoryThreshold,
-        method: method,
-        headers: headers,
-        interceptor: interceptor,
-        shouldAutomaticallyResume: shouldAutomaticallyResume,
-        fileManager: fileManager,
-        requestModifier: requestModifier
-    )
-}
-
-/// Sends a form as it is when its first `URLRequest` has been made. Retries send the same form.
-public func upload(
-    multipartFormData: MultipartFormData,
-    with request: any URLRequestConvertible,
-    usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
-    interceptor: (any Curlew.RequestInterceptor)? = nil,
-    shouldAutomaticallyResume: Bool? = nil,
-    fileManager: FileManager = .default
-) -> UploadRequest {
-    Session.default.upload(
-        multipartFormData: multipartFormData,
-        with: request,
-        usingThreshold: encodingMemoryThreshold,
-        interceptor: interceptor,
-        shouldAutomaticallyResume: shouldAutomaticallyResume,
-        fileManager: fileManager
     )
 }

@@ -40,7 +40,7 @@ enum LockMutex {
     @usableFromInline
     static func lock(_ mutex: Address) {
         let code = pthread_mutex_lock(mutex)
-        assert(code == 0, "This thread holds the lock already: foreign code ran, or was released, under it.")
+        assert(code == 0, "This thread holds the lock already: user code ran, or was released, under it.")
         acquisitions(of: mutex).pointee += 1
         LockCount.add()
     }

@@ -1,3 +1,4 @@
+import Curlew
 import CurlewAFNetworking
 import CurlewAlamofire
 import CurlewLocks
@@ -117,6 +118,23 @@ struct SessionHooksTests {
         let file = try #require(request.fileURL)
         #expect(try Data(contentsOf: file) == response.data)
         try FileManager.default.removeItem(at: file)
+    }
+
+    @Test("the content type of the file is checked, and monitors of validations get the file")
+    func validatedFile() async throws {
+        let validated = ValidatedFiles()
+        let session = Session(transport: MockTransport { _ in .text("no image") }, eventMonitors: [validated])
+        func request(accepting type: String) -> DataRequest {
+            session.request("https://e.com")
+                .onHTTPResponse { (_: HTTPURLResponse) async in .becomeDownload }
+                .validate(contentType: [type])
+        }
+        let error = await #expect(throws: CurlewError.self) { try await request(accepting: "image/png").file() }
+        #expect(error?.code == .unacceptableContentType)
+        let file = try await request(accepting: "text/plain").file()
+        try FileManager.default.removeItem(at: file)
+        try await eventually { validated.files.all.count == 2 }
+        #expect(validated.files.all.allSatisfy { $0 != nil })
     }
 
     @Test("a redirect that is not followed can be turned into a file, too")
@@ -327,5 +345,18 @@ struct SessionHooksTests {
         let stubborn = await response(.use(TransferAuthentication(username: "a", password: "b")))
         #expect(stubborn.response?.statusCode == 401)
         #expect(transport.requests.count == 4 + 1 + ServerChallenge.limit)
+    }
+}
+
+/// Records the file that each validation was given.
+private final class ValidatedFiles: Curlew.EventMonitor {
+    let queue = DispatchQueue(label: "validated files")
+    let files = Recorded<URL?>()
+
+    func request(
+        _ request: Request, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+        fileURL: URL?, withResult result: Request.ValidationResult
+    ) {
+        files.note(fileURL)
     }
 }

@@ -34,7 +34,7 @@ struct ConfigurationTests {
         #expect((configuration.timeouts.idle ?? .seconds(1_000_000)) > .seconds(100_000))
     }
 
-    @Test func foundationsDefaultsLeaveCurlewsFieldsAndNoTotalClock() {
+    @Test func foundationsDefaultsLeaveCurlewsFieldsAndNoTotalTimeout() {
         let configuration = SessionConfiguration(URLSessionConfiguration.default)
         #expect(configuration.headers == HTTPHeaders.default)
         #expect(configuration.timeouts.total == nil)

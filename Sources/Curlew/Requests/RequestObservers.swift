@@ -71,7 +71,8 @@ extension Request {
 }
 
 extension Request {
-    /// Sets a closure that is called with the head of the response. The body waits until the closure has returned.
+    /// Sets a closure that is called with the head of the response. The body waits until the closure has returned,
+    /// and so do a stream's validations and a download's destination.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void) -> Self

@@ -95,3 +95,93 @@ extension FormStorage {
         .memory(below: threshold, otherwiseInFile: threshold != MultipartFormData.encodingMemoryThreshold)
     }
 }
+
+// The free functions for forms, with `Session.default`: see FreeFunctions.swift.
+
+/// Sends a multipart form.
+public func upload(
+    multipartFormData: (MultipartFormData) -> Void,
+    to url: any URLConvertible,
+    usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
+    method: HTTPMethod = .post,
+    headers: HTTPHeaders? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
+    shouldAutomaticallyResume: Bool? = nil,
+    fileManager: FileManager = .default,
+    requestModifier: Session.RequestModifier? = nil
+) -> UploadRequest {
+    Session.default.upload(
+        multipartFormData: multipartFormData,
+        to: url,
+        usingThreshold: encodingMemoryThreshold,
+        method: method,
+        headers: headers,
+        interceptor: interceptor,
+        shouldAutomaticallyResume: shouldAutomaticallyResume,
+        fileManager: fileManager,
+        requestModifier: requestModifier
+    )
+}
+
+/// Sends a multipart form.
+public func upload(
+    multipartFormData: (MultipartFormData) -> Void,
+    with request: any URLRequestConvertible,
+    usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
+    shouldAutomaticallyResume: Bool? = nil,
+    fileManager: FileManager = .default
+) -> UploadRequest {
+    Session.default.upload(
+        multipartFormData: multipartFormData,
+        with: request,
+        usingThreshold: encodingMemoryThreshold,
+        interceptor: interceptor,
+        shouldAutomaticallyResume: shouldAutomaticallyResume,
+        fileManager: fileManager
+    )
+}
+
+/// Sends a form as it is when its first `URLRequest` has been made. Retries send the same form.
+public func upload(
+    multipartFormData: MultipartFormData,
+    to url: any URLConvertible,
+    usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
+    method: HTTPMethod = .post,
+    headers: HTTPHeaders? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
+    shouldAutomaticallyResume: Bool? = nil,
+    fileManager: FileManager = .default,
+    requestModifier: Session.RequestModifier? = nil
+) -> UploadRequest {
+    Session.default.upload(
+        multipartFormData: multipartFormData,
+        to: url,
+        usingThreshold: encodingMemoryThreshold,
+        method: method,
+        headers: headers,
+        interceptor: interceptor,
+        shouldAutomaticallyResume: shouldAutomaticallyResume,
+        fileManager: fileManager,
+        requestModifier: requestModifier
+    )
+}
+
+/// Sends a form as it is when its first `URLRequest` has been made. Retries send the same form.
+public func upload(
+    multipartFormData: MultipartFormData,
+    with request: any URLRequestConvertible,
+    usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
+    shouldAutomaticallyResume: Bool? = nil,
+    fileManager: FileManager = .default
+) -> UploadRequest {
+    Session.default.upload(
+        multipartFormData: multipartFormData,
+        with: request,
+        usingThreshold: encodingMemoryThreshold,
+        interceptor: interceptor,
+        shouldAutomaticallyResume: shouldAutomaticallyResume,
+        fileManager: fileManager
+    )
+}

@@ -55,7 +55,7 @@ public struct Capabilities: Sendable, Hashable {
     }
 
     /// Whether names can be resolved over HTTPS (`DNSConfiguration.dohURL`).
-    package var hasDNSOverHTTPS: Bool { protocols.contains("https") && quirks.resolvesOverHTTPS }
+    package var hasDNSOverHTTPS: Bool { protocols.contains("https") }
 
     /// Whether the TLS library is OpenSSL, so that libssl can be asked about libcurl's connections.
     package var usesOpenSSL: Bool { usesTLS("OpenSSL") }

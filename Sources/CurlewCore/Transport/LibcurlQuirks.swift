@@ -1,13 +1,9 @@
 /// What libcurl's versions do differently: bugs that Curlew works around, and functions that older versions lack.
 ///
-/// Nothing else in Curlew compares version numbers. Docs/Internals/CurlContract.md has the same list as a table.
+/// Nothing else in `Sources` compares version numbers. Docs/Internals/CurlContract.md has the same list as a table.
 package struct LibcurlQuirks: Sendable, Hashable {
     // MARK: Functions
 
-    /// Whether names can be resolved over HTTPS (since 7.62).
-    package let resolvesOverHTTPS: Bool
-    /// Whether `curl_version_info` has the path of the roots that libcurl was built with (since 7.70).
-    package let namesItsBundle: Bool
     /// Whether libcurl calls back before it sends a request (CURLOPT_PREREQFUNCTION, since 7.80). Older versions report
     /// only in their trace that they have sent.
     package let asksBeforeSending: Bool
@@ -83,8 +79,6 @@ package struct LibcurlQuirks: Sendable, Hashable {
     // MARK: Versions
 
     fileprivate init(_ libcurl: Capabilities) {
-        resolvesOverHTTPS = libcurl.isAtLeast(7, 62, 0)
-        namesItsBundle = libcurl.isAtLeast(7, 70, 0)
         asksBeforeSending = libcurl.isAtLeast(7, 80, 0)
         takesProtocolsAsText = libcurl.isAtLeast(7, 85, 0)
         quitsWithoutResolver = libcurl.isAtLeast(7, 87, 0)

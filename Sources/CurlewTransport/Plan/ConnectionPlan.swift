@@ -23,7 +23,7 @@ struct ConnectionPlan: Equatable, Sendable {
         /// Returns the environment of this process at the time of the call.
         static func current(_ capabilities: Capabilities) -> Self {
             var bundle: String?
-            if capabilities.quirks.namesItsBundle, let path = curlew_version_info()?.pointee.cainfo {
+            if let path = curlew_version_info()?.pointee.cainfo {
                 let text = String(cString: path)
                 if FileManager.default.isReadableFile(atPath: text) { bundle = text }
             }

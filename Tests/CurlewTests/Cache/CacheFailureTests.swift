@@ -59,17 +59,23 @@ import Testing
         #expect(server.sent == 2)
     }
 
-    @Test func aLongFailureIsAskedForAgainIfTheStoredBodyIsGone() async {
+    /// A failure that is longer than what is kept, or whose connection breaks.
+    @Test(arguments: [false, true])
+    func aFailureThatWasNotKeptWholeIsAskedForAgainIfTheStoredBodyIsGone(breaksOff: Bool) async {
         let store = FaultyStore()
-        let large = String(repeating: "busy ", count: 500_000)
+        let text = String(repeating: "busy ", count: breaksOff ? 1 : 500_000)
+        let truncated = CurlewError(.truncated, phase: .receive)
         let server = CacheServer(store: store) { request in
-            request.index == 0 ? cacheable("hello", "max-age=1, stale-if-error=60") : .text(large, status: 503)
+            if request.index == 0 { return cacheable("hello", "max-age=1, stale-if-error=60") }
+            let failure = MockResponse.text(text, status: 503)
+            return breaksOff && request.index == 1 ? failure.failing(with: truncated) : failure
         }
         _ = await server.get()
         server.advance(by: 5)
         store.loses.withLock { $0 = true }
         let response = await server.get()
-        #expect(response.head?.status == 503 && response.text == large)
+        #expect(response.head?.status == 503 && response.text == text)
+        #expect(server.sent == 3 && response.cacheStatus == .miss)
     }
 
     @Test(arguments: [10, 500_000]) func aFailureBehindTheReaderLeavesWhatIsStored(count: Int) async {

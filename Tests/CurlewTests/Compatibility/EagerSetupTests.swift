@@ -43,7 +43,7 @@ struct EagerSetupTests {
         #expect(request.isInitialized)
     }
 
-    @Test func theTotalClockStartsWhenTheResultIsAskedFor() async throws {
+    @Test func theTotalTimeoutStartsWhenTheResultIsAskedFor() async throws {
         let transport = MockTransport { _ in .text("x") }
         let configuration = SessionConfiguration { $0.timeouts.total = .milliseconds(200) }
         let session = Session(configuration: configuration, transport: transport, requestSetup: .eager)

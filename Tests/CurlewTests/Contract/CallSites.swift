@@ -72,7 +72,7 @@ private func factories(_ session: Session, url: URL, file: URL, stream: AsyncStr
     _ = session.streamRequest(url, method: .post, body: .multipart(MultipartFormData()))
 }
 
-private func terminals(_ session: Session, url: URL, file: URL) async throws(CurlewError) {
+private func awaitingMethods(_ session: Session, url: URL, file: URL) async throws(CurlewError) {
     let user: User = try await session.request(url).decode(User.self)
     _ = try await session.request(url).decode(User.self, decoder: JSONDecoder())
     let data: Data = try await session.request(url).data()

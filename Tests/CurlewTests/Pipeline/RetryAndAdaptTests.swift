@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(4)))
 struct RetryAndAdaptTests {
-    @Test func structuredTerminalsRetryUnacceptableStatuses() async throws {
+    @Test func awaitingMethodsRetryUnacceptableStatuses() async throws {
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.status(503), .status(503), .text("third"))
         let request = Session(transport: transport, interceptor: CountingRetrier(retries: 5))
@@ -84,7 +84,7 @@ struct RetryAndAdaptTests {
         }
     }
 
-    @Test func validationsOfTheChainReplaceTheTerminals() async throws {
+    @Test func validationsOfTheChainReplaceThoseOfAwaitingMethods() async throws {
         let session = Session(transport: MockTransport { _ in .text("teapot", status: 418) })
         let url = "https://example.org/"
         #expect(try await session.request(url).acceptingAnyStatus().string() == "teapot")
@@ -93,7 +93,7 @@ struct RetryAndAdaptTests {
         #expect(await session.request(url).response().error == nil)
     }
 
-    @Test func aJoinerJudgesByItsOwnTerminal() async throws {
+    @Test func aJoinerJudgesByItsOwnAwaitingMethod() async throws {
         let gate = Gate()
         let transport = MockTransport { _ in
             try await gate.wait()
@@ -184,7 +184,7 @@ struct RetryAndAdaptTests {
         #expect(await session.activeRequests.isEmpty)
     }
 
-    @Test func theTotalClockSpansRetries() async {
+    @Test func theTotalTimeoutSpansRetries() async {
         let session = Session(transport: MockTransport { _ in .status(500) })
         let request = session.request("https://example.org/").timeouts { $0.total = .milliseconds(50) }
             .retry(using: Delaying(gate: nil))
@@ -197,7 +197,7 @@ struct RetryAndAdaptTests {
     enum Wait: CaseIterable { case adapter, retrier, redirectHandler }
 
     @Test(arguments: Wait.allCases)
-    func theTotalClockSaysWhereItRanOut(_ wait: Wait) async {
+    func theTotalTimeoutSaysWhereItExpired(_ wait: Wait) async {
         let gate = Gate()
         let transport = MockTransport { _ in wait == .retrier ? .status(500) : .redirect(to: "/next") }
         let request = Session(transport: transport).request("https://example.org/")

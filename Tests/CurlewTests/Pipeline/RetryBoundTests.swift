@@ -133,7 +133,7 @@ struct RetryBoundTests {
 
     private static let policy = Curlew.RetryPolicy(exponentialBackoffScale: 0)
 
-    @Test func aPolicyLooksAtTheStatusWhateverTheTerminalAccepts() async throws {
+    @Test func aPolicyLooksAtTheStatusWhateverTheAwaitingMethodAccepts() async throws {
         for status in [429, 503] {
             let transport = MockTransport(collectsBodies: false)
             transport.enqueue(.status(status), .text("second"))

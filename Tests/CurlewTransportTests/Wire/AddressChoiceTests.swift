@@ -58,7 +58,7 @@ struct AddressChoiceTests {
             $0.interface = "lo"
             $0.localAddress = "127.0.0.3"
         }) { transport, server in
-            guard Capabilities.ofLibcurl.isAtLeast(8, 9, 0) else {
+            guard Capabilities.ofLibcurl.quirks.bindsInterfaceWithAddress else {
                 let error = await transport.failure(request(server.url("/get")))
                 #expect(error.code == .unsupported)
                 return

@@ -36,7 +36,7 @@ struct SuspendTests {
         #expect(try await body == Data("x".utf8))
     }
 
-    @Test func theTotalClockGoesOnWhileARequestIsSuspended() async {
+    @Test func theTotalTimeoutGoesOnWhileARequestIsSuspended() async {
         let transport = MockTransport { _ in .text("x") }
         let request = Session(transport: transport).request("https://example.org/")
             .timeouts { $0.total = .milliseconds(20) }

@@ -1,5 +1,7 @@
 import CurlewCore
+import CurlewLocks
 import CurlewTesting
+import Dispatch
 import Foundation
 import Testing
 
@@ -40,20 +42,43 @@ struct ExchangeStateTests {
         #expect(state.response == nil && state.lastHead?.status == 302 && state.isUndecided)
     }
 
-    @Test func theBodyWaitsForTheDecisionAboutItsHead() async {
+    @Test func bytesWaitWhileTheUserIsAsked() {
         var state = state()
-        let decision = HeadDecision()
         state.delivery = .asked
         #expect(passage(&state) == "wait" && state.isUndecided)
+    }
+
+    @Test func onlyTheFirstDecisionCountsAndNoneAfterTheEndOfTheExchange() async {
+        let decision = HeadDecision()
         var made = 0
         decision.make { made += 1 }
-        // Only the first decision counts, and none after the end of the exchange.
         decision.make { made += 1 }
         #expect(made == 1)
         let late = HeadDecision()
         await late.expire()
         late.make { made += 1 }
         #expect(made == 1)
+    }
+
+    /// The end of the exchange waits for a decision that another thread is carrying out.
+    @Test func aDecisionThatIsBeingCarriedOutDelaysTheEnd() async throws {
+        let (decision, began, done) = (HeadDecision(), Gate(), Lock(false))
+        let release = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            decision.make {
+                began.open()
+                release.wait()
+                done.withLock { $0 = true }
+            }
+        }
+        try await began.wait()
+        let expiry = Task {
+            await decision.expire()
+            return done.withLock { $0 }
+        }
+        for _ in 0..<100 { await Task.yield() }
+        release.signal()
+        #expect(await expiry.value)
     }
 
     @Test func aBodyWithoutAHeadIsRefused() {

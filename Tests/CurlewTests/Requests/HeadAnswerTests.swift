@@ -96,7 +96,7 @@ struct HeadAnswerTests {
         #expect(error?.code == .cancelled)
     }
 
-    @Test func whoNeverAnswersIsBoundByTheTotalClock() async throws {
+    @Test func whoNeverAnswersIsBoundByTheTotalTimeout() async throws {
         let server = try TestServer()
         let request = request(0, from: server)
             .onHTTPResponse(on: DispatchQueue(label: "asked")) { _, _ in }

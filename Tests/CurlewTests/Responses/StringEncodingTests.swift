@@ -6,7 +6,7 @@ import Testing
 
 /// The encoding in which `string()` reads a body.
 @Suite(.timeLimit(.minutes(4)))
-struct TextTerminalTests {
+struct StringEncodingTests {
     private static let cases: [(type: String?, bytes: [UInt8], text: String)] = [
         (nil, Array("Zürich 日本".utf8), "Zürich 日本"),
         ("text/plain", Array("Zürich".utf8), "Zürich"),

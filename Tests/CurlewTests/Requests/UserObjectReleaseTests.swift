@@ -13,7 +13,7 @@ import Testing
 /// User objects and user closures that call Curlew while they are released. No lock may be held at that moment; a debug
 /// build traps if one is.
 @Suite(.timeLimit(.minutes(4)))
-struct ForeignReleaseTests {
+struct UserObjectReleaseTests {
     /// Calls its closure when its last reference is released.
     private final class Asker: Sendable {
         private let ask: @Sendable () -> Void
@@ -130,22 +130,22 @@ struct ForeignReleaseTests {
         #expect(answers.all.count == 6)
     }
 
-    @Test func aValueThatIsMadeAgainMayAskItsTerminal() async throws {
+    @Test func aValueThatIsMadeAgainMayAskItself() async throws {
         let answers = Answers<Bool>()
-        let terminal = Lock<SerializedValue<Asker>?>(nil)
+        let made = Lock<SerializedValue<Asker>?>(nil)
         let value = SerializedValue<Asker> { _ in
             Asker {
-                guard let value = terminal.withLock({ $0 }) else { return }
+                guard let value = made.withLock({ $0 }) else { return }
                 value.fail(with: .cancelled)
                 answers.add(true)
             }
         }
-        terminal.withLock { $0 = value }
+        made.withLock { $0 = value }
         #expect(await value.make(of: RunResult(error: .cancelled)) == nil)
         #expect(await value.make(of: RunResult(error: .cancelled)) == nil)
         // The second object is released when the first one's end replaces it.
         #expect(answers.all == [true, true])
-        _ = terminal.withLock { exchange(&$0, with: nil) }
+        _ = made.withLock { exchange(&$0, with: nil) }
     }
 
     @Test func aChangeOfDefaultsMayAskTheClient() {

@@ -11,11 +11,13 @@ import Testing
 /// The suite runs alone, because a process-wide monitor, as other tests install it, takes locks too.
 @Suite("The locks of a plain request", .timeLimit(.minutes(1)))
 struct RequestLockCountProcessWideTests {
-    @Test func aPlainRequestTakesItsOwnLockEightTimes() async throws {
+    @Test func aPlainRequestTakesItsOwnLockEightTimesAndItsExchangesEleven() async throws {
         let request = Session(transport: InstantTransport()).request("https://example.org/small")
         _ = try await request.data()
         // Each acquisition guards something that another thread can see.
         #expect(request.record.acquisitions == 8)
+        let exchange = try #require(request.record.withLock { $0.exchange })
+        #expect(exchange.acquisitions == 11)
     }
 }
 
