@@ -1,12 +1,7 @@
 internal import COpenSSL
 internal import CurlewCore
 public import Foundation
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// An X.509 certificate, parsed when it is created.
 public struct Certificate: Sendable, Hashable {

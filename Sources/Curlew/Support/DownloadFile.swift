@@ -2,12 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// A file that is being written, usually by a download. It is private, has a unique name, and is removed unless it is
 /// moved to its destination or kept, for instance for a later resume.

@@ -1,12 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// An open file. The lock keeps a write on one thread from overlapping with a close on another: the system could give
 /// the descriptor's number to another file at once.

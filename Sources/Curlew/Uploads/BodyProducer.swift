@@ -1,11 +1,6 @@
 public import CurlewCore
 public import Foundation
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// Produces the bytes of a body, one buffer at a time. It may block, so it is never called on the transport's thread.
 protocol BodyProducer {
