@@ -28,6 +28,12 @@ final class OpenFile: Sendable {
         try open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, "opening")
     }
 
+    /// Opens an existing file for reading only. O_NONBLOCK: opening a FIFO would otherwise wait for a writer, and hold its
+    /// file lane for ever; reading it fails.
+    static func reading(_ path: String) throws(CurlewError) -> OpenFile {
+        try open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, "opening")
+    }
+
     private static func open(_ path: String, _ flags: Int32, _ action: String) throws(CurlewError) -> OpenFile {
         while true {
             let descriptor = systemOpen(path, flags, 0o600)
