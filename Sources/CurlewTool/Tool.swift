@@ -34,7 +34,7 @@ struct Tool {
         switch command {
         case .request, .cache: nil
         case .help(let topic): try help(topic, context: context)
-        case .man: ManPage.text(version: ToolContext.version)
+        case .man: ManPage.text(version: CurlewInfo.version)
         case .completions(let shell): Completions.script(for: shell)
         case .version: VersionText.text(Capabilities.current)
         }

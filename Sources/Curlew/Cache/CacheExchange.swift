@@ -38,17 +38,11 @@ final class CacheExchange: TransferControl {
         }
     }
     func suspend() {
-        change {
-            $0.isSuspended = true
-        } and: { _ in
-        }
+        change { $0.isSuspended = true }
         tellSuspension()
     }
     func resume() {
-        change {
-            $0.isSuspended = false
-        } and: { _ in
-        }
+        change { $0.isSuspended = false }
         tellSuspension()
     }
 
@@ -60,7 +54,7 @@ final class CacheExchange: TransferControl {
         }
     }
 
-    private func change(_ change: (inout State) -> Void, and tell: (any TransferControl) -> Void) {
+    private func change(_ change: (inout State) -> Void, and tell: (any TransferControl) -> Void = { _ in }) {
         let (network, wait, event) = state.withLock { state in
             change(&state)
             return (state.network, state.isClear ? state.wait : nil, state.ending != nil ? state.event : nil)

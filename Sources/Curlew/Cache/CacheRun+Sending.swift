@@ -153,7 +153,7 @@ extension CacheRun {
         // The response has no reader.
         case .brokenResponse(let error) where isInBackground: throw error
         case .response(_, let outcome) where isInBackground: return outcome
-        // What was kept is not the whole response, so the request is sent again.
+        // Only a part of the response was kept, so the request is sent again.
         case .brokenResponse: return try await send(.miss, adding: [])
         case .response(let response, var outcome):
             let body = DataCacheBody(response.body)

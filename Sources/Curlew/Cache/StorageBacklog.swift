@@ -65,7 +65,7 @@ final class StorageBacklog: Sendable {
             return exchange(&state.news, with: nil)
         }
         news?.resolve(true)
-        return await isStored.waitThroughCancellation() ?? false
+        return await isStored.waitThroughCancellation()
     }
 
     private func write(to writer: (any CacheWriter)?) async -> Bool {

@@ -79,11 +79,8 @@ struct OpenedDownload: Sendable {
 
     /// Compares the checksums. Call it once, before `move()`: it finishes the digests.
     func verify(unless isCancelled: () -> Bool) throws(CurlewError) {
-        if case .segment(_, let progress, _) = step, !digests.isEmpty {
-            try file.forEachPiece(in: 0..<progress.current.total) { bytes, _ throws(CurlewError) in
-                if isCancelled() { throw .cancelled }
-                for (_, digest) in digests { digest.update(bytes) }
-            }
+        if case .segment(_, let progress, _) = step {
+            try file.hash(upTo: progress.current.total, into: digests, unless: isCancelled)
         }
         for (expected, digest) in digests {
             let found = digest.finish()
@@ -199,12 +196,22 @@ struct DownloadOpening: Sendable {
     ) throws(CurlewError) -> [(expected: Checksum, digest: Digest)] {
         var digests: [(expected: Checksum, digest: Digest)] = []
         for checksum in checksums { digests.append((checksum, try Digest(checksum.algorithm))) }
-        if !digests.isEmpty, count > 0 {
-            try file.forEachPiece(in: 0..<count) { bytes, _ throws(CurlewError) in
-                if isCancelled() { throw .cancelled }
-                for (_, digest) in digests { digest.update(bytes) }
-            }
-        }
+        try file.hash(upTo: count, into: digests, unless: isCancelled)
         return digests
+    }
+}
+
+extension DownloadFile {
+    /// Adds the first `count` bytes to the digests. May take long, and throws `.cancelled` once `isCancelled` is true.
+    fileprivate func hash(
+        upTo count: Int64,
+        into digests: [(expected: Checksum, digest: Digest)],
+        unless isCancelled: () -> Bool
+    ) throws(CurlewError) {
+        guard !digests.isEmpty, count > 0 else { return }
+        try forEachPiece(in: 0..<count) { bytes, _ throws(CurlewError) in
+            if isCancelled() { throw .cancelled }
+            for (_, digest) in digests { digest.update(bytes) }
+        }
     }
 }

@@ -71,12 +71,6 @@ extension HTTPHeader {
     }
 }
 
-/// Facts about this library.
-public enum CurlewInfo {
-    /// Curlew's version, as in the default `User-Agent`.
-    public static let version = "0.1.0"
-}
-
 /// The user's languages. On Linux, Foundation's own list ignores the environment.
 enum PreferredLanguages {
     /// Returns the languages of `LANGUAGE`, followed by that of the first variable of `LC_ALL`, `LC_MESSAGES` and

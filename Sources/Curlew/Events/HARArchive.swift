@@ -39,12 +39,15 @@ struct HARExchange: Sendable {
 
     struct Answer: Sendable {
         let status: Int
+        /// The server's reason phrase. HTTP/2 and HTTP/3 have none, so there it is Foundation's text for the status.
+        let statusText: String
         let headers: [HTTPHeader]
         /// The `Content-Type`. If the response has none, it is empty, and the redaction infers the type from the body.
         let mimeType: String
 
         init(_ head: ResponseHead) {
             status = head.status
+            statusText = head.reason.isEmpty ? HTTPURLResponse.localizedString(forStatusCode: head.status) : head.reason
             headers = Array(head.headers).sorted { $0.name < $1.name }
             mimeType = head.headers.value(for: "Content-Type") ?? ""
         }
@@ -65,7 +68,7 @@ struct HARArchive: Encodable {
 
     struct Creator: Encodable {
         let name = "Curlew"
-        let version = "1"
+        let version = CurlewInfo.version
     }
 
     struct Entry: Encodable {
@@ -172,7 +175,7 @@ extension HARArchive.Entry {
         let content = shown.content(exchange.body, type: exchange.answer?.mimeType ?? "")
         response = HARArchive.Received(
             status: exchange.answer?.status ?? 0,
-            statusText: exchange.answer.map { HTTPURLResponse.localizedString(forStatusCode: $0.status) } ?? "",
+            statusText: exchange.answer?.statusText ?? "",
             httpVersion: version,
             headers: shown.fields(exchange.answer?.headers ?? []),
             content: HARArchive.Content(

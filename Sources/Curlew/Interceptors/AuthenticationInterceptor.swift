@@ -143,7 +143,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     /// requests that wait here are left out of that.
     private func wait(for flight: AuthenticationState<Credential>.Flight) async -> WaitResult {
         await UserCode.waiting(forRefreshOf: ObjectIdentifier(self)) {
-            await flight.value().map(WaitResult.ended) ?? .cancelled
+            await flight.wait().map(WaitResult.ended) ?? .cancelled
         } ?? .circular
     }
 
@@ -152,13 +152,14 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         in flight: AuthenticationState<Credential>.Flight,
         for session: Session
     ) {
-        flight.start { [self] in
+        // No waiter owns the refresh: cancelling one ends that wait and nothing else.
+        Task {
             // The caller is the refresh, because the request that started it may end first.
             let result = await UserCode.call(by: .refresh(of: ObjectIdentifier(self))) {
                 await Result.of { try await self.refreshed(credential, for: session) }
             }
             let ended = state.withLock { $0.refreshEnded(flight, with: result) }
-            return ended.outcome
+            flight.resolve(ended.outcome)
         }
     }
 

@@ -63,7 +63,7 @@ public struct OfflineRetrier: RequestInterceptor {
                 return false
             }
             group.addTask {
-                try? await Task.sleep(for: maximumWait)
+                _ = await Pause.wait(for: maximumWait)
                 return false
             }
             defer { group.cancelAll() }

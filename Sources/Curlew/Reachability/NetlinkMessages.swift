@@ -186,7 +186,7 @@ struct NetlinkMessages {
         let size = MemoryLayout<ifaddrmsg>.size
         guard body.count >= size else { return nil }
         let info = body.loadUnaligned(as: ifaddrmsg.self)
-        guard info.ifa_family == 2 else { return nil }
+        guard info.ifa_family == UInt8(AF_INET) else { return nil }
         // IFA_LOCAL is the machine's address. On a point-to-point link, IFA_ADDRESS is that of the peer.
         for attribute in Attributes(body, from: size) where attribute.type == UInt16(IFA_LOCAL) {
             return NetworkState.Address(
@@ -205,7 +205,7 @@ struct NetlinkMessages {
         let local = RT_TABLE_LOCAL.rawValue
         guard info.rtm_dst_len == 0, info.rtm_type == UInt8(RTN_UNICAST) else { return nil }
         var route = NetworkState.DefaultRoute(
-            isIPv6: info.rtm_family == 10,
+            isIPv6: info.rtm_family == UInt8(AF_INET6),
             interfaces: [],
             table: UInt32(info.rtm_table),
             priority: 0

@@ -128,7 +128,7 @@ final class NetworkChanges: Sendable {
 
     /// Adds an object to notify, without retaining it. It is never notified if there is no netlink socket (a strict
     /// sandbox).
-    func tell(_ store: any NetworkDependent) {
+    func add(_ store: any NetworkDependent) {
         let monitor = state.withLock { state -> NetworkMonitor? in
             state.listeners.removeAll { $0.store == nil }
             state.listeners.append(Listener(store: store))

@@ -55,7 +55,7 @@ public final class NetworkReachabilityManager: Sendable {
     public var status: NetworkReachabilityStatus { state.withLock { $0.monitor?.status ?? .unknown } }
 
     /// Whether there is a route.
-    public var isReachable: Bool { isReachableOnCellular || isReachableOnEthernetOrWiFi }
+    public var isReachable: Bool { if case .reachable = status { true } else { false } }
     /// Whether the route uses a cellular modem.
     public var isReachableOnCellular: Bool { status == .reachable(.cellular) }
     /// Whether the route uses an interface that is not a modem.

@@ -1,12 +1,7 @@
 internal import COpenSSL
 internal import CurlewCore
 public import Foundation
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// An X.509 certificate, parsed when it is created.
 public struct Certificate: Sendable, Hashable {
@@ -27,14 +22,16 @@ public struct Certificate: Sendable, Hashable {
 
     /// Parses a certificate in DER; `nil` if `data` is not one.
     public init?(data: Data) {
-        guard let fields = CertificateFields(der: data) else { return nil }
+        guard let certificate = OpenSSLCertificate(der: data), let key = certificate.publicKey,
+            let before = certificate.notBefore, let after = certificate.notAfter
+        else { return nil }
         self.data = data
-        subject = fields.subject
-        issuer = fields.issuer
-        notValidBefore = fields.notValidBefore
-        notValidAfter = fields.notValidAfter
-        names = fields.names
-        publicKey = PublicKey(data: fields.publicKey)
+        subject = certificate.subject
+        issuer = certificate.issuer
+        notValidBefore = before
+        notValidAfter = after
+        names = certificate.alternativeNames
+        publicKey = PublicKey(data: key)
     }
 
     /// Returns the certificates of a PEM text, or the one of a DER file.
@@ -120,29 +117,40 @@ private final class OpenSSLCertificate {
     }
 }
 
-/// The fields that `Certificate` shows.
-private struct CertificateFields {
-    let subject: String
-    let issuer: String
-    let notValidBefore: Date
-    let notValidAfter: Date
-    let names: [String]
-    let publicKey: Data
+// The fields that `Certificate` shows.
+extension OpenSSLCertificate {
+    var subject: String { Self.text(of: X509_get_subject_name(pointer)) }
+    var issuer: String { Self.text(of: X509_get_issuer_name(pointer)) }
+    var notBefore: Date? { Self.date(X509_get0_notBefore(pointer)) }
+    var notAfter: Date? { Self.date(X509_get0_notAfter(pointer)) }
 
-    init?(der: Data) {
-        guard let certificate = OpenSSLCertificate(der: der), let key = X509_get_X509_PUBKEY(certificate.pointer),
-            let before = Self.date(X509_get0_notBefore(certificate.pointer)),
-            let after = Self.date(X509_get0_notAfter(certificate.pointer))
-        else { return nil }
-        subject = Self.name(X509_get_subject_name(certificate.pointer))
-        issuer = Self.name(X509_get_issuer_name(certificate.pointer))
-        notValidBefore = before
-        notValidAfter = after
-        names = Self.alternativeNames(certificate.pointer)
-        publicKey = Self.encoded(key)
+    /// The SubjectPublicKeyInfo in DER.
+    var publicKey: Data? {
+        guard let key = X509_get_X509_PUBKEY(pointer) else { return nil }
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let count = i2d_X509_PUBKEY(key, &bytes)
+        guard count > 0, let bytes else { return Data() }
+        defer { CRYPTO_free(bytes, #file, #line) }
+        return Data(bytes: bytes, count: Int(count))
     }
 
-    private static func name(_ name: OpaquePointer?) -> String {
+    /// The DNS names and IP addresses that the certificate is valid for.
+    var alternativeNames: [String] {
+        guard let stack = X509_get_ext_d2i(pointer, NID_subject_alt_name, nil, nil) else { return [] }
+        let names = OpaquePointer(stack)
+        defer { GENERAL_NAMES_free(names) }
+        return (0..<OPENSSL_sk_num(names)).compactMap { index in
+            guard let element = OPENSSL_sk_value(names, index) else { return nil }
+            let name = element.assumingMemoryBound(to: GENERAL_NAME.self).pointee
+            switch name.type {
+            case GEN_DNS: return Self.bytes(name.d.dNSName).map { String(decoding: $0, as: UTF8.self) }
+            case GEN_IPADD: return Self.bytes(name.d.iPAddress).flatMap(Self.address)
+            default: return nil
+            }
+        }
+    }
+
+    private static func text(of name: OpaquePointer?) -> String {
         guard let name, let text = X509_NAME_oneline(name, nil, 0) else { return "" }
         defer { CRYPTO_free(text, #file, #line) }
         return String(cString: text)
@@ -152,29 +160,6 @@ private struct CertificateFields {
         var fields = tm()
         guard let time, ASN1_TIME_to_tm(time, &fields) == 1 else { return nil }
         return Date(timeIntervalSince1970: TimeInterval(timegm(&fields)))
-    }
-
-    private static func encoded(_ key: OpaquePointer) -> Data {
-        var bytes: UnsafeMutablePointer<UInt8>?
-        let count = i2d_X509_PUBKEY(key, &bytes)
-        guard count > 0, let bytes else { return Data() }
-        defer { CRYPTO_free(bytes, #file, #line) }
-        return Data(bytes: bytes, count: Int(count))
-    }
-
-    private static func alternativeNames(_ certificate: OpaquePointer) -> [String] {
-        guard let stack = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else { return [] }
-        let names = OpaquePointer(stack)
-        defer { GENERAL_NAMES_free(names) }
-        return (0..<OPENSSL_sk_num(names)).compactMap { index in
-            guard let element = OPENSSL_sk_value(names, index) else { return nil }
-            let name = element.assumingMemoryBound(to: GENERAL_NAME.self).pointee
-            switch name.type {
-            case GEN_DNS: return bytes(name.d.dNSName).map { String(decoding: $0, as: UTF8.self) }
-            case GEN_IPADD: return bytes(name.d.iPAddress).flatMap(address)
-            default: return nil
-            }
-        }
     }
 
     private static func bytes(_ string: UnsafeMutablePointer<ASN1_STRING>?) -> Data? {

@@ -36,7 +36,7 @@ open class ServerTrustManager: @unchecked Sendable {
 
     /// The form in which a key and a URL's host are compared. Removes the brackets of an IPv6 address.
     private static func canonical(_ host: String) -> String {
-        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        let bare = Hostname.withoutBrackets(host)
         return Hostname.canonical(bare) ?? bare.lowercased()
     }
 
@@ -193,8 +193,9 @@ extension ServerTrust {
 
     /// Throws unless the server's certificate is valid for `host`.
     public func performValidation(forHost host: String) throws {
-        let name = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-        guard let leaf = certificateChain.first, OpenSSLCertificates.isMadeOut(leaf, to: name) else {
+        guard let leaf = certificateChain.first,
+            OpenSSLCertificates.isMadeOut(leaf, to: Hostname.withoutBrackets(host))
+        else {
             throw CurlewError.hostMismatch(host, names: certificates.first?.names ?? [])
         }
     }

@@ -176,7 +176,10 @@ public actor Session {
         }
         // A task that was cancelled before the call is cleaning up, so its wait is not cut short: no request may run
         // afterwards.
-        if isCleaningUp { return await ended.waitThroughCancellation() != nil }
+        if isCleaningUp {
+            _ = await ended.waitThroughCancellation()
+            return true
+        }
         if await ended.wait() != nil { return true }
         registry.withLock { $0.stopWaiting(for: ended) }
         return false

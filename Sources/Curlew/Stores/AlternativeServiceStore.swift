@@ -86,6 +86,6 @@ extension AlternativeServiceStore: AlternativeServices {
             defer { watches = true }
             return !watches
         }
-        if isFirst { NetworkChanges.shared.tell(self) }
+        if isFirst { NetworkChanges.shared.add(self) }
     }
 }

@@ -6,11 +6,11 @@ internal import Foundation
 ///
 /// The sequence ends with the response. `reconnecting()` opens it again, as browsers do.
 public struct StreamEvents: AsyncSequence, Sendable {
-    /// Opens a connection: the request's own without a reconnection, otherwise that of a new request, which names the
+    /// Opens a connection: the request's own without a resumption, otherwise that of a new request, which names the
     /// last event.
-    typealias Open = @Sendable (_ reconnection: Reconnection?) -> Connection
+    typealias Open = @Sendable (_ resumption: Resumption?) -> Connection
 
-    struct Reconnection: Sendable {
+    struct Resumption: Sendable {
         var lastEventID: String?
     }
 
@@ -189,7 +189,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
                 hasBegun = false
                 try await pause(for: delay)
                 parser = EventStreamParser(maximumEventSize: parser.maximumEventSize, lastEventID: parser.lastEventID)
-                connection = open(Reconnection(lastEventID: parser.lastEventID))
+                connection = open(Resumption(lastEventID: parser.lastEventID))
             }
         }
 

@@ -2,12 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// A file that is being written, usually by a download. It is private, has a unique name, and is removed unless it is
 /// moved to its destination or kept, for instance for a later resume.
@@ -15,10 +10,9 @@ internal import Musl
 /// A download calls `write` on the transport's thread. All other methods may block for long and are called on a
 /// `FileLane`.
 final class DownloadFile: Sendable {
-    private enum Fate { case undecided, settled }
-
     private let file: OpenFile
-    private let fate = Lock(Fate.undecided)
+    /// Whether the file has been moved, kept or discarded.
+    private let isSettled = Lock(false)
 
     private init(_ file: OpenFile) { self.file = file }
 
@@ -62,8 +56,6 @@ final class DownloadFile: Sendable {
         try FileCopy.forEachPiece(of: file, in: range, body)
     }
 
-    var size: Int64 { (try? file.status()).map { Int64($0.st_size) } ?? 0 }
-
     // MARK: Ending
 
     /// Gives the file its final permissions and name. If that fails, the file is removed.
@@ -105,13 +97,7 @@ final class DownloadFile: Sendable {
         remove()
     }
 
-    private func settle() -> Bool {
-        fate.withLock { fate in
-            guard case .undecided = fate else { return false }
-            fate = .settled
-            return true
-        }
-    }
+    private func settle() -> Bool { isSettled.withLock { !exchange(&$0, with: true) } }
 
     private func remove() {
         unlink(file.path)

@@ -1,11 +1,6 @@
 internal import CurlewCore
 internal import Foundation
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// Moves a finished file to its final name. At every moment that name is the old file or the complete new one. Blocks.
 enum FileMove {

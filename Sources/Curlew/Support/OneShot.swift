@@ -60,7 +60,12 @@ package final class OneShot<Value: Sendable>: Sendable {
     }
 
     /// Returns the value, even if the waiting task is cancelled.
-    func waitThroughCancellation() async -> Value? { await suspend(newWaiter()) }
+    package func waitThroughCancellation() async -> Value {
+        while true {
+            // Only an abandoned wait ends without a value, and nothing abandons this one.
+            if let value = await suspend(newWaiter()) { return value }
+        }
+    }
 
     private func newWaiter() -> Int {
         state.withLock { state in

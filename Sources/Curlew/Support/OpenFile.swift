@@ -1,12 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// An open file. The lock keeps a write on one thread from overlapping with a close on another: the system could give
 /// the descriptor's number to another file at once.
@@ -31,6 +26,12 @@ final class OpenFile: Sendable {
     /// Opens an existing file for reading and writing. Fails if the path is a symbolic link.
     static func existing(_ path: String) throws(CurlewError) -> OpenFile {
         try open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, "opening")
+    }
+
+    /// Opens an existing file for reading only. O_NONBLOCK: opening a FIFO would otherwise wait for a writer, and hold its
+    /// file lane for ever; reading it fails.
+    static func reading(_ path: String) throws(CurlewError) -> OpenFile {
+        try open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, "opening")
     }
 
     private static func open(_ path: String, _ flags: Int32, _ action: String) throws(CurlewError) -> OpenFile {

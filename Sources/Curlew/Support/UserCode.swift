@@ -191,12 +191,8 @@ final class UserCodeCall<Output: Sendable>: InterruptibleUserCode, @unchecked Se
 
     func run() async throws -> Output {
         await withDiscardingTaskGroup { group in
-            #if compiler(>=6.2)
             // The child runs on this thread until it first waits, which most adapters never do.
             group.addImmediateTask { await self.runInChild() }
-            #else
-            group.addTask { await self.runInChild() }
-            #endif
         }
         guard let result else { throw CancellationError() }
         return try result.get()

@@ -1,12 +1,6 @@
 public import CurlewCore
 public import Foundation
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
 /// Produces the bytes of a body, one buffer at a time. It may block, so it is never called on the transport's thread.
 protocol BodyProducer {
     /// Whether `restart` can succeed after bytes have been produced.
@@ -151,45 +145,29 @@ struct MultipartProducer: BodyProducer {
     }
 }
 
-/// A file that is open for reading only. It is closed when the last reference is released.
-final class ReadableFile: Sendable {
-    private let descriptor: Int32
-    private let path: String
+/// The file of a form's part, open for reading only. It is closed when the last copy is released.
+struct ReadableFile: Sendable {
+    private let file: OpenFile
 
     init(_ url: URL) throws(CurlewError) {
-        path = url.path
-        descriptor = systemOpen(path)
-        guard descriptor >= 0 else { throw Self.failure("opening", path) }
+        do throws(CurlewError) { file = try .reading(url.path) } catch { throw Self.unreadable(error, in: .creation) }
     }
-
-    deinit { _ = systemClose(descriptor) }
 
     /// Fills `buffer` from `offset`, up to the end of the file. Returns the number of bytes.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(CurlewError) -> Int {
-        while true {
-            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
-            if count >= 0 { return count }
-            if errno != EINTR { throw Self.failure("reading", path) }
+        do throws(CurlewError) { return try file.read(into: buffer, at: offset) } catch {
+            throw Self.unreadable(error, in: .file)
         }
     }
 
-    private static func failure(_ action: String, _ path: String) -> CurlewError {
-        let number = errno
+    private static func unreadable(_ failure: CurlewError, in phase: CurlewError.Phase) -> CurlewError {
+        let number = failure.native.flatMap { Int32(exactly: $0.number) }
         return CurlewError(
             .fileUnreadable,
-            phase: .creation,
-            reason: "\(action) \(path): \(String(cString: strerror(number)))",
-            underlying: POSIXErrorCode(rawValue: number).map { POSIXError($0) },
-            native: .init(number: Int(number), name: FileFailure.name(of: number))
+            phase: phase,
+            reason: failure.reason,
+            underlying: number.flatMap(POSIXErrorCode.init(rawValue:)).map { POSIXError($0) },
+            native: failure.native
         )
     }
 }
-
-private func systemOpen(_ path: String) -> Int32 {
-    while true {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        if descriptor >= 0 || errno != EINTR { return descriptor }
-    }
-}
-
-private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -1,12 +1,7 @@
 public import CurlewCore
 internal import CurlewLocks
 public import Foundation
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// A `multipart/form-data` form, with values and files.
 ///

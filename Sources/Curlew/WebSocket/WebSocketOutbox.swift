@@ -1,12 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// The outgoing frames of one connection, in order. One task, the writer, writes them to the connection. A frame that
 /// the peer waits for is written on its sender's thread, if the writer is idle.

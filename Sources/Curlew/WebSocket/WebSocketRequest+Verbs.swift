@@ -128,9 +128,7 @@ extension WebSocketRequest {
     }
 
     /// Closes the WebSocket, because its reader has left.
-    func leave() {
-        if !link.beginClosing(.normalClosure, reason: nil) { cancel() }
-    }
+    func leave() { beginClosing(.normalClosure, reason: nil) }
 }
 
 extension WebSocketRequest {

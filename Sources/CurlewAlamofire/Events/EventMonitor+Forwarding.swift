@@ -128,6 +128,7 @@ extension EventMonitor {
         _ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>,
         using serializer: (any Sendable)?
     ) {
+        // The cast selects the overload for unserialized responses.
         if serializer == nil, let response = response as? DataResponse<Data?, CurlewError> {
             self.request(request, didParseResponse: response)
         } else {
@@ -139,6 +140,7 @@ extension EventMonitor {
         _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>,
         using serializer: (any Sendable)?
     ) {
+        // The cast selects the overload for unserialized responses.
         if serializer == nil, let response = response as? DownloadResponse<URL?, CurlewError> {
             self.request(request, didParseResponse: response)
         } else {

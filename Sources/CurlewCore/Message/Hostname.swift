@@ -27,6 +27,11 @@ package enum Hostname {
         return ASCII.lowercased(name)
     }
 
+    /// Returns the host without the brackets of an IPv6 address.
+    package static func withoutBrackets(_ host: String) -> String {
+        host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    }
+
     /// Whether a host, its escapes decoded, is free of characters that would make it another host, or that would end
     /// the line in which it is written (`http://a%0Ab/`, `http://a%2Fb/`).
     package static func isUsable(_ host: String) -> Bool {

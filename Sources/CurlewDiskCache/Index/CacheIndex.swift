@@ -187,28 +187,22 @@ extension CacheIndex {
         }
     }
 
-    func remove(id: Data) throws(DatabaseFault) -> FreedFiles {
-        try database.transaction { () throws(DatabaseFault) in
-            var freed = FreedFiles()
-            try delete("id = ?", [.blob(id)], freed: &freed)
-            return freed
-        }
-    }
+    func remove(id: Data) throws(DatabaseFault) -> FreedFiles { try remove("id = ?", .blob(id)) }
 
     /// Removes all rows with the checksum of a URL.
     func remove(url: String) throws(DatabaseFault) -> FreedFiles {
-        try database.transaction { () throws(DatabaseFault) in
-            var freed = FreedFiles()
-            try delete("url = ?", [.integer(IndexPlace.url(url))], freed: &freed)
-            return freed
-        }
+        try remove("url = ?", .integer(IndexPlace.url(url)))
     }
 
     /// Removes all rows with the checksum of an origin.
     func remove(origin: String) throws(DatabaseFault) -> FreedFiles {
+        try remove("origin = ?", .integer(IndexPlace.origin(origin)))
+    }
+
+    private func remove(_ condition: String, _ value: Database.Value) throws(DatabaseFault) -> FreedFiles {
         try database.transaction { () throws(DatabaseFault) in
             var freed = FreedFiles()
-            try delete("origin = ?", [.integer(IndexPlace.origin(origin))], freed: &freed)
+            try delete(condition, [value], freed: &freed)
             return freed
         }
     }

@@ -1,3 +1,4 @@
+internal import CurlewCore
 internal import CurlewLocks
 internal import Dispatch
 internal import Foundation
@@ -85,7 +86,7 @@ struct RedisAddress: Sendable, Equatable {
         guard scheme == "redis" else { throw .unusable("the URL of the Redis server does not begin with redis://") }
         guard let host = parts.host, !host.isEmpty else { throw .unusable("the URL of the Redis server names no host") }
         // The host of an IPv6 URL is in brackets.
-        self.host = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        self.host = Hostname.withoutBrackets(host)
         if let port = parts.port {
             guard (1...65535).contains(port) else { throw .unusable("the URL of the Redis server has no usable port") }
             self.port = Int32(port)

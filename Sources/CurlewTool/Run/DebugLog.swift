@@ -37,7 +37,7 @@ enum DebugText {
         let rows = [
             (
                 "version",
-                "curlew \(ToolContext.version), libcurl \(capabilities.version)"
+                "curlew \(CurlewInfo.version), libcurl \(capabilities.version)"
                     + (capabilities.tlsBackend.map { " with \($0)" } ?? "")
             ),
             ("configuration", defaults.file ?? "none at \(Configuration.file(context.environment) ?? "any place")"),

@@ -64,7 +64,7 @@ struct Preparation: Sendable {
             isStream: InputFile.isStream,
             standardInput: input,
             streamsStandardInput: isFed && streams,
-            userAgent: "curlew/\(ToolContext.version)",
+            userAgent: "curlew/\(CurlewInfo.version)",
             makeBoundary: { "curlew-" + UUID().uuidString.lowercased() },
             storedHeaders: stored.headers
         )

@@ -22,9 +22,6 @@ struct ToolContext: Sendable {
 
     var errorPalette: Palette { Palette(isColored: terminal.isError && !terminal.noColor) }
 
-    /// The version, one for the library, `--version`, the man page and the User-Agent.
-    static let version = CurlewInfo.version
-
     func report(_ error: UsageError) { try? errors.write(ErrorReport.usage(error, palette: errorPalette)) }
 
     /// Reports the error. `subject` names the download that failed, if there are several.

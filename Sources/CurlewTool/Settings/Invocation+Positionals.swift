@@ -4,7 +4,7 @@ extension Invocation {
     /// Reads `[METHOD] URL [ITEM…]`. With `--download`, every further URL is another download.
     mutating func takePositionals(_ words: [String]) throws(UsageError) {
         var words = words[...]
-        if words.count > 1, let first = words.first, Self.isMethod(first, before: words[words.startIndex + 1]) {
+        if words.count > 1, let first = words.first, Self.isMethod(first) {
             method = first.uppercased()
             words.removeFirst()
         }
@@ -33,7 +33,7 @@ extension Invocation {
     }
 
     /// Whether the word is a method: letters that are all capitals, or a known name in any case.
-    static func isMethod(_ word: String, before next: String) -> Bool {
+    private static func isMethod(_ word: String) -> Bool {
         guard isWord(word) else { return false }
         return word == word.uppercased() || knownMethods.contains(word.uppercased())
     }

@@ -72,7 +72,7 @@ enum VersionText {
     static func text(_ capabilities: Capabilities) -> String {
         let protocols = capabilities.protocols.filter { $0 == "http" || $0 == "https" || $0 == "ws" || $0 == "wss" }
         var lines = [
-            "curlew \(ToolContext.version)",
+            "curlew \(CurlewInfo.version)",
             "libcurl \(capabilities.version)" + (capabilities.tlsBackend.map { " with \($0)" } ?? ""),
             "protocols: " + protocols.sorted().joined(separator: " "),
             "features: " + capabilities.features.sorted { $0.lowercased() < $1.lowercased() }.joined(separator: " "),

@@ -213,8 +213,7 @@ final class URLParts {
             curl_url_get(parts, CURLUPART_HOST, &text, 0) == CURLUE_OK, let text
         else { return nil }
         defer { curl_free(text) }
-        let host = String(cString: text)
-        return host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        return Hostname.withoutBrackets(String(cString: text))
     }
 
     /// Sets the parts to those of a URL. Returns false if libcurl has to parse the text itself.

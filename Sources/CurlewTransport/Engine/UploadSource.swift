@@ -14,7 +14,7 @@ final class UploadSource {
 
     private enum Kind {
         case data(Data)
-        case file(OpenFile)
+        case file(UploadFile)
         case stream(any BodyStream)
     }
 
@@ -30,7 +30,7 @@ final class UploadSource {
     }
 
     convenience init(_ data: Data) { self.init(.data(data), length: Int64(data.count)) }
-    convenience init(_ file: OpenFile) { self.init(.file(file), length: file.length) }
+    convenience init(_ file: UploadFile) { self.init(.file(file), length: file.length) }
     /// A negative `length` means an unknown length, as in Foundation.
     convenience init(_ stream: any BodyStream, length: Int64?) {
         self.init(.stream(stream), length: length.flatMap { $0 < 0 ? nil : $0 })
@@ -42,7 +42,7 @@ final class UploadSource {
         switch request.body {
         case .none: return nil
         case .data(let data): return data.count > RequestPlan.piecewiseThreshold ? UploadSource(data) : nil
-        case .file(let url, let range): return UploadSource(try OpenFile(url, range: range))
+        case .file(let url, let range): return UploadSource(try UploadFile(url, range: range))
         case .stream(let stream, let length): return UploadSource(stream, length: length)
         }
     }
@@ -138,7 +138,7 @@ final class UploadSource {
 ///
 /// It is opened before the transfer starts, because its errors (missing, unreadable, a directory) must not cost a
 /// connection.
-final class OpenFile: Sendable {
+final class UploadFile: Sendable {
     private let fd: Int32
     private let path: String
     private let start: Int64

@@ -40,8 +40,7 @@ enum DNSPlan {
     }
 
     private static func isAddress(_ text: String) -> Bool {
-        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
-        return IPAddress(isBracketed ? String(text.dropFirst().dropLast()) : text) != nil && !text.contains("%")
+        IPAddress(Hostname.withoutBrackets(text)) != nil && !text.contains("%")
     }
 
     static func options(_ dns: DNSConfiguration, _ capabilities: Capabilities) throws(CurlewError) -> [OptionValue] {

@@ -88,7 +88,7 @@ struct NamespaceTimingTests {
         try namespace.addPair()
         let changes = NetworkChanges(namespace: namespace.path)
         let store = AlternativeServiceStore()
-        changes.tell(store)
+        changes.add(store)
         let origin = SecureOrigin(host: "a.example", port: 443)
         // The first report describes no change; wait for it before the routes change.
         let manager = NetworkReachabilityManager(target: .defaultRoute, namespace: namespace.path)

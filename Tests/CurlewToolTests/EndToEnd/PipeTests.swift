@@ -1,3 +1,4 @@
+import Curlew
 import CurlewCore
 import CurlewTesting
 import Foundation
@@ -45,7 +46,7 @@ struct PipeTests {
         #expect(request.headers["Content-Type"] == "application/json")
         #expect(request.headers["Accept"] == "application/json, */*;q=0.5")
         #expect(request.headers["X-Y"] == "z")
-        #expect(request.headers["User-Agent"] == "curlew/\(ToolContext.version)")
+        #expect(request.headers["User-Agent"] == "curlew/\(CurlewInfo.version)")
     }
 
     @Test func sendsForms() async throws {
@@ -66,7 +67,7 @@ struct PipeTests {
             TestServer.Response(
                 status: 201, headers: ["X-A": "b", "Content-Length": "2"], body: .data(Data("{}".utf8))))
         let outcome = try await ToolProcess("-v", "POST", base + "/x", "a=1").run()
-        let agent = "curlew/\(ToolContext.version)"
+        let agent = "curlew/\(CurlewInfo.version)"
         let encodings = try #require(server.requests.first?.headers["Accept-Encoding"])
         #expect(
             outcome.text == """
