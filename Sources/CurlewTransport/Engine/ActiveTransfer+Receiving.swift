@@ -123,8 +123,8 @@ extension ActiveTransfer {
 
     /// Whether the protocol that the connection speaks allows `version` in a status line.
     ///
-    /// A libcurl that trusts the version in the text (`LibcurlQuirks.trustsVersionInText`) acts on it before the head has
-    /// ended. Therefore the check happens at the status line.
+    /// libcurl before 8.12 acts on the version in the text before the head has ended: it frames the body accordingly,
+    /// and lets other requests use the connection. Therefore the check happens at the status line.
     func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
