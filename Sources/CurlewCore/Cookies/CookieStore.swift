@@ -37,7 +37,7 @@ package struct CookieStore: Sendable {
     /// The cookies by domain, so that a lookup examines only the host and its parent domains.
     private(set) var domains: [String: [Key: Stored]] = [:]
     /// The number of cookies, including expired ones.
-    public private(set) var count = 0
+    package private(set) var count = 0
     private var nextSequence: UInt64 = 0
 
     /// Creates an empty store. Without `publicSuffixes` every name with a single label counts as a public suffix.
