@@ -181,7 +181,7 @@ struct RequestPlan: Sendable {
             } else if method == .post || method == .put || method == .patch {
                 // RFC 9110, 8.6 asks these methods to send Content-Length: 0 if the body is empty.
                 ownSettings.append(.long(CURLOPT_POST, 1))
-                ownSettings.append(.string(CURLOPT_POSTFIELDS, ""))
+                ownSettings.append(.string(CURLOPT_COPYPOSTFIELDS, ""))
                 ownSettings.append(.offset(CURLOPT_POSTFIELDSIZE_LARGE, 0))
                 if method != .post { ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
             } else if method != .get {
