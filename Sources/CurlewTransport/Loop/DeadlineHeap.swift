@@ -14,8 +14,6 @@ struct DeadlineHeap<Holder: DeadlineHolder> {
 
     private var entries: [Entry] = []
 
-    var isEmpty: Bool { entries.isEmpty }
-    var count: Int { entries.count }
     var earliest: LoopInstant { entries.first?.deadline ?? .never }
 
     /// The holder with the earliest deadline, if that is at or before `now`. The holder remains in the heap.
