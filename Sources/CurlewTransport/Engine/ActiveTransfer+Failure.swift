@@ -27,7 +27,7 @@ extension ActiveTransfer {
             .bodyUnavailable, .fileUnreadable, .`internal`:
             false
         default:
-            !sending.hasBegun || (request.method.isIdempotent && request.body.isReplayable) || isUnprocessed
+            !sending.hasBegun || request.isRepeatable || isUnprocessed
         }
     }
 

@@ -71,7 +71,6 @@ final class RequestPlanner: Sendable {
 final class CachedPlan: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
-    let isIdempotent: Bool
     let defaultList: HeaderList?
     private let method: HTTPMethod
     private let isTLS: Bool
@@ -93,7 +92,6 @@ final class CachedPlan: Sendable {
     init(_ plan: RequestPlan, for request: TransferRequest) {
         settings = plan.settings
         clocks = plan.clocks
-        isIdempotent = request.method.isIdempotent
         defaultList = plan.defaultList
         method = request.method
         isTLS = plan.isTLS
