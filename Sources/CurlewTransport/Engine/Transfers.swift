@@ -54,7 +54,7 @@ final class Transfers {
         inFlight.live.append(transfer)
         sockets.readClock()
         transfer.clocks.transferStarted(at: now)
-        if isClosed { return end(transfer, closedError(transfer)) }
+        if isClosed { return end(transfer, transfer.completed(.transportShutDown)) }
         if let failure = transfer.failure { return end(transfer, failure) }
         transfer.sink.willStart(transfer)
         if let failure = transfer.failure { return end(transfer, failure) }
@@ -383,10 +383,6 @@ final class Transfers {
     func closeAll() {
         loop.assertOnLoop()
         isClosed = true
-        while let transfer = inFlight.live.last { fail(transfer, closedError(transfer)) }
-    }
-
-    private func closedError(_ transfer: ActiveTransfer) -> CurlewError {
-        transfer.makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle)
+        while let transfer = inFlight.live.last { fail(transfer, transfer.completed(.transportShutDown)) }
     }
 }
