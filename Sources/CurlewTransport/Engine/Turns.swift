@@ -154,16 +154,15 @@ final class Turns: LoopClient, @unchecked Sendable {
     }
 
     private func publish() {
-        let snapshot = TransportStatistics(
-            liveTransfers: transfers.liveCount,
-            easyHandlesInUse: handles.inUse,
-            easyHandlesIdle: handles.idleCount,
-            openSockets: sockets.openCount,
-            connectionsMade: sockets.openedCount,
-            transfersEnded: transfers.endedCount,
-            loopTurns: loopTurns,
-            byteConnections: transfers.connections.count
-        )
+        var snapshot = TransportStatistics()
+        snapshot.liveTransfers = transfers.liveCount
+        snapshot.easyHandlesInUse = handles.inUse
+        snapshot.easyHandlesIdle = handles.idleCount
+        snapshot.openSockets = sockets.openCount
+        snapshot.connectionsMade = sockets.openedCount
+        snapshot.transfersEnded = transfers.endedCount
+        snapshot.loopTurns = loopTurns
+        snapshot.byteConnections = transfers.connections.count
         published.withLock { $0 = snapshot }
     }
 }
