@@ -277,7 +277,7 @@ extension ActiveTransfer {
     }
 
     private func pause(_ transfers: Transfers) -> BodyAnswer {
-        pauses.applied |= 1  // CURLPAUSE_RECV
+        pauses.applied |= CURLPAUSE_RECV
         transfers.sockets.receivingPaused(self)
         clocks.held(at: transfers.now)
         return .paused

@@ -170,7 +170,7 @@ final class Transfers {
         guard wanted != transfer.pauses.applied else { return }
         let before = transfer.pauses.applied
         transfer.pauses.applied = wanted
-        let pausesReceiving = wanted & 1 != 0  // CURLPAUSE_RECV
+        let pausesReceiving = wanted & CURLPAUSE_RECV != 0
         if pausesReceiving { sockets.receivingPaused(transfer) } else { sockets.receivingResumes(transfer) }
         // Resuming may deliver bytes, and so pause again, before the call returns. If the sink refuses the bytes,
         // libcurl reports that only as the result of this call: on an idle connection nothing else would end the
