@@ -255,7 +255,7 @@ extension ActiveTransfer {
         }
         clocks.byteMoved(at: transfers.now)
         let answer = sink.didReceive(body: chunk)
-        if response.turnObserver != nil { transfers.tellsEndOfTurn(to: self) }
+        if response.turnObserver != nil { transfers.enqueueTurnObserver(of: self) }
         switch answer {
         case .proceed:
             response.deliveredBody += Int64(chunk.count)

@@ -8,7 +8,7 @@ protocol DeadlineHolder: AnyObject {
 struct DeadlineHeap<Holder: DeadlineHolder> {
     private struct Entry {
         var deadline: LoopInstant
-        // SAFETY: a holder is removed before its last strong reference is released (Transfers.putAway).
+        // SAFETY: a holder is removed before its last strong reference is released (Transfers.release).
         unowned(unsafe) var holder: Holder
     }
 
