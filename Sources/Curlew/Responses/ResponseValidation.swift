@@ -74,7 +74,7 @@ extension Request {
                 }
                 switch result {
                 case .success: return nil
-                case .failure(let error): return ErrorWrapping.validation(error)
+                case .failure(let error): return error.asCurlewError(or: .validationFailed(error))
                 }
             }
         }

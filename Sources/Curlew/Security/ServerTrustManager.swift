@@ -220,7 +220,7 @@ struct ManagedTrustEvaluation: TrustEvaluation, Equatable {
                 if verification == .full { try trust.performValidation(forHost: trust.host) }
             }
         } catch {
-            throw ErrorWrapping.trust(error)
+            throw error.asCurlewError(or: .trustEvaluatorFailed(error))
         }
     }
 }

@@ -21,7 +21,7 @@ public final class CookieJar: Sendable {
     public convenience init() { self.init(publicSuffixes: SystemPublicSuffixes()) }
 
     package init(publicSuffixes: any PublicSuffixes) {
-        store = Lock(CookieStore(publicSuffixes: publicSuffixes))
+        store = Lock(CookieStore())
         file = nil
         keepsSessionCookies = false
         self.publicSuffixes = publicSuffixes
@@ -36,7 +36,7 @@ public final class CookieJar: Sendable {
     }
 
     package init(file url: URL, keepsSessionCookies: Bool = false, publicSuffixes: any PublicSuffixes) {
-        var store = CookieStore(publicSuffixes: publicSuffixes)
+        var store = CookieStore()
         let now = Date()
         // A damaged file is read as far as possible.
         if let bytes = try? Data(contentsOf: url) {

@@ -31,6 +31,9 @@ enum Pause {
 }
 
 extension TimeoutBudget {
+    /// The time that is left at this moment; `nil` if there is no limit, in which case the clock is not read.
+    var remaining: Duration? { total == nil ? nil : remaining(at: .now) }
+
     /// Runs `work`. If the total timeout expires first, cancels `work` and throws `.totalTimedOut`.
     func limit<T: Sendable>(
         _ phase: CurlewError.Phase,

@@ -1,4 +1,4 @@
-package import Foundation
+internal import Foundation
 
 /// Splits a stream of bytes into lines, regardless of its division into chunks.
 ///
@@ -48,42 +48,11 @@ package struct LineSplitter: Sendable {
         return .inside(line)
     }
 
-    /// Calls `body` with each line that ends in `bytes`, in order. The buffer is valid during the call only.
-    package mutating func split(
-        _ bytes: UnsafeRawBufferPointer,
-        _ body: (UnsafeRawBufferPointer) -> Void
-    ) throws(CurlewError) {
-        var position = 0
-        while let line = try next(in: bytes, from: &position) {
-            switch line {
-            case .inside(let range): body(UnsafeRawBufferPointer(rebasing: bytes[range]))
-            case .joined(let line): line.withUnsafeBytes(body)
-            }
-        }
-    }
-
     /// Call at the end of the stream. Returns the last line if its end is missing.
     package mutating func last() throws(CurlewError) -> [UInt8]? {
         guard !partial.isEmpty else { return nil }
         try check(partial.count)
         return exchange(&partial, with: [])
-    }
-
-    /// Returns the lines that end in `chunk`.
-    package mutating func lines(in chunk: Data) throws(CurlewError) -> [String] {
-        var lines: [String] = []
-        let result = chunk.withUnsafeBytes { bytes in
-            Result { () throws(CurlewError) in
-                try split(bytes) { lines.append(String(decoding: $0, as: UTF8.self)) }
-            }
-        }
-        try result.get()
-        return lines
-    }
-
-    /// Returns the last line as text if the stream ended without a line end.
-    package mutating func lastLine() throws(CurlewError) -> String? {
-        try last().map { String(decoding: $0, as: UTF8.self) }
     }
 
     private mutating func join(_ end: UnsafeRawBufferPointer) throws(CurlewError) -> [UInt8] {

@@ -11,21 +11,6 @@ extension CookieStore {
         let cookies: [Cookie]
     }
 
-    /// Stores the cookie of one `Set-Cookie` field of a response from `url` (RFC 6265bis, 5.7). Returns `false` if the
-    /// cookie was refused.
-    @discardableResult
-    package mutating func receive(_ header: String, from url: URL, at now: Date) -> Bool {
-        guard let offer = Self.offer([header], from: url, at: now, publicSuffixes: publicSuffixes) else { return false }
-        return receive(offer, at: now) == 1
-    }
-
-    /// Stores the cookies of all `Set-Cookie` fields of a response.
-    package mutating func receive(_ headers: HTTPHeaders, from url: URL, at now: Date) {
-        let values = headers.values(for: "Set-Cookie")
-        guard let offer = Self.offer(values, from: url, at: now, publicSuffixes: publicSuffixes) else { return }
-        receive(offer, at: now)
-    }
-
     /// Stores the offered cookies and returns the number of those accepted. `SecureCookieShadows` and the eviction scan
     /// the store once for all cookies, because a response may set thousands.
     @discardableResult
@@ -34,7 +19,8 @@ extension CookieStore {
         return set(offer.cookies.filter { shadows?.contains($0) != true }, at: now)
     }
 
-    /// Parses and checks `Set-Cookie` fields. `nil` if they set no cookie.
+    /// Parses and checks the `Set-Cookie` fields of a response from `url` (RFC 6265bis, 5.7). `nil` if they set no
+    /// cookie. Without `publicSuffixes` every name with a single label counts as a public suffix.
     package static func offer(
         _ headers: [String],
         from url: URL,

@@ -33,18 +33,14 @@ package struct CookieStore: Sendable {
 
     /// The limits for the number of cookies.
     package let limits: Limits
-    let publicSuffixes: (any PublicSuffixes)?
     /// The cookies by domain, so that a lookup examines only the host and its parent domains.
     private(set) var domains: [String: [Key: Stored]] = [:]
     /// The number of cookies, including expired ones.
-    public private(set) var count = 0
+    package private(set) var count = 0
     private var nextSequence: UInt64 = 0
 
-    /// Creates an empty store. Without `publicSuffixes` every name with a single label counts as a public suffix.
-    package init(limits: Limits = Limits(), publicSuffixes: (any PublicSuffixes)? = nil) {
-        self.limits = limits
-        self.publicSuffixes = publicSuffixes
-    }
+    /// Creates an empty store.
+    package init(limits: Limits = Limits()) { self.limits = limits }
 
     /// Returns every cookie that has not expired, in the order in which the cookies were first stored.
     package func all(at now: Date) -> [Cookie] {

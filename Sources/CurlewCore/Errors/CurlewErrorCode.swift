@@ -119,7 +119,7 @@ extension CurlewError.Code {
     /// A defect in Curlew.
     public static let `internal` = Self(rawValue: "internal")
 
-    /// Every code that Curlew knows.
+    /// Every code that Curlew knows, for tests that must cover every code.
     package static let allKnown: [Self] = [
         .invalidURL, .invalidHeader, .invalidBody, .requestCreationFailed, .parameterEncodingFailed,
         .multipartEncodingFailed, .bodyUnavailable, .adaptationFailed, .resolveFailed, .connectFailed,

@@ -18,16 +18,8 @@ package enum ErrorWrapping {
         error.asCurlewError(or: .bodyNotCreated(error))
     }
 
-    package static func validation(_ error: any Error) -> CurlewError {
-        error.asCurlewError(or: .validationFailed(error))
-    }
-
     package static func serialization(_ error: any Error) -> CurlewError {
         error.asCurlewError(or: .serializerFailed(error))
-    }
-
-    package static func trust(_ error: any Error) -> CurlewError {
-        error.asCurlewError(or: .trustEvaluatorFailed(error))
     }
 }
 

@@ -56,7 +56,8 @@ extension CurlewError {
         return CurlewError(.invalidHeader, phase: .creation, reason: reason)
     }
 
-    /// Returns the error for a feature that the running libcurl lacks.
+    /// Returns the error for a feature that cannot be had with these settings. See `lacking` for one that another
+    /// libcurl may have.
     package static func unsupported(feature: String, needs: String) -> CurlewError {
         CurlewError(.unsupported, phase: .creation, reason: "\(feature) needs \(needs)")
     }

@@ -9,7 +9,7 @@ package struct MediaType: Hashable, Sendable {
     /// The subtype in lower case.
     package let subtype: String
     /// The parameters in the order given; every name occurs once.
-    public private(set) var parameters: [Parameter]
+    package private(set) var parameters: [Parameter]
 
     /// A parameter `name=value`.
     package struct Parameter: Hashable, Sendable {

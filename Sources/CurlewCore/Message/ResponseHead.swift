@@ -32,47 +32,23 @@ public enum HTTPVersion: String, Hashable, Sendable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// A status code with its class and its registered reason phrase.
+/// A status code with its meaning and its registered reason phrase.
 ///
 ///     HTTPStatus(404).reasonPhrase   // "Not Found"
-package struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
+package struct HTTPStatus: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int
 
     package init(rawValue: Int) { self.rawValue = rawValue }
 
     package init(_ code: Int) { rawValue = code }
 
-    /// The five classes of status codes (RFC 9110, 15).
-    package enum Kind: Sendable, Hashable {
-        /// 1xx: the final response follows.
-        case informational
-        /// 2xx: the request succeeded.
-        case successful
-        /// 3xx: further action is needed.
-        case redirection
-        /// 4xx: the request is wrong.
-        case clientError
-        /// 5xx: the server failed.
-        case serverError
-    }
-
-    /// The class; `nil` for a code outside 100...599.
-    package var kind: Kind? {
+    /// Whether a response with this status never has a body (RFC 9110, 6.4.1), whatever the method.
+    package var hasNoBody: Bool {
         switch rawValue {
-        case 100...199: .informational
-        case 200...299: .successful
-        case 300...399: .redirection
-        case 400...499: .clientError
-        case 500...599: .serverError
-        default: nil
+        case 100...199, 204, 304: true
+        default: false
         }
     }
-
-    /// Whether the code is in 200...299.
-    package var isSuccess: Bool { kind == .successful }
-
-    /// Whether a response with this status never has a body (RFC 9110, 6.4.1), whatever the method.
-    package var hasNoBody: Bool { kind == .informational || rawValue == 204 || rawValue == 304 }
 
     /// Whether the status redirects to the URL in `Location`.
     package var isRedirect: Bool {
@@ -84,13 +60,6 @@ package struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, Cus
 
     /// The registered phrase; empty if there is none.
     package var reasonPhrase: String { Self.phrases[rawValue] ?? "" }
-
-    package static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
-
-    package var description: String {
-        let phrase = reasonPhrase
-        return phrase.isEmpty ? String(rawValue) : "\(rawValue) \(phrase)"
-    }
 
     private static let phrases: [Int: String] = [
         100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",

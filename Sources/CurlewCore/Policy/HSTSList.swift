@@ -28,7 +28,7 @@ package struct HSTSList: Sendable, Hashable, Codable {
     }
 
     /// The entries by canonical host name.
-    public private(set) var entries: [String: Entry]
+    package private(set) var entries: [String: Entry]
     /// The maximum number of hosts. Above it, the entries that expire first are removed.
     package let limit: Int
 

@@ -30,9 +30,6 @@ package struct TimeoutBudget: Sendable {
         limit.map { max($0.total - (now - $0.started), .zero) }
     }
 
-    /// The time that is left at this moment; `nil` if there is no limit, in which case the clock is not read.
-    package var remaining: Duration? { limit == nil ? nil : remaining(at: .now) }
-
     /// Whether a wait of this length would end in time.
     package func allows(_ wait: Duration, at now: ContinuousClock.Instant) -> Bool {
         remaining(at: now).map { wait < $0 } ?? true

@@ -42,9 +42,6 @@ package struct LibcurlQuirks: Sendable, Hashable {
     /// Whether libcurl appends a folded line that precedes all fields to the last field of the handle's previous
     /// transfer, whose memory it has freed (7.83 to 8.1.0, curl issue 11101).
     package let keepsFreedField: Bool
-    /// Whether libcurl trusts the version in the text of an HTTP/1 response (before 8.12). It frames the body
-    /// accordingly, and lets other requests use the connection before this response has ended.
-    package let trustsVersionInText: Bool
     /// Whether libcurl reads on while a transfer is paused, up to 64 MB, and then fails (8.5, curl issue 12632).
     package let readsWhilePaused: Bool
     /// Whether libcurl leaves chunking undone if there are other transfer codings (8.5 to 8.13). Since 8.14 it refuses
@@ -92,7 +89,6 @@ package struct LibcurlQuirks: Sendable, Hashable {
         readsWhileSending = libcurl.isAtLeast(8, 10, 0)
         waitsForOthersResponses = libcurl.isAtLeast(8, 13, 0) && !libcurl.isAtLeast(8, 16, 0)
         keepsFreedField = libcurl.isAtLeast(7, 83, 0) && !libcurl.isAtLeast(8, 1, 1)
-        trustsVersionInText = !libcurl.isAtLeast(8, 12, 0)
         readsWhilePaused = libcurl.isAtLeast(8, 5, 0) && !libcurl.isAtLeast(8, 6, 0)
         garblesTransferCodings = libcurl.isAtLeast(8, 5, 0) && !libcurl.isAtLeast(8, 14, 0)
         cannotReusePlainHTTP2 = libcurl.isAtLeast(7, 88, 0) && !libcurl.isAtLeast(8, 0, 0)

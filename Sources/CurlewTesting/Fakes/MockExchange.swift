@@ -192,9 +192,9 @@ struct MockDelivery {
         return TransferOutcome(head: response.head, trailers: response.trailers, metrics: metrics)
     }
 
-    /// HEAD, 204 and 304 have no body, whatever the canned response contains.
+    /// Responses to HEAD, and those with a status that excludes a body, have none, whatever the canned response contains.
     private var sentBody: [MockResponse.Piece] {
-        let hasNone = request.method == .head || response.status == 204 || response.status == 304
+        let hasNone = request.method == .head || HTTPStatus(response.status).hasNoBody
         return hasNone ? [] : response.body
     }
 

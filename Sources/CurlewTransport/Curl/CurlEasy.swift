@@ -104,21 +104,12 @@ class CurlEasy {
         switch value {
         case .long(let option, let number): return curlew_set_long(handle, option, number)
         case .offset(let option, let number): return curlew_set_offset(handle, option, number)
-        case .string(let option, let text):
-            // libcurl does not copy POSTFIELDS. A plan sets this option only for the empty body.
-            if option == CURLOPT_POSTFIELDS { return curlew_set_string(handle, CURLOPT_COPYPOSTFIELDS, text) }
-            return curlew_set_string(handle, option, text)
+        case .string(let option, let text): return curlew_set_string(handle, option, text)
         case .null(let option): return curlew_set_string(handle, option, nil)
         case .blob(let option, let data):
             let bytes = data as NSData
             blobs.append(bytes)
             return curlew_set_blob(handle, option, bytes.bytes, bytes.length)
-        case .bytes(let option, let data):
-            return data.withUnsafeBytes { bytes in
-                let code = curlew_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, Int64(bytes.count))
-                guard code == CURLE_OK else { return code }
-                return curlew_set_pointer(handle, option, bytes.baseAddress)
-            }
         case .list(let option, let lines):
             let list = HeaderList(lines: lines)
             lists.append(list)
@@ -137,14 +128,12 @@ enum OptionValue: Equatable, Sendable {
     /// A string option that is set to NULL, which differs from an option that is not set.
     case null(CURLoption)
     case blob(CURLoption, Data)
-    /// A body that libcurl copies, with its length.
-    case bytes(CURLoption, Data)
     case list(CURLoption, [String])
 
     var option: CURLoption {
         switch self {
         case .long(let option, _), .offset(let option, _), .string(let option, _), .null(let option),
-            .blob(let option, _), .bytes(let option, _), .list(let option, _):
+            .blob(let option, _), .list(let option, _):
             option
         }
     }
@@ -162,7 +151,7 @@ extension OptionValue: CustomStringConvertible {
         case .offset(_, let value): "\(name)=\(value)"
         case .string(_, let value): "\(name)=\"\(value)\""
         case .null: "\(name)=NULL"
-        case .blob(_, let data), .bytes(_, let data): "\(name)=<\(data.count) bytes>"
+        case .blob(_, let data): "\(name)=<\(data.count) bytes>"
         case .list(_, let lines): "\(name)=[\(lines.joined(separator: ", "))]"
         }
     }

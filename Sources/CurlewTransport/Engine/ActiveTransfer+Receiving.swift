@@ -123,8 +123,8 @@ extension ActiveTransfer {
 
     /// Whether the protocol that the connection speaks allows `version` in a status line.
     ///
-    /// A libcurl that trusts the version in the text (`LibcurlQuirks.trustsVersionInText`) acts on it before the head has
-    /// ended. Therefore the check happens at the status line.
+    /// libcurl before 8.12 acts on the version in the text before the head has ended: it frames the body accordingly,
+    /// and lets other requests use the connection. Therefore the check happens at the status line.
     func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
@@ -255,7 +255,7 @@ extension ActiveTransfer {
         }
         clocks.byteMoved(at: transfers.now)
         let answer = sink.didReceive(body: chunk)
-        if response.turnObserver != nil { transfers.tellsEndOfTurn(to: self) }
+        if response.turnObserver != nil { transfers.enqueueTurnObserver(of: self) }
         switch answer {
         case .proceed:
             response.deliveredBody += Int64(chunk.count)
@@ -277,7 +277,7 @@ extension ActiveTransfer {
     }
 
     private func pause(_ transfers: Transfers) -> BodyAnswer {
-        pauses.applied |= 1  // CURLPAUSE_RECV
+        pauses.applied |= CURLPAUSE_RECV
         transfers.sockets.receivingPaused(self)
         clocks.held(at: transfers.now)
         return .paused

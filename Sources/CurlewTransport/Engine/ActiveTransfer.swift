@@ -119,7 +119,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func start(resuming continuation: UnsafeContinuation<Void, Never>) {
         result.continuation = continuation
         if loop.sendOrDo(.start(self)) { return }
-        result.error = makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle)
+        result.error = completed(.transportShutDown)
         handBack()
     }
 

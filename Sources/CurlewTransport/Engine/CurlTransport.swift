@@ -13,10 +13,8 @@ internal import Foundation
 /// if the running libcurl cannot honour the configuration, every `perform` does.
 public final class CurlTransport: Transport {
     private let planner: RequestPlanner
-    /// Ends the loop thread in its `deinit`. `nil` if it could not be created.
-    private let engine: TransferEngine?
-    /// The engine's loop, or the reason why there is no engine.
-    private let loop: Result<EngineLoop, CurlewError>
+    /// Ends the loop thread in its `deinit`. An error if it could not be created.
+    private let engine: Result<TransferEngine, CurlewError>
     private let published = Lock(TransportStatistics())
 
     /// Creates a transport with its own loop thread.
@@ -28,9 +26,7 @@ public final class CurlTransport: Transport {
     init(configuration: TransportConfiguration, capabilities: Capabilities) {
         let environment = ConnectionPlan.Environment.current(capabilities)
         planner = RequestPlanner(configuration, environment)
-        let made = Self.makeEngine(planner, environment, published)
-        engine = try? made.get()
-        loop = made.map { $0.loop }
+        engine = Self.makeEngine(planner, environment, published)
     }
 
     private static func makeEngine(
@@ -91,7 +87,7 @@ public final class CurlTransport: Transport {
         var plan: RequestPlan
         let loop: EngineLoop
         do throws(CurlewError) {
-            loop = try self.loop.get()
+            loop = try engine.get().loop
             upload = try UploadSource.make(for: request)
             plan = try RequestPlan.of(request, planner: planner, bodyLength: upload?.length)
         } catch {
@@ -108,7 +104,7 @@ public final class CurlTransport: Transport {
 
     /// Ends running exchanges with `.sessionClosed` and closes every connection. Later exchanges fail in the same way.
     public func shutdown() async {
-        await engine?.close()
+        if case .success(let engine) = engine { await engine.close() }
     }
 }
 
@@ -174,14 +170,4 @@ public struct TransportStatistics: Sendable, Equatable {
 
     /// Creates statistics with all counters at zero.
     public init() {}
-
-    init(
-        liveTransfers: Int, easyHandlesInUse: Int, easyHandlesIdle: Int, openSockets: Int, connectionsMade: Int,
-        transfersEnded: Int, loopTurns: Int, byteConnections: Int
-    ) {
-        (self.liveTransfers, self.transfersEnded, self.loopTurns) = (liveTransfers, transfersEnded, loopTurns)
-        (self.easyHandlesInUse, self.easyHandlesIdle) = (easyHandlesInUse, easyHandlesIdle)
-        self.byteConnections = byteConnections
-        (self.openSockets, self.connectionsMade) = (openSockets, connectionsMade)
-    }
 }

@@ -62,7 +62,7 @@ final class Handshakes {
         guard let evaluation = settings.trustEvaluation, let chain, let transfer = transfer(number) else {
             return false
         }
-        let shown = Self.certificates { curlew_tls_chain_each(chain, $0, $1) }
+        let shown = certificates { curlew_tls_chain_each(chain, $0, $1) }
         return accepts(
             ServerTrust(host: transfer.plan.host, certificateChain: shown, verifyResult: verifyResult), transfer,
             evaluation)
@@ -90,7 +90,7 @@ final class Handshakes {
         if curlew_tls_verdict(connection) == 1 { return true }
         let trust = ServerTrust(
             host: transfer.plan.host,
-            certificateChain: Self.certificates { curlew_tls_each_certificate(connection, $0, $1) },
+            certificateChain: certificates { curlew_tls_each_certificate(connection, $0, $1) },
             verifyResult: curlew_tls_verify_result(connection)
         )
         guard accepts(trust, transfer, evaluation) else { return false }
@@ -113,19 +113,6 @@ final class Handshakes {
             return false
         }
     }
-
-    private typealias Take = @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<UInt8>?, Int) -> Void
-
-    private static func certificates(_ each: (UnsafeMutableRawPointer, @escaping Take) -> Int32) -> [Data] {
-        var chain: [Data] = []
-        withUnsafeMutablePointer(to: &chain) { pointer in
-            _ = each(pointer) { context, der, length in
-                guard let context, let der else { return }
-                context.assumingMemoryBound(to: [Data].self).pointee.append(Data(bytes: der, count: length))
-            }
-        }
-        return chain
-    }
 }
 
 /// The certificates that a server presented in a handshake, in OpenSSL's form. They are encoded only if an error needs
@@ -146,13 +133,23 @@ final class ShownChain {
 
     /// Returns the chain as errors report it. `host` is used if the handshake named no host.
     func trust(host: String) -> ServerTrust {
-        var certificates: [Data] = []
-        withUnsafeMutablePointer(to: &certificates) { pointer in
-            _ = curlew_tls_chain_each(chain, pointer) { context, der, length in
-                guard let context, let der else { return }
-                context.assumingMemoryBound(to: [Data].self).pointee.append(Data(bytes: der, count: length))
-            }
-        }
-        return ServerTrust(host: self.host ?? host, certificateChain: certificates, verifyResult: verifyResult)
+        ServerTrust(
+            host: self.host ?? host,
+            certificateChain: certificates { curlew_tls_chain_each(chain, $0, $1) },
+            verifyResult: verifyResult)
     }
+}
+
+private typealias TakeCertificate = @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<UInt8>?, Int) -> Void
+
+/// Collects the certificates that `each` passes to its callback, in DER form.
+private func certificates(_ each: (UnsafeMutableRawPointer, @escaping TakeCertificate) -> Int32) -> [Data] {
+    var chain: [Data] = []
+    withUnsafeMutablePointer(to: &chain) { pointer in
+        _ = each(pointer) { context, der, length in
+            guard let context, let der else { return }
+            context.assumingMemoryBound(to: [Data].self).pointee.append(Data(bytes: der, count: length))
+        }
+    }
+    return chain
 }

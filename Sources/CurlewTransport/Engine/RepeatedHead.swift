@@ -75,7 +75,7 @@ struct RepeatedHead {
     }
 
     /// Records one line of a head that differs.
-    fileprivate mutating func note(_ line: UnsafeRawBufferPointer, isFirst: Bool) {
+    fileprivate mutating func record(_ line: UnsafeRawBufferPointer, isFirst: Bool) {
         compares = false
         if isFirst {
             isKept = rest == 0
@@ -109,7 +109,7 @@ extension HeadCollector {
         _ line: UnsafeRawBufferPointer, unlike last: inout RepeatedHead
     ) -> Event {
         last.takeBack { _ = take($0) }
-        last.note(line, isFirst: !isWithinHead)
+        last.record(line, isFirst: !isWithinHead)
         let event = take(line)
         if case .head(let head) = event {
             last.remember(head)

@@ -87,7 +87,7 @@ final class Sockets {
             let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
             if let refused {
                 transfer.connection.refusedAddress = refused
-                return -1  // CURL_SOCKET_BAD
+                return CURL_SOCKET_BAD
             }
         }
         let fd = socket(
@@ -166,8 +166,7 @@ extension Sockets {
     /// paused, before.
     private func reads(_ easy: TransferHandle, from fd: Int32) {
         easy.socket = fd
-        // Bit 0 is CURLPAUSE_RECV.
-        if let transfer = easy.transfer, transfer.pauses.applied & 1 != 0 { receivingPaused(transfer) }
+        if let transfer = easy.transfer, transfer.pauses.applied & CURLPAUSE_RECV != 0 { receivingPaused(transfer) }
     }
 
     func receivingPaused(_ transfer: ActiveTransfer) {

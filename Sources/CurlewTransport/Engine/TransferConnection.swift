@@ -141,7 +141,7 @@ extension ActiveTransfer {
     /// Resets the transfer to send it again without the route. Returns false if the body cannot be rewound.
     func leaveRoute(_ end: AlternativeEnd, _ transfers: Transfers) -> Bool {
         guard goBackToStart() else { return false }
-        tellRoute(end, transfers)
+        reportRoute(end, transfers)
         plan.leaveRoute()
         ownHeaders = plan.ownList
         connection.forgetObstacles()
@@ -149,11 +149,11 @@ extension ActiveTransfer {
     }
 
     /// Reports whether the route worked, once the transfer has ended.
-    func tellRoute(_ transfers: Transfers) {
-        if plan.route != nil { tellRoute(routeEnd, transfers) }
+    func reportRoute(_ transfers: Transfers) {
+        if plan.route != nil { reportRoute(routeEnd, transfers) }
     }
 
-    private func tellRoute(_ end: AlternativeEnd, _ transfers: Transfers) {
+    private func reportRoute(_ end: AlternativeEnd, _ transfers: Transfers) {
         guard let route = plan.route else { return }
         transfers.settings.alternatives?.ended(route.route, end)
     }

@@ -54,7 +54,7 @@ final class Transfers {
         inFlight.live.append(transfer)
         sockets.readClock()
         transfer.clocks.transferStarted(at: now)
-        if isClosed { return end(transfer, closedError(transfer)) }
+        if isClosed { return end(transfer, transfer.completed(.transportShutDown)) }
         if let failure = transfer.failure { return end(transfer, failure) }
         transfer.sink.willStart(transfer)
         if let failure = transfer.failure { return end(transfer, failure) }
@@ -170,7 +170,7 @@ final class Transfers {
         guard wanted != transfer.pauses.applied else { return }
         let before = transfer.pauses.applied
         transfer.pauses.applied = wanted
-        let pausesReceiving = wanted & 1 != 0  // CURLPAUSE_RECV
+        let pausesReceiving = wanted & CURLPAUSE_RECV != 0
         if pausesReceiving { sockets.receivingPaused(transfer) } else { sockets.receivingResumes(transfer) }
         // Resuming may deliver bytes, and so pause again, before the call returns. If the sink refuses the bytes,
         // libcurl reports that only as the result of this call: on an idle connection nothing else would end the
@@ -272,7 +272,7 @@ final class Transfers {
     private func succeed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         if transfer.hasEnded { return }
         transfer.measure(easy)
-        putAway(transfer)
+        release(transfer)
     }
 
     /// Called when the connection that the transfer was to make is up. The connection outlives the transfer.
@@ -287,7 +287,7 @@ final class Transfers {
         forget(transfer)
         handles.lend(easy)
         transfer.leavesHandle()
-        putAway(transfer)
+        release(transfer)
     }
 
     /// Ends a transfer with an error. Must not be called from within a callback of libcurl.
@@ -295,14 +295,14 @@ final class Transfers {
         loop.assertOnLoop()
         if transfer.hasEnded { return }
         transfer.result.error = error
-        putAway(transfer)
+        release(transfer)
     }
 
     /// Releases everything that a transfer used, once its result is known.
-    private func putAway(_ transfer: ActiveTransfer) {
-        transfer.tellRoute(self)
+    private func release(_ transfer: ActiveTransfer) {
+        transfer.reportRoute(self)
         if let easy = transfer.easy {
-            release(easy)
+            releaseHandle(easy)
             handles.recycle(easy, after: transfer)
         }
         transfer.closeBody()
@@ -320,7 +320,7 @@ final class Transfers {
         inFlight.ended.append(transfer)
     }
 
-    private func release(_ easy: TransferHandle) {
+    private func releaseHandle(_ easy: TransferHandle) {
         let transfer = easy.transfer
         if let transfer { sockets.receivingResumes(transfer) }
         if settings.endsPlainHTTP2Connections, transfer?.plan.isTLS == false { sockets.end(easy) }
@@ -337,7 +337,7 @@ final class Transfers {
     /// Sends the transfer again over another handle. The current handle is freed, because libcurl remembers in it what
     /// was refused.
     private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        release(easy)
+        releaseHandle(easy)
         transfer.startsOver()
         launch(transfer)
     }
@@ -345,7 +345,7 @@ final class Transfers {
     /// Called when a transfer was not sent, because it was suspended or its connection held bytes that no request had
     /// asked for. A suspended transfer waits for `resume` without a handle; any other is launched again.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        release(easy)
+        releaseHandle(easy)
         handles.recycle(easy, after: transfer)
         transfer.startsOver()
         if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
@@ -353,7 +353,7 @@ final class Transfers {
 
     // MARK: The end of a turn
 
-    func tellsEndOfTurn(to transfer: ActiveTransfer) {
+    func enqueueTurnObserver(of transfer: ActiveTransfer) {
         loop.assertOnLoop()
         guard let observer = transfer.response.turnObserver else { return }
         transfer.response.turnObserver = nil
@@ -361,7 +361,7 @@ final class Transfers {
     }
 
     /// Notifies the observers that everything the turn received has been delivered.
-    func tellEndOfTurn() {
+    func notifyTurnObservers() {
         loop.assertOnLoop()
         guard !inFlight.turnObservers.isEmpty else { return }
         for index in inFlight.turnObservers.indices { inFlight.turnObservers[index].turnEnded() }
@@ -383,10 +383,6 @@ final class Transfers {
     func closeAll() {
         loop.assertOnLoop()
         isClosed = true
-        while let transfer = inFlight.live.last { fail(transfer, closedError(transfer)) }
-    }
-
-    private func closedError(_ transfer: ActiveTransfer) -> CurlewError {
-        transfer.makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle)
+        while let transfer = inFlight.live.last { fail(transfer, transfer.completed(.transportShutDown)) }
     }
 }

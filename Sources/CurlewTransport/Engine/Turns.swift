@@ -118,7 +118,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         publish()
         // Observers and callers are notified last: a caller that continues at once would compete with the work of this
         // turn.
-        transfers.tellEndOfTurn()
+        transfers.notifyTurnObservers()
         transfers.handBackEnded()
         guard !closing.isEmpty else { return }
         for waiter in closing { waiter.resume() }
@@ -154,16 +154,15 @@ final class Turns: LoopClient, @unchecked Sendable {
     }
 
     private func publish() {
-        let snapshot = TransportStatistics(
-            liveTransfers: transfers.liveCount,
-            easyHandlesInUse: handles.inUse,
-            easyHandlesIdle: handles.idleCount,
-            openSockets: sockets.openCount,
-            connectionsMade: sockets.openedCount,
-            transfersEnded: transfers.endedCount,
-            loopTurns: loopTurns,
-            byteConnections: transfers.connections.count
-        )
+        var snapshot = TransportStatistics()
+        snapshot.liveTransfers = transfers.liveCount
+        snapshot.easyHandlesInUse = handles.inUse
+        snapshot.easyHandlesIdle = handles.idleCount
+        snapshot.openSockets = sockets.openCount
+        snapshot.connectionsMade = sockets.openedCount
+        snapshot.transfersEnded = transfers.endedCount
+        snapshot.loopTurns = loopTurns
+        snapshot.byteConnections = transfers.connections.count
         published.withLock { $0 = snapshot }
     }
 }

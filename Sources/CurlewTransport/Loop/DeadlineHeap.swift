@@ -8,14 +8,12 @@ protocol DeadlineHolder: AnyObject {
 struct DeadlineHeap<Holder: DeadlineHolder> {
     private struct Entry {
         var deadline: LoopInstant
-        // SAFETY: a holder is removed before its last strong reference is released (Transfers.putAway).
+        // SAFETY: a holder is removed before its last strong reference is released (Transfers.release).
         unowned(unsafe) var holder: Holder
     }
 
     private var entries: [Entry] = []
 
-    var isEmpty: Bool { entries.isEmpty }
-    var count: Int { entries.count }
     var earliest: LoopInstant { entries.first?.deadline ?? .never }
 
     /// The holder with the earliest deadline, if that is at or before `now`. The holder remains in the heap.

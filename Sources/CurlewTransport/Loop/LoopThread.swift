@@ -35,7 +35,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
     let identity = LoopIdentity()
     private let inbox = Inbox<Client>()
     /// `nil` once the thread has ended.
-    private let wakeUp: Lock<(EventDescriptor)?>
+    private let wakeUp: Lock<EventDescriptor?>
 
     init(wakeUp: EventDescriptor) { self.wakeUp = Lock(wakeUp) }
 

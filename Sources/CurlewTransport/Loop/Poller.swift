@@ -57,7 +57,7 @@ struct Poller {
         refused.removeAll()
     }
 
-    // MARK: Wishes
+    // MARK: Watching
 
     mutating func socketOpened(_ fd: Int32) {
         reserve(fd)

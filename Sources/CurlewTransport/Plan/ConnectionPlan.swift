@@ -14,8 +14,8 @@ struct ConnectionPlan: Equatable, Sendable {
         var systemBundle: String?
         var environmentNamesProxy: Bool
 
-        /// The proxy, with `.environment` replaced by `.none` if the environment names no proxy. The environment is
-        /// read once: later changes to it have no effect.
+        /// The proxy, with `.environment` replaced by `.none` if the environment names no proxy. Whether the
+        /// environment names a proxy is read once; which one, libcurl reads for itself.
         func effective(_ proxy: Proxy) -> Proxy {
             proxy == .environment && !environmentNamesProxy ? .none : proxy
         }

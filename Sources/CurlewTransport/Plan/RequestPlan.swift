@@ -95,7 +95,7 @@ struct RequestPlan: Sendable {
         var plan = RequestPlan(
             cached: cached,
             wire: wire,
-            mayBeResent: request.options.mayBeResentSilently ?? cached.isIdempotent,
+            mayBeResent: request.options.mayBeResentSilently ?? request.isRepeatable,
             clocks: cached.clocks.limited(total: request.options.timeouts.total)
         )
         try plan.planHeaders(request, planner.configuration)
@@ -130,7 +130,7 @@ struct RequestPlan: Sendable {
         _ bodyLength: Int64?
     ) throws(CurlewError) {
         let (configuration, options) = (planner.configuration, request.options)
-        mayBeResent = options.mayBeResentSilently ?? (request.method.isIdempotent && request.body.isReplayable)
+        mayBeResent = options.mayBeResentSilently ?? request.isRepeatable
         try planBody(request, bodyLength)
         ownSettings.reserveCapacity(10)
         planMethod(request)
@@ -181,7 +181,7 @@ struct RequestPlan: Sendable {
             } else if method == .post || method == .put || method == .patch {
                 // RFC 9110, 8.6 asks these methods to send Content-Length: 0 if the body is empty.
                 ownSettings.append(.long(CURLOPT_POST, 1))
-                ownSettings.append(.string(CURLOPT_POSTFIELDS, ""))
+                ownSettings.append(.string(CURLOPT_COPYPOSTFIELDS, ""))
                 ownSettings.append(.offset(CURLOPT_POSTFIELDSIZE_LARGE, 0))
                 if method != .post { ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
             } else if method != .get {
@@ -415,6 +415,9 @@ struct RequestPlan: Sendable {
 }
 
 extension TransferRequest {
+    /// Whether sending the request twice is harmless and possible.
+    var isRepeatable: Bool { method.isIdempotent && body.isReplayable }
+
     /// Whether the request sends its credentials only in answer to a challenge.
     fileprivate var mayBeChallenged: Bool {
         switch options.authentication?.scheme {

@@ -71,7 +71,6 @@ final class RequestPlanner: Sendable {
 final class CachedPlan: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
-    let isIdempotent: Bool
     let defaultList: HeaderList?
     private let method: HTTPMethod
     private let isTLS: Bool
@@ -93,7 +92,6 @@ final class CachedPlan: Sendable {
     init(_ plan: RequestPlan, for request: TransferRequest) {
         settings = plan.settings
         clocks = plan.clocks
-        isIdempotent = request.method.isIdempotent
         defaultList = plan.defaultList
         method = request.method
         isTLS = plan.isTLS
@@ -101,12 +99,12 @@ final class CachedPlan: Sendable {
         defaultHeaders = request.defaultHeaders
     }
 
-    /// Whether this is the plan of a request without a body.
+    /// Whether this is the plan of requests without a body that are like `request` and have the same default fields.
     func fits(_ request: TransferRequest, isTLS: Bool) -> Bool {
         defaultHeaders === request.defaultHeaders && isLike(request, isTLS: isTLS)
     }
 
-    /// Whether this is the plan of such a request, but perhaps for other fields of the session.
+    /// Whether this is the plan of requests without a body that are like `request`, whatever their default fields.
     fileprivate func isLike(_ request: TransferRequest, isTLS: Bool) -> Bool {
         self.isTLS == isTLS && method == request.method && hasSettings(of: request.options)
     }

@@ -34,7 +34,7 @@ struct TransferClocks {
         total = timeouts.total?.clampedNanoseconds
     }
 
-    /// Returns a copy with another total timeout, the only one that differs between requests of one shape.
+    /// Returns a copy with another total timeout, the only one that differs between requests of one kind.
     func limited(total: Duration?) -> TransferClocks {
         var limited = self
         limited.total = total?.clampedNanoseconds

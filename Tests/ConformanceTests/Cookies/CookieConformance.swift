@@ -29,12 +29,16 @@ struct CookieConformance {
     /// Runs the steps with an empty store, and returns the Cookie fields that it sends, with the expected ones.
     static func run(_ item: Case) throws -> [(sent: String, expected: String)] {
         let now = item.clock.flatMap(HeaderValueConformance.instant) ?? Date(timeIntervalSince1970: 1_767_225_600)
-        var store = CookieStore(publicSuffixes: SystemPublicSuffixes())
+        let suffixes = SystemPublicSuffixes()
+        var store = CookieStore()
         var results: [(String, String)] = []
         for step in item.steps {
             let url = try #require(URL(string: step.url))
             if let expected = step.expect_cookie { results.append((store.header(for: url, at: now) ?? "", expected)) }
-            for header in step.set_cookie ?? [] { store.receive(header, from: url, at: now) }
+            for header in step.set_cookie ?? [] {
+                guard let offer = CookieStore.offer([header], from: url, at: now, publicSuffixes: suffixes) else { continue }
+                store.receive(offer, at: now)
+            }
         }
         return results
     }

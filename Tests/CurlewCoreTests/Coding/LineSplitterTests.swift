@@ -28,7 +28,7 @@ struct LineSplitterTests {
                 for chunk in [bytes[..<first], bytes[first..<second], bytes[second...]] {
                     lines += try splitter.lines(in: Data(chunk))
                 }
-                if let last = try splitter.lastLine() { lines.append(last) }
+                if let last = try splitter.last() { lines.append(String(decoding: last, as: UTF8.self)) }
                 #expect(lines == expected, "cut at \(first) and \(second)")
             }
         }
@@ -46,7 +46,7 @@ struct LineSplitterTests {
             do throws(CurlewError) {
                 _ = try splitter.lines(in: Data(bytes[..<middle]))
                 _ = try splitter.lines(in: Data(bytes[middle...]))
-                _ = try splitter.lastLine()
+                _ = try splitter.last()
             } catch { code = error.code }
             #expect(code == (fits ? nil : .limitExceeded), "\(text.debugDescription) cut at \(middle)")
         }
@@ -71,18 +71,40 @@ struct LineSplitterTests {
         #expect(try take("a\nbc\r\nd") == ["inside 0..<1", "inside 2..<4"])
         #expect(try take("ef\n\ng\r") == ["joined def", "inside 3..<3"])
         #expect(try take("\nh") == ["joined g"])
-        #expect(try splitter.lastLine() == "h")
-        #expect(try splitter.lastLine() == nil)
+        #expect(try splitter.last() == Array("h".utf8))
+        #expect(try splitter.last() == nil)
     }
 
     @Test("lines before one that is too long are still given")
     func linesBeforeTheError() {
         var splitter = LineSplitter(maximumLength: 3)
-        var lines: [Int] = []
-        let bytes = Array("ab\nabcdef\n".utf8)
-        #expect(throws: CurlewError.self) {
-            try bytes.withUnsafeBytes { try splitter.split($0) { lines.append($0.count) } }
+        var lines: [String] = []
+        #expect(throws: CurlewError.self) { try splitter.split(Data("ab\nabcdef\n".utf8)) { lines.append($0) } }
+        #expect(lines == ["ab"])
+    }
+}
+
+extension LineSplitter {
+    /// Passes each line that ends in `chunk` to `body`, as text.
+    fileprivate mutating func split(_ chunk: Data, _ body: (String) -> Void) throws(CurlewError) {
+        let bytes = Array(chunk)
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(CurlewError) in
+                var position = 0
+                while let line = try next(in: bytes, from: &position) {
+                    switch line {
+                    case .inside(let range): body(String(decoding: bytes[range], as: UTF8.self))
+                    case .joined(let line): body(String(decoding: line, as: UTF8.self))
+                    }
+                }
+            }
         }
-        #expect(lines == [2])
+        try result.get()
+    }
+
+    fileprivate mutating func lines(in chunk: Data) throws(CurlewError) -> [String] {
+        var lines: [String] = []
+        try split(chunk) { lines.append($0) }
+        return lines
     }
 }

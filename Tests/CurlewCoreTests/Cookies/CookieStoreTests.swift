@@ -214,9 +214,11 @@ struct CookieStoreTests {
 /// A class around a store, because `#expect` cannot call mutating methods.
 private final class Jar {
     private var store: CookieStore
+    private let publicSuffixes: (any PublicSuffixes)?
 
     init(limits: CookieStore.Limits = .init(), publicSuffixes: (any PublicSuffixes)? = nil) {
-        store = CookieStore(limits: limits, publicSuffixes: publicSuffixes)
+        store = CookieStore(limits: limits)
+        self.publicSuffixes = publicSuffixes
     }
 
     var count: Int { store.count }
@@ -227,6 +229,10 @@ private final class Jar {
     func remove(where condition: (Cookie) -> Bool) { store.remove(where: condition) }
     func set(_ cookie: Cookie, at now: Date) -> Bool { store.set(cookie, at: now) }
 
+    /// Stores the cookie of one `Set-Cookie` field. Returns `false` if it was refused.
     @discardableResult
-    func receive(_ header: String, from url: URL, at now: Date) -> Bool { store.receive(header, from: url, at: now) }
+    func receive(_ header: String, from url: URL, at now: Date) -> Bool {
+        CookieStore.offer([header], from: url, at: now, publicSuffixes: publicSuffixes)
+            .map { store.receive($0, at: now) == 1 } ?? false
+    }
 }

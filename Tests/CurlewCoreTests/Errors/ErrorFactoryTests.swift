@@ -201,8 +201,8 @@ import Testing
         #expect(ErrorWrapping.adaptation(CurlewError.invalidURL("")).code == .adaptationFailed)
         #expect(ErrorWrapping.adaptation(CancellationError()).code == .cancelled)
         #expect(ErrorWrapping.uploadable(Reason()).code == .bodyUnavailable)
-        #expect(ErrorWrapping.validation(Reason()).code == .validationFailed)
+        #expect(Reason().asCurlewError(or: .validationFailed(Reason())).code == .validationFailed)
         #expect(ErrorWrapping.serialization(Reason()).code == .decodingFailed)
-        #expect(ErrorWrapping.trust(Reason()).code == .certificateUntrusted)
+        #expect(Reason().asCurlewError(or: .trustEvaluatorFailed(Reason())).code == .certificateUntrusted)
     }
 }

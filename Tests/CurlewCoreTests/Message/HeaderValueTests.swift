@@ -4,14 +4,12 @@ internal import Testing
 
 @Suite("Values of header fields", .timeLimit(.minutes(4)))
 struct HeaderValueTests {
-    @Test("statuses have a class and a phrase")
+    @Test("statuses have a meaning and a phrase")
     func status() {
-        #expect(HTTPStatus(404).description == "404 Not Found" && HTTPStatus(499).description == "499")
-        let kinds = [99, 100, 200, 301, 404, 599, 600].map { HTTPStatus($0).kind }
-        #expect(kinds == [nil, .informational, .successful, .redirection, .clientError, .serverError, nil])
-        #expect(HTTPStatus(204).hasNoBody && HTTPStatus(304).hasNoBody && HTTPStatus(103).hasNoBody)
-        #expect(!HTTPStatus(200).hasNoBody && HTTPStatus(206).isSuccess && !HTTPStatus(300).isRedirect)
-        #expect(HTTPStatus(rawValue: 200) < HTTPStatus(201))
+        #expect(HTTPStatus(404).reasonPhrase == "Not Found" && HTTPStatus(499).reasonPhrase.isEmpty)
+        let codes = [99, 100, 103, 199, 200, 204, 206, 301, 304, 404, 599, 600]
+        #expect(codes.filter { HTTPStatus($0).hasNoBody } == [100, 103, 199, 204, 304])
+        #expect(HTTPStatus(301).isRedirect && !HTTPStatus(300).isRedirect)
         #expect("\(HTTPVersion.http2)" == "HTTP/2")
     }
 

@@ -68,11 +68,7 @@ struct BackoffTests {
         #expect(budget.allows(.seconds(5), at: start + .seconds(4)))
         #expect(!budget.allows(.seconds(6), at: start + .seconds(4)))
 
-        #expect(TimeoutBudget(total: .seconds(10), started: .now - .seconds(20)).remaining == .zero)
-        let running = TimeoutBudget(total: .seconds(1000), started: .now - .seconds(100)).remaining
-        #expect(running.map { .seconds(0) < $0 && $0 <= .seconds(900) } == true)
         let endless = TimeoutBudget.unlimited
-        #expect(endless.remaining == nil)
         #expect(endless.remaining(at: start) == nil)
         #expect(endless.remaining(at: start + .seconds(1_000_000)) == nil)
         #expect(endless.allows(.seconds(1_000_000), at: start))

@@ -19,7 +19,9 @@ struct CookieLimitTimingTests {
             // A cookie that is set over http is compared with the Secure cookies of all subdomains.
             let host = isSecure ? "h\(number / 100).a.test" : "h\(number / 100).b.test"
             let url = try #require(URL(string: "https://\(host)/"))
-            store.receive("n\(number)=1\(isSecure ? "; Secure" : "")", from: url, at: now - 1)
+            let field = "n\(number)=1\(isSecure ? "; Secure" : "")"
+            store.receive(
+                try #require(CookieStore.offer([field], from: url, at: now - 1, publicSuffixes: nil)), at: now - 1)
         }
         #expect(store.count == store.limits.total)
         return store

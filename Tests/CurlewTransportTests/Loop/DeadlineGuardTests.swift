@@ -2,7 +2,7 @@ import Testing
 
 @testable import CurlewTransport
 
-@Suite("Looks over all sockets")
+@Suite("Deadline guard")
 struct DeadlineGuardTests {
     private static func at(_ seconds: UInt64) -> LoopInstant { LoopInstant(nanoseconds: seconds * 1_000_000_000) }
 
@@ -10,15 +10,15 @@ struct DeadlineGuardTests {
     /// been reported after the last wait. The first wait begins at second 1, the next one at second 2.
     static let cases: [(String, [Int], watched: Int, seconds: UInt64)] = [
         ("a wait that finds nothing", [0], 9, 1),
-        ("a wait that tells all", [3], 9, 1),
+        ("a wait that reports all", [3], 9, 1),
         ("the last wait counts", [3, 0, 1], 9, 3),
         ("a full wait may not be all", [4], 9, 0),
-        ("what was seen before stays seen", [2, 4], 9, 1),
-        ("the wait after a full one tells the rest", [4, 1], 9, 1),
-        ("a look counts from its beginning", [2, 4, 4, 0], 12, 2),
-        ("where all are ready for ever, each was told once", [4, 4, 4], 9, 1),
-        ("then the next look begins", [4, 4, 4, 4], 9, 1),
-        ("and ends as well", [4, 4, 4, 4, 4, 4], 9, 4),
+        ("an instant that was reached stays reached", [2, 4], 9, 1),
+        ("the wait after a full one reports the rest", [4, 1], 9, 1),
+        ("a check counts from its beginning", [2, 4, 4, 0], 12, 2),
+        ("if all stay ready, each was reported once", [4, 4, 4], 9, 1),
+        ("then the next check begins", [4, 4, 4, 4], 9, 1),
+        ("and it ends as well", [4, 4, 4, 4, 4, 4], 9, 4),
         ("as many as are watched", [4], 4, 1),
     ]
 

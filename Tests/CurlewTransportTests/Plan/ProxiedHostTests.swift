@@ -71,7 +71,7 @@ struct ProxiedHostTests {
         for own in [nil, proxy] {
             if own != nil { configuration.proxy = .none }
             let planner = RequestPlanner(configuration, RequestPlanTests.capabilities)
-            // Twice, because the second plan is made from the cached shape of the first.
+            // Twice, because the second plan is made from the cached plan of the first.
             for _ in 0..<2 {
                 var request = TransferRequest(
                     identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: url)))

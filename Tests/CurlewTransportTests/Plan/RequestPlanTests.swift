@@ -201,7 +201,9 @@ struct RequestPlanTests {
         #expect(texts(try plan(method: .head))[0] == "NOBODY=1")
         let patch = try plan(method: .patch)
         #expect(
-            texts(patch)[0...3] == ["POST=1", "POSTFIELDS=\"\"", "POSTFIELDSIZE_LARGE=0", "CUSTOMREQUEST=\"PATCH\""])
+            texts(patch)[0...3] == [
+                "POST=1", "COPYPOSTFIELDS=\"\"", "POSTFIELDSIZE_LARGE=0", "CUSTOMREQUEST=\"PATCH\"",
+            ])
     }
 
     @Test func headersInLibcurlsForm() throws {

@@ -34,7 +34,7 @@ struct VersionInTextTests {
         let error = try #require(failure)
         #expect(error.code == .protocolViolation, "\(error)")
         // A libcurl without HTTP/3 rejects the version's name itself, and from 8.12 on libcurl rejects HTTP/2, too.
-        let isForLibcurl = line.hasPrefix("HTTP/3") || !Capabilities.ofLibcurl.quirks.trustsVersionInText
+        let isForLibcurl = line.hasPrefix("HTTP/3") || Capabilities.ofLibcurl.isAtLeast(8, 12, 0)
         #expect(isForLibcurl || error.reason.contains("an HTTP/1 response says"), "\(error)")
     }
 

@@ -24,7 +24,9 @@ extension FuzzTarget {
                         (1...SetCookieParser.maximumPairLength).contains(
                             parsed.name.utf8.count + parsed.value.utf8.count), "a pair has a bounded length")
                 }
-                store.receive(line, from: url, at: now)
+                if let offer = CookieStore.offer([line], from: url, at: now, publicSuffixes: nil) {
+                    store.receive(offer, at: now)
+                }
             }
             try require(store.count <= store.limits.perDomain * 2, "a domain has a bounded number of cookies")
             for cookie in store.all(at: now) {

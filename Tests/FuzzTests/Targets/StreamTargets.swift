@@ -63,7 +63,15 @@ extension FuzzTarget {
         var run = LineRun()
         do {
             for chunk in chunks {
-                try chunk.withUnsafeBytes { try splitter.split($0) { run.lines.append(Array($0)) } }
+                try chunk.withUnsafeBytes { bytes in
+                    var position = 0
+                    while let line = try splitter.next(in: bytes, from: &position) {
+                        switch line {
+                        case .inside(let range): run.lines.append(Array(bytes[range]))
+                        case .joined(let line): run.lines.append(line)
+                        }
+                    }
+                }
             }
             if let line = try splitter.last() { run.lines.append(line) }
         } catch {

@@ -27,7 +27,7 @@ extension ActiveTransfer {
             .bodyUnavailable, .fileUnreadable, .`internal`:
             false
         default:
-            !sending.hasBegun || (request.method.isIdempotent && request.body.isReplayable) || isUnprocessed
+            !sending.hasBegun || request.isRepeatable || isUnprocessed
         }
     }
 
@@ -66,8 +66,7 @@ extension ActiveTransfer {
         guard sending.evidence.connectionBroke, easy?.transfers.settings.quirks.hidesBrokenConnections == true,
             let head = response.head, head.version == .http2, head.headers["Content-Length"] == nil
         else { return false }
-        return request.method != .head && head.status != 204 && head.status != 304
-            && !plan.closesConnection
+        return request.method != .head && !HTTPStatus(head.status).hasNoBody && !plan.closesConnection
     }
 
     func timeout(_ code: CurlewError.Code) -> CurlewError {
