@@ -10,48 +10,86 @@ struct RedisClaims: Sendable {
     var tokens: [Data] = []
 }
 
-// A claim is a key with a random token and a time to live. When it ends, a mark of one byte replaces the token and
-// tells the waiters what to do: after `stored`, look up the entry; after `useless`, send their own requests for a
-// while. Tokens are longer, so that a mark cannot be one.
-extension RedisCacheStore {
-    private static let stored = Data("+".utf8)
-    private static let useless = Data("-".utf8)
+/// The byte that replaces the token of a claim that ended. It tells the waiters what to do.
+enum RedisClaimMark: UInt8 {
+    /// Look up the entry.
+    case stored = 0x2B
+    /// Send requests of their own, for a while: the response cannot be shared.
+    case useless = 0x2D
 
+    /// Tokens are longer than one byte, so that a mark cannot be one.
+    init?(_ value: Data) {
+        guard value.count == 1, let byte = value.first else { return nil }
+        self.init(rawValue: byte)
+    }
+}
+
+/// A request's wait for the claim of another process.
+struct RedisClaimWait {
+    /// The token of the claim for which the request waits.
+    private(set) var holder: Data
+    private let time: Duration
+    /// The end of the claim's time to live.
+    private var deadline: ContinuousClock.Instant
+    /// The end of the wait, even if several processes take over one after another.
+    private let patience: ContinuousClock.Instant
+    private var pause = Duration.milliseconds(4)
+
+    init(for holder: Data, lasting time: Duration, since start: ContinuousClock.Instant) {
+        (self.holder, self.time) = (holder, time)
+        deadline = start.advanced(by: time)
+        patience = start.advanced(by: time * 2)
+    }
+
+    func continues(at now: ContinuousClock.Instant) -> Bool { now < min(deadline, patience) }
+
+    func isOverdue(at now: ContinuousClock.Instant) -> Bool { now >= deadline }
+
+    /// Returns the pause before the next look at the claim. Pauses grow up to 50 ms.
+    mutating func nextPause() -> Duration {
+        pause = min(pause * 3 / 2, .milliseconds(50))
+        return pause
+    }
+
+    /// Waits for the claim with which another waiter took over. It lasts as long as the first one: at the deadline of
+    /// the first its request may still be running.
+    mutating func follow(_ next: Data, at now: ContinuousClock.Instant) {
+        holder = next
+        deadline = now.advanced(by: time)
+    }
+}
+
+// A claim is a key with a random token and a time to live. When it ends, a mark replaces the token.
+extension RedisCacheStore {
     public func claimFetch(of key: CacheKey) async -> Bool {
         let name = keys.claim(key)
         let token = RedisRecord.bytes(UInt64.random(in: 0...UInt64.max), count: 8)
         // In the common case one exchange is enough: it sets the claim or reads the token of its holder.
-        guard var holder = await holder(of: name, claimedWith: token) else { return letThrough(name, token) }
-        if holder == Self.useless { return letThrough(name) }
-        // Another process stored the entry after this process looked it up.
-        if holder == Self.stored { return false }
-        var pause = Duration.milliseconds(4)
-        let start = ContinuousClock.now
-        let patience = start.advanced(by: claimTimes.claim * 2)
-        var deadline = start.advanced(by: claimTimes.claim)
-        while ContinuousClock.now < min(deadline, patience) {
-            guard (try? await Task.sleep(for: pause)) != nil else { break }
-            pause = min(pause * 3 / 2, .milliseconds(50))
-            guard let reply = await replies([RedisCommand("GET", name)])?.first else { break }
-            if let now = reply.data {
-                if now == Self.useless { break }
-                // A different token is a newer claim. The claim that this request waited for has ended.
-                if now != holder { return false }
-                continue
+        guard let first = await holder(of: name, claimedWith: token) else { return letThrough(name, token) }
+        if let mark = RedisClaimMark(first) { return mark == .stored ? false : letThrough(name) }
+        var wait = RedisClaimWait(for: first, lasting: claimTimes.claim, since: .now)
+        while wait.continues(at: .now) {
+            guard (try? await Task.sleep(for: wait.nextPause())) != nil,
+                let reply = await replies([RedisCommand("GET", name)])?.first
+            else { break }
+            var value = reply.data
+            if value == nil {
+                // The other process ended without releasing its claim, which has expired. One of the waiters takes over.
+                value = await holder(of: name, claimedWith: token)
+                guard let value else { return letThrough(name, token) }
+                wait.follow(value, at: .now)
             }
-            // The other process ended without releasing its claim, which has expired. One of the waiters takes over.
-            guard let other = await self.holder(of: name, claimedWith: token) else { return letThrough(name, token) }
-            if other == Self.useless { break }
-            // Another waiter took over and has already stored the entry.
-            if other == Self.stored { return false }
-            // The new claim lasts as long as the first one. At the deadline of the first its request may still be
-            // running.
-            holder = other
-            deadline = ContinuousClock.now.advanced(by: claimTimes.claim)
+            // A different token is a newer claim. The claim that this request waited for has ended.
+            switch value.flatMap(RedisClaimMark.init) {
+            case .useless: return letThrough(name)
+            case .stored: return false
+            case nil where value != wait.holder: return false
+            case nil: continue
+            }
         }
         // A claim that outlives its time to live never expires. Remove it, so that later requests do not wait for it.
         // The removal compares the token: a newer claim stays, even if this request stops waiting for it.
-        if ContinuousClock.now >= deadline { await end([holder], of: name, stored: false) }
+        if wait.isOverdue(at: .now) { await end([wait.holder], of: name, with: .useless) }
         return letThrough(name)
     }
 
@@ -68,14 +106,13 @@ extension RedisCacheStore {
             return ended
         }
         guard !tokens.isEmpty else { return }
-        await end(tokens, of: name, stored: stored)
+        await end(tokens, of: name, with: stored ? .stored : .useless)
     }
 
     /// Replaces a claim by a mark, if it still has one of these tokens.
-    private func end(_ tokens: [Data], of name: String, stored: Bool) async {
-        let (mark, time) =
-            stored ? (Self.stored, claimTimes.stored) : (Self.useless, claimTimes.useless)
-        let end = [mark, Self.milliseconds(time)]
+    private func end(_ tokens: [Data], of name: String, with mark: RedisClaimMark) async {
+        let time = mark == .stored ? claimTimes.stored : claimTimes.useless
+        let end = [Data([mark.rawValue]), Self.milliseconds(time)]
         _ = await replies(tokens.map { RedisCommand(script: RedisScripts.endClaim, keys: [name], [$0] + end) })
     }
 

@@ -138,20 +138,34 @@ struct RedisClaimTests {
     @Test("a waiter leaves a claim alone that has come after the one that it waited for") func renewed() async throws {
         let (none, first, second) = ("$-1\r\n", "$8\r\nabcdefgh\r\n", "$8\r\n12345678\r\n")
         func data(_ texts: String...) -> [Data] { texts.map { Data($0.utf8) } }
-        let proxy = try FaultyRedis(.answers(data(none + first, first)))
-        var times = RedisClaimTimes.minutes
-        times.claim = .seconds(4)
-        let store = fleet(1, proxy.url(), times: times)[0]
-        async let isFirst = store.claimFetch(of: key)
-        // The first claim ends within its time. Then another process takes the next claim, and the store waits for both
-        // longer than the time of one.
-        try await Task.sleep(for: .seconds(2.5))
-        proxy.set(.answers(data(none, none + second, second)))
-        try await Task.sleep(for: .seconds(2.5))
-        proxy.set(.answers(data("$1\r\n+\r\n")))
-        #expect(await !isFirst)
+        // The first claim ends. Then another process takes the next claim, before this store can, and stores the entry.
+        let proxy = try FaultyRedis(.answers(data(none + first, first, none, none + second, second, "$1\r\n+\r\n")))
+        let store = fleet(1, proxy.url())[0]
+        #expect(await !store.claimFetch(of: key))
+        #expect(!proxy.questions.contains { $0.range(of: Data("EVAL".utf8)) != nil })
         #expect(store.claims.withLock { $0.isEmpty })
         withExtendedLifetime(proxy) {}
+    }
+
+    @Test("a wait lasts as long as the claim, anew for the next claim, and no longer than twice the first") func times()
+    {
+        func wait(_ seconds: Int...) -> (RedisClaimWait, (Int) -> ContinuousClock.Instant) {
+            let start = ContinuousClock.now
+            let instant = { (seconds: Int) in start.advanced(by: .seconds(seconds)) }
+            var wait = RedisClaimWait(for: Data("first".utf8), lasting: .seconds(10), since: start)
+            for second in seconds { wait.follow(Data("after \(second)".utf8), at: instant(second)) }
+            return (wait, instant)
+        }
+        let (alone, at) = wait()
+        #expect(alone.continues(at: at(9)) && !alone.isOverdue(at: at(9)))
+        #expect(!alone.continues(at: at(10)) && alone.isOverdue(at: at(10)))
+        let (followed, then) = wait(5)
+        #expect(followed.holder == Data("after 5".utf8))
+        #expect(followed.continues(at: then(14)) && !followed.continues(at: then(15)))
+        // The request gives up, but the third claim may be running, so it is not overdue.
+        let (again, late) = wait(9, 18)
+        #expect(again.continues(at: late(19)) && !again.continues(at: late(20)))
+        #expect(!again.isOverdue(at: late(27)) && again.isOverdue(at: late(28)))
     }
 
     @Test("a waiter behind claims that follow each other waits for twice a claim's time, and ends none of them")

@@ -36,7 +36,9 @@ struct CookieConformance {
             let url = try #require(URL(string: step.url))
             if let expected = step.expect_cookie { results.append((store.header(for: url, at: now) ?? "", expected)) }
             for header in step.set_cookie ?? [] {
-                guard let offer = CookieStore.offer([header], from: url, at: now, publicSuffixes: suffixes) else { continue }
+                guard let offer = CookieStore.offer([header], from: url, at: now, publicSuffixes: suffixes) else {
+                    continue
+                }
                 store.receive(offer, at: now)
             }
         }
