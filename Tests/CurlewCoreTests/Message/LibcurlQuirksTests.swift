@@ -28,7 +28,6 @@ struct LibcurlQuirksTests {
         Boundary(quirk: "readsWhileSending", without: ["7.76.0", "8.9.1"], with: ["8.10.0", "8.20.0"]),
         Boundary(quirk: "waitsForOthersResponses", without: ["8.12.1", "8.16.0"], with: ["8.13.0", "8.15.0"]),
         Boundary(quirk: "keepsFreedField", without: ["7.82.0", "8.1.1"], with: ["7.83.0", "8.1.0"]),
-        Boundary(quirk: "trustsVersionInText", without: ["8.12.0", "8.20.0"], with: ["7.76.0", "8.11.1"]),
         Boundary(quirk: "readsWhilePaused", without: ["8.4.0", "8.6.0"], with: ["8.5.0"]),
         Boundary(quirk: "garblesTransferCodings", without: ["8.4.0", "8.14.0"], with: ["8.5.0", "8.13.0"]),
         Boundary(quirk: "cannotReusePlainHTTP2", without: ["7.87.0", "8.0.0"], with: ["7.88.0", "7.88.1"]),
