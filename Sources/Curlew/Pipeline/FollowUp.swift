@@ -218,11 +218,10 @@ struct RedirectedRequest {
     /// Returns the transfer request for a request that the redirect handler has changed.
     func replaced(by changed: URLRequest) throws(CurlewError) -> TransferRequest {
         let context = request.context
-        let overrides = request.record.withLock { record in
-            // Credentials that an earlier redirect has removed are not added again.
-            Lowering.Overrides(record.extras?.options ?? RequestOptions(), lowered.options.authentication)
-        }
-        let lowering = Lowering(context: context, overrides: overrides, purpose: next.options.purpose)
+        var own = request.record.withLock { $0.extras?.options } ?? RequestOptions()
+        // Credentials that an earlier redirect has removed are not added again.
+        own.authentication = lowered.options.authentication
+        let lowering = Lowering(context: context, own: own, purpose: next.options.purpose)
         // The body of an upload is not in its `URLRequest`.
         let body = changed.hasBody(of: proposal) ? next.body : nil
         var result = try lowering.lower(

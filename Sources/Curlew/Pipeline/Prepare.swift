@@ -84,8 +84,6 @@ extension Run {
         let given = initial.urlRequest
         do {
             let adapted = try await adapted(given).withoutDotSegments(in: request.context)
-            // An adapter may have set options of the request.
-            attempt.options.overrides = request.record.withLock { $0.transferOverrides }
             // A request that the adapters returned unchanged keeps its cheaper form.
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
             if case .made = visible { try adapted.validate() }
@@ -132,8 +130,8 @@ extension Run {
 
     /// Returns what the transport sends, according to the current options.
     func lower(_ visible: RequestSnapshot, body: BodySource?) throws(CurlewError) -> TransferRequest {
-        let lowering = Lowering(
-            context: request.context, overrides: attempt.options.overrides, purpose: request.kind.purpose)
+        let own = request.record.withLock { $0.extras?.options }
+        let lowering = Lowering(context: request.context, own: own, purpose: request.kind.purpose)
         var lowered = try lowering.lower(
             visible,
             body: body,
@@ -141,7 +139,7 @@ extension Run {
             attempt: attempt.number,
             remaining: budget.remaining
         )
-        try lowerCaching(of: visible, into: &lowered)
+        try lowerCaching(of: visible, own, into: &lowered)
         return lowered
     }
 }
@@ -150,43 +148,9 @@ extension Run {
 /// cannot be sent.
 struct Lowering {
     let context: SessionContext
-    /// `nil` if the request uses the session's options unchanged.
-    let overrides: Overrides?
+    /// The request's own options. `nil` if it has none.
+    let own: RequestOptions?
     let purpose: TransferPurpose
-
-    /// The options of a request that concern the transport. A class, so that an absent value costs one pointer.
-    final class Overrides: Sendable {
-        let timeouts: Timeouts?
-        let maximumBodySize: Int?
-        let authentication: TransferAuthentication?
-        let expectContinue: ExpectContinue
-        let multiplexes: Bool
-        let asksAboutHead: Bool
-        let cachePolicy: CachePolicy?
-        let cachedResponseHandler: (any CachedResponseHandler)?
-
-        /// Returns `nil` if the request uses the session's options unchanged.
-        static func any(in options: __shared RequestOptions) -> Overrides? {
-            if case .none = options.timeouts, case .none = options.authentication, options.maximumBodySize == nil,
-                options.expectContinue == .automatic, options.multiplexes, !options.asksAboutHead,
-                options.cachePolicy == nil, options.cachedResponseHandler == nil
-            {
-                return nil
-            }
-            return Overrides(options, options.authentication)
-        }
-
-        init(_ options: __shared RequestOptions, _ authentication: TransferAuthentication?) {
-            timeouts = options.timeouts
-            maximumBodySize = options.maximumBodySize
-            self.authentication = authentication
-            expectContinue = options.expectContinue
-            multiplexes = options.multiplexes
-            asksAboutHead = options.asksAboutHead
-            cachePolicy = options.cachePolicy
-            cachedResponseHandler = options.cachedResponseHandler
-        }
-    }
 
     func lower(
         _ visible: RequestSnapshot,
@@ -217,7 +181,7 @@ struct Lowering {
         }
         var headers = try Self.headers(of: visible)
         var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
-        if let authentication = overrides?.authentication ?? authority {
+        if let authentication = own?.authentication ?? authority {
             options.authentication = authentication
         } else if !context.configuration.credentials.isEmpty {
             options.authentication = context.configuration.authentication(for: target)
@@ -242,28 +206,28 @@ struct Lowering {
 
     private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
         let isDefault = timeoutInterval == RequestSnapshot.defaultTimeoutInterval
-        if case .none = overrides, case .memory = purpose, isDefault, remaining == nil { return context.plainOptions }
-        var timeouts = overrides?.timeouts ?? context.configuration.timeouts
-        if !isDefault, timeoutInterval > 0, overrides?.timeouts == nil {
+        if case .none = own, case .memory = purpose, isDefault, remaining == nil { return context.plainOptions }
+        var timeouts = own?.timeouts ?? context.configuration.timeouts
+        if !isDefault, timeoutInterval > 0, own?.timeouts == nil {
             timeouts.firstByte = .bounded(seconds: timeoutInterval)
             timeouts.idle = .bounded(seconds: timeoutInterval)
         }
         timeouts.total = remaining
         var lowered = TransferOptions(timeouts: timeouts)
         lowered.purpose = purpose
-        if let overrides {
-            lowered.expectContinue = overrides.expectContinue
-            lowered.multiplexes = overrides.multiplexes
+        if let own {
+            lowered.expectContinue = own.expectContinue
+            lowered.multiplexes = own.multiplexes
         }
         switch purpose {
         // The transport has no limit, because a user may turn the body into a file. The delegate enforces it for other
         // bodies.
-        case .memory where overrides?.asksAboutHead == true || context.plainOptions.maximumBodySize == nil: break
+        case .memory where own?.asksAboutHead == true || context.plainOptions.maximumBodySize == nil: break
         case .memory:
-            lowered.maximumBodySize = overrides?.maximumBodySize ?? context.configuration.maximumBodySize
+            lowered.maximumBodySize = own?.maximumBodySize ?? context.configuration.maximumBodySize
         // A file has only the limit that the user sets. In a stream the limit applies to a line or an event, not to the
         // body.
-        case .file: lowered.maximumBodySize = overrides?.maximumBodySize
+        case .file: lowered.maximumBodySize = own?.maximumBodySize
         case .stream: lowered.maximumBodySize = nil
         }
         return lowered
@@ -293,8 +257,8 @@ struct Lowering {
         return fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
     }
 
-    private static func body(of visible: RequestSnapshot, _ own: BodySource?) throws(CurlewError) -> BodySource {
-        if let own { return own }
+    private static func body(of visible: RequestSnapshot, _ upload: BodySource?) throws(CurlewError) -> BodySource {
+        if let upload { return upload }
         guard case .made(let request) = visible else { return .none }
         if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
         // SAFETY: an unopened stream is handed over with its request: the body's queue alone reads it.
@@ -313,14 +277,18 @@ struct Lowering {
 
 extension Run {
     /// Adds the request's use of the cache to what the transport gets, if it differs from the session's.
-    func lowerCaching(of visible: RequestSnapshot, into lowered: inout TransferRequest) throws(CurlewError) {
-        let policy = attempt.options.overrides?.cachePolicy ?? visible.cachePolicy
+    func lowerCaching(
+        of visible: RequestSnapshot,
+        _ own: RequestOptions?,
+        into lowered: inout TransferRequest
+    ) throws(CurlewError) {
+        let policy = own?.cachePolicy ?? visible.cachePolicy
         guard let cache = request.context.configuration.cache else {
             guard policy == .onlyStored else { return }
             throw CurlewError(
                 .notInCache, phase: .creation, reason: "the session has no cache", url: lowered.url)
         }
-        let handler = attempt.options.overrides?.cachedResponseHandler ?? request.context.cachedResponseHandler
+        let handler = own?.cachedResponseHandler ?? request.context.cachedResponseHandler
         let listens = events?.wantsBodies == true
         guard policy != .useProtocol || handler != nil || listens else { return }
         var overrides = CacheOverrides(policy: policy)

@@ -141,7 +141,8 @@ struct AttemptState: Sendable {
     }
 }
 
-/// The request's options for an attempt, read in one step when the attempt begins.
+/// The request's options that an attempt needs before and while it is sent, read in one step when the attempt begins.
+/// Those for the transport are read by `Run.lower`, because adapters may set them.
 struct AttemptOptions: Sendable {
     /// The session's adapter, then the request's own.
     var adapters: [any RequestAdapter] = []
@@ -149,8 +150,6 @@ struct AttemptOptions: Sendable {
     /// `nil` without monitors.
     var events: EventSink?
     var totalTimeout: Duration?
-    /// The options that concern the transport. `nil` if the request uses the session's unchanged.
-    var overrides: Lowering.Overrides?
     /// Whether the request was resumed, or its result asked for, before the options were read.
     var isAskedFor = true
     /// Whether the request was cancelled before the attempt.

@@ -132,13 +132,10 @@ extension RequestRecord {
             hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
             events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
             totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
-            overrides: transferOverrides,
             isAskedFor: lifecycle.isAskedFor,
             isCancelled: isCancelled
         )
     }
-
-    var transferOverrides: Lowering.Overrides? { extras.flatMap { Lowering.Overrides.any(in: $0.options) } }
 }
 
 /// The reference from a request to its session.
