@@ -82,7 +82,7 @@ extension ActiveTransfer {
     /// Whether the response was complete before the failure: only the rest of a refused body could not be sent, or a
     /// repetition was stopped.
     func hasWholeResponse(despite result: CURLcode) -> Bool {
-        guard result != CURLE_OK, !hasFailed else { return false }
+        guard result != CURLE_OK else { return false }
         // The request cannot be sent again, so the response that asked for it is the result.
         if response.deferredHead != nil,
             result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough || isAboutToAuthenticateConnection

@@ -180,7 +180,7 @@ extension ActiveTransfer {
     /// so (RFC 9113, 8.7). Returns false if the server asked for fewer requests, because only a retrier waits before it
     /// tries again.
     func startAgain(after result: CURLcode) -> Bool {
-        guard result != CURLE_OK, sending.hasBegun, !hasFailed, !response.hasHead, response.deferredHead == nil,
+        guard result != CURLE_OK, sending.hasBegun, !response.hasHead, response.deferredHead == nil,
             sending.restarts < Self.mostRestarts
         else { return false }
         // libcurl's own attempts count as well: from 8.1 on it has retried a refused stream as often itself.

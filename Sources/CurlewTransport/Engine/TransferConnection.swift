@@ -135,7 +135,7 @@ extension ActiveTransfer {
     /// Whether QUIC, tried alone, failed to connect. If QUIC was raced against TCP, the origin did not respond either.
     func isLost(after result: CURLcode) -> Bool {
         guard let route = plan.route, case .alone = route.route.mode else { return false }
-        return result != CURLE_OK && !sending.hasBegun && !hasFailed
+        return result != CURLE_OK && !sending.hasBegun
     }
 
     /// Resets the transfer to send it again without the route. Returns false if the body cannot be rewound.

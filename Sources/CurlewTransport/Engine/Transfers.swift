@@ -241,32 +241,35 @@ final class Transfers {
         }
     }
 
+    /// Ends or repeats a transfer with which libcurl is done. The first rule that applies decides.
     private func finish(_ transfer: ActiveTransfer, _ easy: TransferHandle, _ result: CURLcode) {
-        if transfer.sending.isHeldBack, !transfer.hasFailed { return holdBack(transfer, easy) }
-        if !transfer.hasFailed, transfer.isRefusedExpectation, transfer.leaveOutExpectation() {
-            return repeatLaunch(transfer, easy)
-        }
-        if result != CURLE_OK, !transfer.hasFailed, transfer.isAboutToAuthenticateConnection,
-            transfer.leaveSharedConnection(self)
-        {
-            return repeatLaunch(transfer, easy)
-        }
-        if !transfer.hasFailed, transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) {
-            return repeatLaunch(transfer, easy)
-        }
-        if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return repeatLaunch(transfer, easy) }
-        if result == CURLE_OK, !transfer.hasFailed, transfer.plan.connectsOnly { return connected(transfer, easy) }
-        let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
         // After this error nghttp2 accepts nothing more on the connection, but libcurl 8 would keep and reuse it.
         if result == CURLE_HTTP2, easy.errorMessage.hasPrefix("nghttp2 recv error") { sockets.end(easy) }
-        if transfer.startAgain(after: result) { return repeatLaunch(transfer, easy) }
-        if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }
-        if result == CURLE_OK, !transfer.hasFailed { transfer.checkEndOfBody() }
-        if result == CURLE_OK, !transfer.hasFailed, transfer.response.hasHead { return succeed(transfer, easy) }
-        if result == CURLE_OK, !transfer.hasFailed {
+        // Curlew itself has ended the transfer.
+        if transfer.hasFailed { return fail(transfer, transfer.failure(for: Int(result.rawValue), easy)) }
+        if transfer.sending.isHeldBack { return holdBack(transfer, easy) }
+        if goesBackToStart(transfer, after: result) { return repeatLaunch(transfer, easy) }
+        if result == CURLE_OK, transfer.plan.connectsOnly { return connected(transfer, easy) }
+        guard result == CURLE_OK || transfer.hasWholeResponse(despite: result) else {
+            return fail(transfer, transfer.failure(for: Int(result.rawValue), easy))
+        }
+        if transfer.deliverDeferredHead(self) { transfer.checkEndOfBody() }
+        if transfer.hasFailed { return fail(transfer, transfer.failure(for: Int(CURLE_OK.rawValue), easy)) }
+        guard transfer.response.hasHead else {
             return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
         }
-        fail(transfer, transfer.failure(for: Int(result.rawValue), easy))
+        succeed(transfer, easy)
+    }
+
+    /// Resets a transfer that has to be sent again. Returns false if it has ended.
+    private func goesBackToStart(_ transfer: ActiveTransfer, after result: CURLcode) -> Bool {
+        if transfer.isRefusedExpectation, transfer.leaveOutExpectation() { return true }
+        if result != CURLE_OK, transfer.isAboutToAuthenticateConnection, transfer.leaveSharedConnection(self) {
+            return true
+        }
+        if transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) { return true }
+        if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return true }
+        return transfer.startAgain(after: result)
     }
 
     private func succeed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
