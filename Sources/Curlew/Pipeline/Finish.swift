@@ -272,3 +272,11 @@ extension Result<TransferOutcome, CurlewError> {
         }
     }
 }
+
+extension Request {
+    /// The data with which a later download can continue this one.
+    var producedResumeData: Data? { kind.resumeData?(self) }
+
+    /// Returns the URL in the form in which the user gave it.
+    func asGiven(_ url: URL?) -> URL? { url.map { kind.connection?.asGiven($0) ?? $0 } }
+}

@@ -24,7 +24,9 @@ extension Run {
             return .send(again)
         }
         // Not earlier: a request that is repeated with stored credentials has its metrics once.
-        if let metrics = exchange.metrics { request.keep(metrics) }
+        if let metrics = exchange.metrics {
+            request.record.withLock { $0.history.attempt.collectedMetrics.append(metrics) }
+        }
         switch response.head.status {
         case 401: return await followChallenge(response, of: exchange)
         case 300..<400: return await followRedirect(response, of: exchange)

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
@@ -173,6 +174,34 @@ extension Run {
         if request.isCancelled { return .endWith(request.cancellation) }
         guard let error = error as? CurlewError else { return .endWith(.cancelled) }
         return .endWith(error.after(failure))
+    }
+}
+
+extension Request {
+    /// The session's retrier, then the request's own.
+    var retriers: [any RequestRetrier] {
+        let own = record.withLock { $0.extras?.options.retriers ?? [] }
+        guard context.hasInterceptor, let interceptor = context.interceptor else { return own }
+        return [interceptor] + own
+    }
+
+    /// Removes the error of a response that no retrier wants to replace.
+    func isAcceptedAfterAll() {
+        // The error is released without the lock: it may hold a user's object.
+        _ = record.withLock { exchange(&$0.error, with: nil) }
+    }
+
+    /// Begins the next attempt without the data of the last one. Returns `false` if the request has been cancelled.
+    func prepareForRetry() -> Bool {
+        let (isReady, _, _) = record.withLock { record -> (Bool, [Attempt], ReceivedBody?) in
+            guard !record.isCancelled else { return (false, [], nil) }
+            record.history.beginNextAttempt()
+            let body = record.exchange?.withLock { $0.forgetBody() }
+            record.handlers.startOver()
+            // Retriers and WebSockets may begin attempts without end: only the first and the last ones are kept.
+            return (true, record.history.forgetMiddle(), body)
+        }
+        return isReady
     }
 }
 

@@ -156,6 +156,19 @@ struct AttemptOptions: Sendable {
     var isCancelled = false
 }
 
+extension RequestRecord {
+    func attemptOptions(in context: SessionContext) -> AttemptOptions {
+        AttemptOptions(
+            adapters: context.adapters(before: extras?.options.adapters ?? []),
+            hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
+            events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
+            totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
+            isAskedFor: lifecycle.isAskedFor,
+            isCancelled: isCancelled
+        )
+    }
+}
+
 extension Run {
     /// Begins an attempt: takes an identifier for its first exchange, and reads the request's current options.
     // Never inlined; see `Run`.
@@ -172,7 +185,9 @@ extension Run {
 
     /// Reads the request's current options, before an exchange of the attempt has been sent.
     func readOptions() {
-        let options = exchange(&firstOptions, with: nil) ?? request.attemptBegins()
+        let options =
+            exchange(&firstOptions, with: nil)
+            ?? request.record.withLock { $0.attemptOptions(in: request.context) }
         attempt = AttemptState(number: retries.count, options: options)
         // The total timeout starts with the first attempt, but not before the result is asked for.
         if let total = options.totalTimeout, options.isAskedFor, budget.total == nil {

@@ -118,6 +118,18 @@ extension Request {
         }
     }
 
+    /// Waits while the request is suspended: until it is resumed, its result is asked for, or the total timeout
+    /// expires. The request may be suspended when this returns.
+    // Never inlined; see `Run`.
+    @inline(never)
+    func untilResumed(within budget: TimeoutBudget, wasAskedFor: Bool) async throws(CurlewError) {
+        try await budget.limitWait(.queue) {
+            _ = await self.record.withLock { $0.lifecycle.hold(wasAskedFor: wasAskedFor) }?.wait()
+        }
+        // The task was cancelled, and the request will be: nothing may be sent in between.
+        if Task.isCancelled, record.withLock({ $0.lifecycle.holdsDriver }) { throw cancellation }
+    }
+
     /// Starts an exchange that has waited. Returns `false` if the request is suspended.
     func startWaiting(_ exchange: Lock<ExchangeState>) throws(CurlewError) -> Bool {
         let (isCancelled, isHeld) = record.withLock { record in

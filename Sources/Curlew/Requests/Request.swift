@@ -183,6 +183,12 @@ public class Request: @unchecked Sendable {
         cancellation.exchange?.withLock { $0.control }?.cancel(with: error)
     }
 
+    /// The error of the cancelled request.
+    var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .cancelled }
+
+    /// Records the failure of an attempt, for retriers to look at. An earlier error of the attempt is kept.
+    func failed(with error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
+
     /// Reports a change of the exchange to the monitors, if there is an exchange.
     func emitChange(of task: TaskIdentifier?, to change: TaskChange, _ events: EventSink?) {
         guard let task else { return }

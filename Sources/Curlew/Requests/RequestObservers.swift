@@ -45,15 +45,26 @@ extension Request {
     }
 
     func askHead(_ handler: @escaping @Sendable (HTTPURLResponse) async -> ResponseDisposition) {
-        setHeadHook(decidesFate: true) { ConcurrencyHandle.ask(for: $0, $1, handler, $2) }
+        setHeadHook(decidesFate: true) { Self.ask(for: $0, $1, handler, $2) }
     }
 
     /// The session's hook, for requests without one.
     var sessionHeadHook: HeadHook? {
         guard let ask = context.configuration.decisions?.responseDisposition else { return nil }
         return { request, response, answer in
-            ConcurrencyHandle.ask(for: request, response, { await ask(request, $0) }, answer)
+            Self.ask(for: request, response, { await ask(request, $0) }, answer)
         }
+    }
+
+    /// Asks an `async` closure about a head. The task ends with its decision.
+    private static func ask(
+        for request: Request,
+        _ response: LazyResponse,
+        _ handler: @escaping @Sendable (HTTPURLResponse) async -> Request.ResponseDisposition,
+        _ answer: @escaping @Sendable (Request.ResponseDisposition) -> Void
+    ) {
+        guard let lifted = response.value else { return answer(.allow) }
+        Task { answer(await UserCode.call(for: request) { await handler(lifted) }) }
     }
 
     func setHeadHook(decidesFate: Bool, _ hook: @escaping HeadHook) {

@@ -216,6 +216,15 @@ extension Request {
     }
 }
 
+extension Request {
+    var timeouts: Timeouts { record.withLock { $0.extras?.options.timeouts } ?? context.configuration.timeouts }
+
+    /// The maximum size of a body in memory, or of a line or event of a stream.
+    var bodyLimit: Int {
+        record.withLock { $0.extras?.options.maximumBodySize } ?? context.configuration.maximumBodySize
+    }
+}
+
 /// The options of a request beyond what it sends.
 struct RequestOptions {
     var timeouts: Timeouts?

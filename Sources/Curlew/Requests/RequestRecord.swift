@@ -125,19 +125,6 @@ extension RequestRecord {
     }
 }
 
-extension RequestRecord {
-    func attemptOptions(in context: SessionContext) -> AttemptOptions {
-        AttemptOptions(
-            adapters: context.adapters(before: extras?.options.adapters ?? []),
-            hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
-            events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
-            totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
-            isAskedFor: lifecycle.isAskedFor,
-            isCancelled: isCancelled
-        )
-    }
-}
-
 /// The reference from a request to its session.
 enum SessionLink {
     /// The request is cold or running, and keeps the session alive.

@@ -3,63 +3,17 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-// The interface between a run and its request.
+/// The demands of the driver of a run.
+struct DriverOptions: Sendable {
+    /// Whether a status outside 200..<300 is an error unless the request has its own validation.
+    var checksStatus: Bool
+    /// Whether Curlew started the driver's task, and may cancel it.
+    var ownsTask: Bool
+}
+
+// A run is driven in the task of the first caller that awaits its result, or in a task that `HandlerRun` starts.
 extension Request {
-    /// Returns the request's options for the next attempt, read in one step.
-    func attemptBegins() -> AttemptOptions { record.withLock { $0.attemptOptions(in: context) } }
-
-    /// The session's retrier, then the request's own.
-    var retriers: [any RequestRetrier] {
-        let own = record.withLock { $0.extras?.options.retriers ?? [] }
-        guard context.hasInterceptor, let interceptor = context.interceptor else { return own }
-        return [interceptor] + own
-    }
-
-    var timeouts: Timeouts { record.withLock { $0.extras?.options.timeouts } ?? context.configuration.timeouts }
-
-    /// The maximum size of a body in memory, or of a line or event of a stream.
-    var bodyLimit: Int {
-        record.withLock { $0.extras?.options.maximumBodySize } ?? context.configuration.maximumBodySize
-    }
-
-    /// The error of the cancelled request.
-    var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .cancelled }
-
-    /// Records the failure of an attempt, for retriers to look at. An earlier error of the attempt is kept.
-    func failed(with error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
-
-    /// Removes the error of a response that no retrier wants to replace.
-    func isAcceptedAfterAll() {
-        // The error is released without the lock: it may hold a user's object.
-        _ = record.withLock { exchange(&$0.error, with: nil) }
-    }
-
-    /// Begins the next attempt without the data of the last one. Returns `false` if the request has been cancelled.
-    func prepareForRetry() -> Bool {
-        let (isReady, _, _) = record.withLock { record -> (Bool, [Attempt], ReceivedBody?) in
-            guard !record.isCancelled else { return (false, [], nil) }
-            record.history.beginNextAttempt()
-            let body = record.exchange?.withLock { $0.forgetBody() }
-            record.handlers.startOver()
-            // Retriers and WebSockets may begin attempts without end: only the first and the last ones are kept.
-            return (true, record.history.forgetMiddle(), body)
-        }
-        return isReady
-    }
-
-    /// Waits while the request is suspended: until it is resumed, its result is asked for, or the total timeout
-    /// expires. The request may be suspended when this returns.
-    // Never inlined; see `Run`.
-    @inline(never)
-    func untilResumed(within budget: TimeoutBudget, wasAskedFor: Bool) async throws(CurlewError) {
-        try await budget.limitWait(.queue) {
-            _ = await self.record.withLock { $0.lifecycle.hold(wasAskedFor: wasAskedFor) }?.wait()
-        }
-        // The task was cancelled, and the request will be: nothing may be sent in between.
-        if Task.isCancelled, record.withLock({ $0.lifecycle.holdsDriver }) { throw cancellation }
-    }
-
-    // MARK: Driving in a user's task
+    // MARK: In the task of a caller
 
     /// The state that an awaiting method finds, read in one step.
     struct Awaiting {
@@ -127,15 +81,6 @@ extension Request {
         await kind.upload?.cleanUp()
         await kind.cleanUp?(self)
     }
-
-    /// The data with which a later download can continue this one.
-    var producedResumeData: Data? { kind.resumeData?(self) }
-
-    /// Returns the URL in the form in which the user gave it.
-    func asGiven(_ url: URL?) -> URL? { url.map { kind.connection?.asGiven($0) ?? $0 } }
-
-    /// Adds the metrics of an exchange to the history.
-    func keep(_ metrics: TransferMetrics) { record.withLock { $0.history.attempt.collectedMetrics.append(metrics) } }
 
     /// Ends a request whose run could not begin.
     private func ended(with result: RunResult) async -> RunResult {
@@ -224,10 +169,132 @@ extension Request {
     }
 }
 
-/// The demands of the driver of a run.
-struct DriverOptions: Sendable {
-    /// Whether a status outside 200..<300 is an error unless the request has its own validation.
-    var checksStatus: Bool
-    /// Whether Curlew started the driver's task, and may cancel it.
-    var ownsTask: Bool
+// MARK: - In a task of Curlew's
+
+/// The task of a request that has response handlers, or was resumed. It is unstructured, and ends with the run and the
+/// handlers. Cancelling the request cancels it.
+enum HandlerRun {
+    /// Starts the task. With `drives`, it runs the request; otherwise another driver does, or has, and the task only runs
+    /// the handlers.
+    ///
+    /// The caller has called `lifecycle.beginHandlers()` under the same lock under which it found work to do. Otherwise two
+    /// threads could find the same work and start two tasks.
+    static func start(_ request: Request, drives: Bool) {
+        guard drives else { return _ = Task { await awaitOthers(request) } }
+        let run = request.record.withLock { $0.session }.map {
+            Run(request: request, session: $0, rules: DriverOptions(checksStatus: false, ownsTask: true))
+        }
+        // Before the task starts, so that draining or cancelling the session includes this request. It leaves the shelf
+        // afterwards: a thread that looks at the shelf first and then at the registry finds it.
+        run?.join()
+        request.unshelve()
+        let task = Task { [run] in await carryOut(request, run) }
+        let isCancelled = request.record.withLock { record in
+            record.lifecycle.driver?.ownedTask = task
+            return record.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    /// Runs the handlers of a request that another driver carries out.
+    private static func awaitOthers(_ request: Request) async {
+        let result = await request.joined()
+        await request.kind.reader?.untilConsumed(of: request)
+        for completion in await serialize(request, result) { completion() }
+    }
+
+    private static func carryOut(_ request: Request, _ run: Run?) async {
+        guard let run else {
+            let error = request.isCancelled ? request.cancellation : .sessionReleased
+            request.failed(with: error)
+            finish(request)
+            return await conclude(request, RunResult(error: error), [])
+        }
+        let (result, completions) = await drive(request, run)
+        await conclude(request, result, completions)
+        run.leave()
+    }
+
+    private static func conclude(
+        _ request: Request,
+        _ result: RunResult,
+        _ completions: [@Sendable () -> Void]
+    ) async {
+        await request.cleanUp()
+        request.publish(result)
+        await request.kind.reader?.untilConsumed(of: request)
+        // Handlers that were added since the last serializer ran.
+        let late = await serialize(request, result)
+        for completion in completions + late { completion() }
+    }
+
+    /// Runs the request and its serializers, and repeats both if a retrier wants that because of a serializer's
+    /// failure.
+    private static func drive(
+        _ request: Request,
+        _ run: Run
+    ) async -> (RunResult, [@Sendable () -> Void]) {
+        tries: while true {
+            let result = await run.result()
+            if let error = result.error { request.failed(with: error) }
+            finish(request)
+            var completions: [@Sendable () -> Void] = []
+            while let (serializer, given) = request.record.withLock({ $0.nextSerializer(of: result) }) {
+                let serialized = serializer(given)
+                var replacement: CurlewError?
+                if let error = serialized.error, !request.isCancelled {
+                    switch await run.decideRetry(after: error, of: result) {
+                    case .again: continue tries
+                    case .end: break
+                    case .endWith(let error): replacement = error
+                    }
+                }
+                completions.append { [replacement] in serialized.complete(replacement) }
+            }
+            return (result, completions)
+        }
+    }
+
+    /// Runs the remaining serializers, for which no retrier is asked, and finishes the request.
+    private static func serialize(_ request: Request, _ result: RunResult) async -> [@Sendable () -> Void] {
+        var completions: [@Sendable () -> Void] = []
+        while true {
+            let next = request.record.withLock { record -> (serializer: HandlerQueue.Serializer, given: RunResult)? in
+                if let next = record.nextSerializer(of: result) { return next }
+                // Under the lock that found no serializer: a handler that is added later starts another task.
+                record.lifecycle.handlersEnded()
+                return nil
+            }
+            guard let next else { return completions }
+            // A handler that was added after the end may be the first to read the body.
+            await request.kind.reader?.untilConsumed(of: request)
+            let serialized = next.serializer(next.given)
+            completions.append { serialized.complete(nil) }
+        }
+    }
+
+    private static func finish(_ request: Request) {
+        request.eventSink?.emit { $0.requestDidFinish(request) }
+    }
+}
+
+extension RequestRecord {
+    /// Returns the next serializer and the result to give to it. If the request was cancelled after its response was
+    /// complete, that result is a failure.
+    fileprivate mutating func nextSerializer(
+        of result: RunResult
+    ) -> (serializer: HandlerQueue.Serializer, given: RunResult)? {
+        guard let serializer = handlers.nextSerializer() else { return nil }
+        guard result.error == nil, isCancelled, let cancellation else { return (serializer, result) }
+        let error = cancellation.located(in: result)
+        return (serializer, result.failing(with: error, resumeData: result.resumeData))
+    }
+}
+
+extension Request {
+    /// Runs the request up to its first exchange, which waits for `resume()`, a handler or an awaiting method. Until
+    /// then the request holds its session.
+    package func runUntilSent() {
+        if record.withLock({ $0.lifecycle.prepare() }) { HandlerRun.start(self, drives: true) }
+    }
 }
