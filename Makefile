@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
 
 .PHONY: help
 help: ## Shows the targets
@@ -26,6 +26,11 @@ demo: packages ## Shows Curlew at work, without the internet
 .PHONY: test
 test: ## Runs every test against the in-process server and real servers
 	@scripts/test plain
+
+.PHONY: examples
+examples: packages ## Compiles and runs the programs of Examples
+	swift build --build-tests -Xswiftc -warnings-as-errors
+	@scripts/check-examples
 
 .PHONY: docs
 docs: packages ## Builds the documentation into .docs/html; a warning or a missing comment fails it
@@ -109,4 +114,4 @@ ci: ## Everything that continuous integration runs
 
 .PHONY: clean
 clean: ## Removes what was built
-	rm -rf .build Benchmarks/.build .docs .servers
+	rm -rf .build Benchmarks/.build Examples/.build .docs .servers
