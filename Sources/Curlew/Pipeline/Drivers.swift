@@ -3,14 +3,6 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// The demands of the driver of a run.
-struct DriverOptions: Sendable {
-    /// Whether a status outside 200..<300 is an error unless the request has its own validation.
-    var checksStatus: Bool
-    /// Whether Curlew started the driver's task, and may cancel it.
-    var ownsTask: Bool
-}
-
 // A run is driven in the task of the first caller that awaits its result, or in a task that `HandlerRun` starts.
 extension Request {
     // MARK: In the task of a caller
@@ -47,19 +39,23 @@ extension Request {
             if becameResumed {
                 awaiting.options.events?.emit { [self] in $0.requestDidResume(self) }
             }
-            guard let session = awaiting.link.session else {
-                return await ended(with: RunResult(error: .sessionReleased))
+            let run: Run
+            do throws(CurlewError) {
+                guard let session = awaiting.link.session else { throw .sessionReleased }
+                run = try Run(
+                    request: self, session: session, checksStatus: checksStatus, ownsTask: false,
+                    firstOptions: awaiting.options)
+            } catch {
+                return await ended(with: RunResult(error: error))
             }
-            let rules = DriverOptions(checksStatus: checksStatus, ownsTask: false)
-            let run = Run(request: self, session: session, rules: rules, firstOptions: awaiting.options)
-            // In this order: a thread that looks at the shelf first and then at the registry finds the request.
-            run.join()
+            // After the run has joined the registry: a thread that looks at the shelf first and then at the registry
+            // finds the request.
             if case .shelved = awaiting.link { unshelve() }
             return await withTaskCancellationHandler {
                 var result = await run.result()
                 if let value { await make(value, of: &result, run) }
                 // Before the clean-up: resume data exists only for a request with an error.
-                if let error = result.error { failed(with: error) }
+                if let error = result.error { recordFailure(error) }
                 if kind.hasToCleanUp { await cleanUp() }
                 run.leave()
                 publish(result, isLast: true)
@@ -181,12 +177,13 @@ enum HandlerRun {
     /// threads could find the same work and start two tasks.
     static func start(_ request: Request, drives: Bool) {
         guard drives else { return _ = Task { await awaitOthers(request) } }
-        let run = request.record.withLock { $0.session }.map {
-            Run(request: request, session: $0, rules: DriverOptions(checksStatus: false, ownsTask: true))
+        // The run joins the registry before the task starts, so that draining or cancelling the session includes this
+        // request. It leaves the shelf afterwards: a thread that looks at the shelf first and then at the registry finds
+        // it.
+        let run = Result { () throws(CurlewError) in
+            guard let session = request.record.withLock({ $0.session }) else { throw .sessionReleased }
+            return try Run(request: request, session: session, checksStatus: false, ownsTask: true)
         }
-        // Before the task starts, so that draining or cancelling the session includes this request. It leaves the shelf
-        // afterwards: a thread that looks at the shelf first and then at the registry finds it.
-        run?.join()
         request.unshelve()
         let task = Task { [run] in await carryOut(request, run) }
         let isCancelled = request.record.withLock { record in
@@ -203,16 +200,18 @@ enum HandlerRun {
         for completion in await serialize(request, result) { completion() }
     }
 
-    private static func carryOut(_ request: Request, _ run: Run?) async {
-        guard let run else {
-            let error = request.isCancelled ? request.cancellation : .sessionReleased
-            request.failed(with: error)
-            finish(request)
-            return await conclude(request, RunResult(error: error), [])
+    private static func carryOut(_ request: Request, _ run: Result<Run, CurlewError>) async {
+        switch run {
+        case .success(let run):
+            let (result, completions) = await drive(request, run)
+            await conclude(request, result, completions)
+            run.leave()
+        case .failure(let refusal):
+            let error = request.isCancelled ? request.cancellation : refusal
+            request.recordFailure(error)
+            emitFinish(of: request)
+            await conclude(request, RunResult(error: error), [])
         }
-        let (result, completions) = await drive(request, run)
-        await conclude(request, result, completions)
-        run.leave()
     }
 
     private static func conclude(
@@ -236,8 +235,8 @@ enum HandlerRun {
     ) async -> (RunResult, [@Sendable () -> Void]) {
         tries: while true {
             let result = await run.result()
-            if let error = result.error { request.failed(with: error) }
-            finish(request)
+            if let error = result.error { request.recordFailure(error) }
+            emitFinish(of: request)
             var completions: [@Sendable () -> Void] = []
             while let (serializer, given) = request.record.withLock({ $0.nextSerializer(of: result) }) {
                 let serialized = serializer(given)
@@ -273,7 +272,7 @@ enum HandlerRun {
         }
     }
 
-    private static func finish(_ request: Request) {
+    private static func emitFinish(of request: Request) {
         request.eventSink?.emit { $0.requestDidFinish(request) }
     }
 }

@@ -42,7 +42,7 @@ final class Exchange: KeepingSink {
         task = run.task
         budget = run.budget
         events = run.events
-        checksStatus = run.rules.checksStatus
+        checksStatus = run.checksStatus
         self.outgoing = outgoing
         self.state = state
         let context = request.context

@@ -126,7 +126,7 @@ extension Run {
         }
         guard collected.error == nil, let response else { return (collected.error, false) }
         guard !acceptance.validations.isEmpty else {
-            guard rules.checksStatus, !acceptance.acceptsAnyStatus else { return (nil, false) }
+            guard checksStatus, !acceptance.acceptsAnyStatus else { return (nil, false) }
             return (StatusCheck.error(for: response, to: visible.method, body: collected.body), true)
         }
         let seen = visible.urlRequest

@@ -78,7 +78,7 @@ extension Run {
         // If there is no time for another attempt, the response is delivered.
         case .end, .endWith(CurlewError.Code.totalTimedOut):
             guard let held else {
-                request.isAcceptedAfterAll()
+                request.clearFailure()
                 return .end(result)
             }
             return await deliver(held)
@@ -95,7 +95,7 @@ extension Run {
             let failed = await dropped(held)
             return .end(failed.failing(with: request.cancellation, resumeData: request.producedResumeData))
         }
-        request.isAcceptedAfterAll()
+        request.clearFailure()
         let result = await deliverFile(of: held)
         guard let failure = result.error else { return .end(result) }
         return await verdict(on: failure, of: result, by: request.retriers)
@@ -111,11 +111,11 @@ extension Run {
         of result: RunResult,
         by retriers: [any RequestRetrier]
     ) async -> RetryVerdict {
-        guard registryState.isInRegistry, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut,
+        guard !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut,
             !attempt.isFinal(result)
         else { return .end }
         let failed = ContinuousClock.now
-        request.failed(with: failure)
+        request.recordFailure(failure)
         guard request.kind.reader?.allowsAnotherAttempt(of: request) ?? true else { return .end }
         for retrier in retriers {
             let answer: RetryResult
@@ -185,8 +185,8 @@ extension Request {
         return [interceptor] + own
     }
 
-    /// Removes the error of a response that no retrier wants to replace.
-    func isAcceptedAfterAll() {
+    /// Removes the error that was recorded for retriers, because none wants to replace the response.
+    func clearFailure() {
         // The error is released without the lock: it may hold a user's object.
         _ = record.withLock { exchange(&$0.error, with: nil) }
     }
@@ -247,13 +247,13 @@ extension Run {
     func reconnect(after pause: Duration, _ result: RunResult) async -> ResultVerdict {
         do {
             // The total timeout limits each attempt to connect, not the pauses between connections.
-            try await request.callingUserCode(ownsTask: rules.ownsTask, budget: .unlimited, in: .retry) {
+            try await request.callingUserCode(ownsTask: ownsTask, budget: .unlimited, in: .retry) {
                 try await Task.sleep(for: pause)
             }
         } catch {
             return .end(result.failing(with: request.cancellation, resumeData: nil))
         }
-        if let error = result.error { request.failed(with: error) }
+        if let error = result.error { request.recordFailure(error) }
         guard request.prepareForRetry() else {
             return .end(result.failing(with: request.cancellation, resumeData: nil))
         }

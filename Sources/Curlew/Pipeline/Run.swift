@@ -13,13 +13,16 @@ internal import CurlewLocks
 final class Run {
     let request: Request
     let session: Session
-    let rules: DriverOptions
+    /// Whether a status outside 200..<300 is an error unless the request has its own validation.
+    let checksStatus: Bool
+    /// Whether Curlew started the driver's task, and may cancel it.
+    let ownsTask: Bool
     /// The total timeout, which all attempts share.
     var budget = TimeoutBudget.unlimited
-    /// The relation of the run to the registry of its session.
-    var registryState = RegistryState.outside
-    /// The identifier of the exchange in flight. Every exchange has another.
-    var task = TaskIdentifier(rawValue: 0)
+    /// The identifier of the current exchange, under which the session's registry lists the request. Each exchange gets
+    /// a new one.
+    var task: TaskIdentifier
+    private var hasBegun = false
     var retries = RetryHistory()
     /// The values of the current attempt.
     var attempt = AttemptState()
@@ -28,20 +31,27 @@ final class Run {
     /// The options for the first attempt, if they were read when the run began.
     var firstOptions: AttemptOptions?
 
-    init(request: Request, session: Session, rules: DriverOptions, firstOptions: AttemptOptions? = nil) {
+    /// Adds the request to the session's registry: from now on, cancelling and draining the session include it. Throws
+    /// if the session takes no more requests. Call `leave()` once the run and its clean-up have ended.
+    init(
+        request: Request,
+        session: Session,
+        checksStatus: Bool,
+        ownsTask: Bool,
+        firstOptions: AttemptOptions? = nil
+    ) throws(CurlewError) {
         self.request = request
         self.session = session
-        self.rules = rules
+        self.checksStatus = checksStatus
+        self.ownsTask = ownsTask
         self.firstOptions = firstOptions
+        task = try session.join(request)
     }
+
+    func leave() { session.leave(request, last: task) }
 
     /// Repeats the attempt until there is a result that no retrier wants to replace.
     func result() async -> RunResult {
-        do throws(CurlewError) {
-            try enter()
-        } catch {
-            return RunResult(error: error)
-        }
         while true {
             beginAttempt()
             let result = await attemptResult()
@@ -71,49 +81,6 @@ final class Run {
         } catch {
             return failed(with: error)  // Finish.swift
         }
-    }
-}
-
-// MARK: The registry
-
-extension Run {
-    /// Whether the session's registry lists the run.
-    enum RegistryState: Sendable {
-        case outside
-        /// The session refuses new requests.
-        case refused(CurlewError)
-        /// In the registry, under the identifier of an exchange that has yet to begin.
-        case joined
-        /// In the registry, under the identifier of the last exchange.
-        case trying
-
-        var isInRegistry: Bool {
-            switch self {
-            case .outside, .refused: false
-            case .joined, .trying: true
-            }
-        }
-    }
-
-    /// Adds the request to the session's registry, once. From then on, cancelling and draining the session include it.
-    func join() {
-        guard case .outside = registryState else { return }
-        do throws(CurlewError) {
-            task = try session.join(request)
-            registryState = .joined
-        } catch {
-            registryState = .refused(error)
-        }
-    }
-
-    func enter() throws(CurlewError) {
-        join()
-        if case .refused(let error) = registryState { throw error }
-    }
-
-    /// Removes the request from the registry. Call it once the run and its clean-up have ended.
-    func leave() {
-        if registryState.isInRegistry { session.leave(request, last: task) }
     }
 }
 
@@ -175,10 +142,10 @@ extension Run {
     @inline(never)
     func beginAttempt() {
         readOptions()
-        switch registryState {
-        case .trying: task = session.nextTask(of: request, after: task)
-        case .joined, .outside, .refused:
-            registryState = .trying
+        if hasBegun {
+            task = session.nextTask(of: request, after: task)
+        } else {
+            hasBegun = true
             if attempt.options.hasRetriers { request.paysIntoBudgets() }
         }
     }
@@ -202,6 +169,6 @@ extension Run {
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        try await request.callingUserCode(ownsTask: rules.ownsTask, budget: budget, in: phase, work)
+        try await request.callingUserCode(ownsTask: ownsTask, budget: budget, in: phase, work)
     }
 }

@@ -187,7 +187,7 @@ public class Request: @unchecked Sendable {
     var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .cancelled }
 
     /// Records the failure of an attempt, for retriers to look at. An earlier error of the attempt is kept.
-    func failed(with error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
+    func recordFailure(_ error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
 
     /// Reports a change of the exchange to the monitors, if there is an exchange.
     func emitChange(of task: TaskIdentifier?, to change: TaskChange, _ events: EventSink?) {

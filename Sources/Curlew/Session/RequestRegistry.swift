@@ -4,7 +4,7 @@ internal import CurlewCore
 struct RequestRegistry {
     var lifecycle = SessionStateMachine()
     /// The running requests by the identifier of their current exchange.
-    private var byTask = TaskTable<Request>()
+    private var byTask: [TaskIdentifier: Request] = [:]
     private var lastIdentifier: UInt64 = 0
     /// The waiters of each request. The end of a request updates only its waiters.
     private var waiters: [RequestKey: [Waiter]] = [:]
@@ -21,8 +21,7 @@ struct RequestRegistry {
         init(missing: Int, isUserCode: Bool) { (self.missing, self.isUserCode) = (missing, isUserCode) }
     }
 
-    var activeRequests: [Request] { byTask.values }
-    var hasWaiters: Bool { !waiters.isEmpty }
+    var activeRequests: [Request] { Array(byTask.values) }
 
     subscript(task: TaskIdentifier) -> Request? { byTask[task] }
 
@@ -33,21 +32,21 @@ struct RequestRegistry {
     }
 
     mutating func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
-        byTask.remove(last)
+        byTask[last] = nil
         return name(request)
     }
 
     private mutating func name(_ request: Request) -> TaskIdentifier {
         lastIdentifier += 1
         let identifier = TaskIdentifier(rawValue: lastIdentifier)
-        byTask.insert(request, for: identifier)
+        byTask[identifier] = request
         return identifier
     }
 
     /// Removes a request. Returns the waits that this completes, to be resolved without the lock.
     mutating func leave(_ request: Request, last: TaskIdentifier) -> [OneShot<Void>] {
-        byTask.remove(last)
-        guard hasWaiters, let waiting = waiters.removeValue(forKey: RequestKey(request)) else { return [] }
+        byTask[last] = nil
+        guard !waiters.isEmpty, let waiting = waiters.removeValue(forKey: RequestKey(request)) else { return [] }
         return Self.released(waiting)
     }
 
@@ -98,67 +97,4 @@ struct RequestRegistry {
             return others.isEmpty ? nil : others
         }
     }
-}
-
-/// A hash table of the exchanges in flight, by identifier.
-///
-/// The identifiers are consecutive numbers that the session chooses, so one multiplication spreads them. The table uses
-/// open addressing. Removing an entry moves later entries back, so that no marker of the removal remains.
-struct TaskTable<Value: Sendable>: Sendable {
-    /// The key is 0 in a free slot: identifiers begin at 1.
-    private typealias Slot = (key: UInt64, value: Value?)
-
-    private var slots: [Slot]
-    /// The binary logarithm of the number of slots.
-    private var bits: UInt64 = 4
-    private(set) var count = 0
-
-    init() { slots = Array(repeating: (0, nil), count: 16) }
-
-    var values: [Value] { slots.compactMap(\.value) }
-
-    subscript(task: TaskIdentifier) -> Value? { slots[position(of: task.rawValue)].value }
-
-    mutating func insert(_ value: Value, for task: TaskIdentifier) {
-        // At most half of the slots are used, so that entries are close to their home.
-        if count * 2 >= slots.count { grow() }
-        let position = position(of: task.rawValue)
-        if slots[position].key == 0 { count += 1 }
-        slots[position] = (task.rawValue, value)
-    }
-
-    mutating func remove(_ task: TaskIdentifier) {
-        var hole = position(of: task.rawValue)
-        guard slots[hole].key != 0 else { return }
-        count -= 1
-        var next = following(hole)
-        while slots[next].key != 0 {
-            // An entry whose home is after the hole stays: a search for it begins after the hole.
-            let mask = slots.count - 1
-            if (next &- home(of: slots[next].key)) & mask >= (next &- hole) & mask {
-                slots.swapAt(hole, next)
-                hole = next
-            }
-            next = following(next)
-        }
-        slots[hole] = (0, nil)
-    }
-
-    private mutating func grow() {
-        let old = slots
-        bits += 1
-        slots = Array(repeating: (0, nil), count: old.count * 2)
-        for slot in old where slot.key != 0 { slots[position(of: slot.key)] = slot }
-    }
-
-    /// Returns the slot of the key, or the free slot for it.
-    private func position(of key: UInt64) -> Int {
-        var position = home(of: key)
-        while slots[position].key != key, slots[position].key != 0 { position = following(position) }
-        return position
-    }
-
-    private func home(of key: UInt64) -> Int { Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> (64 - bits)) }
-
-    private func following(_ position: Int) -> Int { (position + 1) & (slots.count - 1) }
 }
