@@ -21,7 +21,8 @@ build: packages ## Builds the package (debug)
 
 .PHONY: demo
 demo: packages ## Shows Curlew at work, without the internet
-	@scripts/demo
+	swift build --product CurlewDemo
+	@SWIFT_BACKTRACE=$${SWIFT_BACKTRACE:-enable=no} "$$(swift build --show-bin-path)/CurlewDemo"
 
 .PHONY: test
 test: ## Runs every test against the in-process server and real servers

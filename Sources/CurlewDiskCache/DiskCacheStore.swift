@@ -96,7 +96,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         writing.enqueue { (index) throws(DatabaseFault) in try uses.write(to: index) }
     }
 
-    /// Counts of what went wrong since the store was opened.
+    /// The faults since the store was opened, by kind.
     public var faults: DiskCacheFaults { counts.current }
 
     // MARK: Looking up

@@ -14,7 +14,7 @@ struct RedisClaims: Sendable {
 enum RedisClaimMark: UInt8 {
     /// Look up the entry.
     case stored = 0x2B
-    /// Send requests of their own, for a while: the response cannot be shared.
+    /// Send separate requests for a while: the response cannot be shared.
     case useless = 0x2D
 
     /// Tokens are longer than one byte, so that a mark cannot be one.

@@ -7,7 +7,7 @@ internal import Foundation
 ///     let store = RedisCacheStore(url: "redis://:password@cache.internal/2")
 ///
 /// A server that is slow, full or unreachable is a miss, never an error. Each operation has a time limit, and after
-/// three faults in a row the server is not asked for a while. `faults` counts what went wrong; `ping()` reports the
+/// three faults in a row the server is not asked for a while. `faults` counts the faults; `ping()` reports the
 /// reason.
 ///
 /// An entry expires in the server at `CacheLifetime.usableUntil`. If several processes want one response, one of them
@@ -88,7 +88,7 @@ public final class RedisCacheStore: CacheStore {
         return room + min(max(0, Int(clamping: maximumEntrySize)), .max - room)
     }
 
-    /// Counts of what went wrong since the store was created.
+    /// The faults since the store was created, by kind.
     public var faults: RedisCacheFaults { server?.counts.withLock { $0 } ?? RedisCacheFaults() }
 
     /// Checks that the server responds.

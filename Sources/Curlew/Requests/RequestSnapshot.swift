@@ -120,7 +120,7 @@ extension URLRequest {
         if cachePolicy != .useProtocolCachePolicy, !hasCache { askCaches(&headers) }
     }
 
-    /// Whether both send the same. Foundation's `==` ignores fields and bodies on Linux.
+    /// Whether both send equal requests. Foundation's `==` ignores fields and bodies on Linux.
     func isSent(like other: URLRequest) -> Bool {
         url == other.url && httpMethod == other.httpMethod && allHTTPHeaderFields == other.allHTTPHeaderFields
             && hasBody(of: other) && timeoutInterval == other.timeoutInterval && cachePolicy == other.cachePolicy

@@ -12,9 +12,9 @@ package final class SessionContext: Sendable {
     package let interceptor: (any RequestInterceptor)?
     /// Whether there is an interceptor.
     let hasInterceptor: Bool
-    /// Handles redirects of requests that have no redirect handler of their own.
+    /// Handles the redirects of requests without a redirect handler.
     package let redirectHandler: (any RedirectHandler)?
-    /// Decides what is stored in the cache, for requests that have no handler of their own.
+    /// Decides what is stored in the cache, for requests without such a handler.
     package let cachedResponseHandler: (any CachedResponseHandler)?
     let monitorQueues: [MonitorQueue]
     /// The session, for monitors that ask for it. Set only if there are monitors, because a weak reference makes every

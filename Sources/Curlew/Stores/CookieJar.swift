@@ -156,7 +156,7 @@ extension CookieJar {
     /// All cookies that have not expired, as Foundation's type. Cookies without a name are omitted.
     public var httpCookies: [HTTPCookie] { cookies.compactMap(\.httpCookie) }
 
-    /// Stores a cookie of Foundation's type. Returns false if the cookie could never be sent.
+    /// Stores an `HTTPCookie`. Returns `false` if the cookie could never be sent.
     @discardableResult
     public func set(_ cookie: HTTPCookie) -> Bool { set(Cookie(cookie)) }
 

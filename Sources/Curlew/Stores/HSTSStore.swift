@@ -2,7 +2,7 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
-/// A store of the hosts that asked to be contacted over https only (RFC 6797). Requests to them by http are sent by
+/// A store of the hosts that asked to be contacted over https only (RFC 6797). Requests to them over http are sent over
 /// https.
 ///
 /// It is in memory unless it is created with a file. The file is read at creation and written some time after a change.

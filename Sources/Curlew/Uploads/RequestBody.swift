@@ -40,7 +40,7 @@ public struct RequestBody: Sendable {
     ///     session.streamRequest(url, method: .post, body: .sequence { Rows(of: table) }).lines
     ///
     /// `make` must create equal bytes each time. `length` is the number of all bytes, or `nil` if unknown. The sequence
-    /// runs with the task-local values of the request's task, unless the body is sent again within an exchange, for
+    /// runs with the task-local values of the requesting task, unless the body is sent again within an exchange, for
     /// example after a challenge that libcurl answers.
     public static func sequence<S: AsyncSequence & Sendable>(
         length: Int64? = nil,
@@ -49,14 +49,14 @@ public struct RequestBody: Sendable {
         RequestBody(contentType: nil) { .stream(RemadeSequenceBody(make), length: length) }
     }
 
-    /// A form, as it is when its first `URLRequest` has been created; retries send the same. Sets `Content-Type`.
+    /// A form, as it is when its first `URLRequest` has been created; retries send equal bytes. Sets `Content-Type`.
     public static func multipart(_ form: MultipartFormData) -> RequestBody {
         let body = FormBody(form)
         return RequestBody(contentType: form.contentType) { try body.uploadable() }
     }
 }
 
-/// A body whose code runs with the task-local values of the request's task, although the transport's thread reads it.
+/// A body whose code runs with the task-local values of the requesting task, although the transport's thread reads it.
 protocol TaskBoundBody: BodyStream {
     /// Called in the request's task before an exchange. Creates the task that will run the code.
     func bind()
@@ -107,7 +107,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         // The chunk and the waker are released outside of the lock: the deallocator of a `Data` can be the user's code.
         let (pump, task, _, _) = state.withLock { state in
             // A body that was not started can be opened again. A task that was created for it and has not begun must
-            // not serve that opening, which may have a task of its own.
+            // not serve that opening, which may have another task.
             if state.isStarted { state.isClosed = true } else { state.binding += 1 }
             return (
                 exchange(&state.pump, with: nil), exchange(&state.task, with: nil), exchange(&state.waker, with: nil),
@@ -250,7 +250,7 @@ extension BodySource {
 /// A body from a sequence that is created again whenever the body is sent again.
 ///
 /// Each sending reads a separate `SequenceBodyStream`; when it ends, a new one replaces it. The sequence of an exchange
-/// runs with the task-local values of the request's task. If libcurl rewinds the body within an exchange, the new
+/// runs with the task-local values of the requesting task. If libcurl rewinds the body within an exchange, the new
 /// sequence runs without them, because the transport's thread starts it.
 final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody where Source.Element == Data {
     private struct State: Sendable {

@@ -38,7 +38,7 @@ extension CurlewError {
     }
 
     /// The error inside this one, from an encoder, an adapter, a decoder or the system. If the exchange failed and none
-    /// of them threw, the `URLError` that stands for the code, for callers that expect one.
+    /// of them threw, the `URLError` that corresponds to the code, for callers that expect one.
     public var underlyingError: (any Error)? {
         switch underlying {
         case let reason as ParameterEncodingFailureReason: reason.underlyingError

@@ -36,9 +36,9 @@ extension Session {
     public nonisolated var startRequestsImmediately: Bool { context.startsImmediately }
     /// Adapts and retries every request of the session, before the request's own interceptor.
     public nonisolated var interceptor: (any Curlew.RequestInterceptor)? { context.interceptor }
-    /// Handles redirects of requests that have no redirect handler of their own.
+    /// Handles the redirects of requests without a redirect handler.
     public nonisolated var redirectHandler: (any Curlew.RedirectHandler)? { context.redirectHandler }
-    /// Decides what is stored in the cache, for requests that have no handler of their own.
+    /// Decides what is stored in the cache, for requests without such a handler.
     public nonisolated var cachedResponseHandler: (any Curlew.CachedResponseHandler)? { context.cachedResponseHandler }
     /// Evaluates the trust of servers instead of libcurl.
     public nonisolated var serverTrustManager: ServerTrustManager? { trustManager }

@@ -49,13 +49,13 @@ public struct RequestTask: Sendable, Hashable {
         }
     }
 
-    /// The bytes of the request's body that have been sent.
+    /// The number of body bytes that have been sent.
     public var countOfBytesSent: Int64 { request.uploadProgress.completedUnitCount }
 
-    /// The length of the request's body in bytes. 0 without a body, -1 if it is not known.
+    /// The length of the request body in bytes. 0 without a body, -1 if it is not known.
     public var countOfBytesExpectedToSend: Int64 { request.uploadProgress.totalUnitCount }
 
-    /// The bytes of the response's body that have been received.
+    /// The number of body bytes that have been received.
     public var countOfBytesReceived: Int64 { request.downloadProgress.completedUnitCount }
 
     /// The length that the response announces, in bytes. -1 if it announces none.

@@ -77,7 +77,7 @@ extension CurlewError {
         case exchange
     }
 
-    /// What is wrong with a file to read from or write to.
+    /// The fault of a file to read from or write to.
     package enum FileFlaw: Sendable {
         /// The URL is not a file URL.
         case notFileURL

@@ -4,7 +4,7 @@ public import Dispatch
 internal import Foundation
 public import FoundationNetworking
 
-/// Loads and caches images. Callers that ask for an image at the same time share one transfer.
+/// Loads and caches images. Callers that ask for an image concurrently share one transfer.
 ///
 ///     let downloader = ImageDownloader()
 ///     let avatar = try await downloader.image(for: url, filter: CircleFilter())

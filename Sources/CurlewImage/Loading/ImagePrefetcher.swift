@@ -24,7 +24,7 @@ public final class ImagePrefetcher: Sendable {
     }
 
     private struct Load {
-        /// Distinguishes the load from an earlier one of the same URL, whose completion may still be called.
+        /// Distinguishes the load from an earlier one of this URL, whose completion may still be called.
         let number: Int
         /// `nil` until the downloader has returned it.
         var receipt: ImageDownloadReceipt?

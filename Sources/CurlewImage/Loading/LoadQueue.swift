@@ -27,7 +27,7 @@ struct LoadQueue<Key: Hashable & Sendable, Receiver> {
     private struct Load {
         var receivers: [(number: Int, receiver: Receiver)]
         var isRunning = false
-        /// Distinguishes the load from an earlier one with the same key.
+        /// Distinguishes the load from an earlier one with this key.
         let generation: Int
     }
 
@@ -91,7 +91,7 @@ struct LoadQueue<Key: Hashable & Sendable, Receiver> {
         return load.receivers.map { (Ticket(key: key, number: $0.number), $0.receiver) }
     }
 
-    /// Whether this load is running. Another load with the same key does not count.
+    /// Whether this load is running. Another load with its key does not count.
     func isRunning(_ key: Key, generation: Int) -> Bool {
         loads[key].map { $0.isRunning && $0.generation == generation } ?? false
     }

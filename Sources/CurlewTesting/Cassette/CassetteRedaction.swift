@@ -136,7 +136,7 @@ public struct CassetteRedaction: Sendable {
         guard !marks.isEmpty || isRelative else { return String(word) }
         guard marks.count > 1 else { return url(String(word), keepsNameless: keepsNameless) }
         // A list of URLs without spaces, or a URL in the query of another: each is checked up to the start of the next.
-        // Items behind an inner URL without a query belong to the outer one.
+        // Items after an inner URL without a query belong to the outer one.
         let starts = [word.startIndex] + marks.dropFirst()
         let ends = starts.dropFirst() + [word.endIndex]
         let isClean = zip(starts, ends).allSatisfy { start, end in

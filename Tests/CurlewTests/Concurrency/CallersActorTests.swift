@@ -26,7 +26,7 @@ struct CallersActorTests {
     }
 }
 
-/// An actor whose code runs on a queue of its own.
+/// An actor whose code runs on a separate queue.
 private actor Caller {
     private let executor = QueueExecutor()
     nonisolated let steps = Recorded<String>()

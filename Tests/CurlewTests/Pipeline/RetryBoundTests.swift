@@ -35,7 +35,7 @@ struct RetryBoundTests {
         let transport = MockTransport { _ in .status(503) }
         let session = Session(transport: transport)
         let request = session.request(Self.url).retry(using: Curlew.Retrier { _, _, _ in .retry }).validate()
-        let run = Run(request: request, session: session, rules: DriverOptions(checksStatus: true, ownsTask: false))
+        let run = try Run(request: request, session: session, checksStatus: true, ownsTask: false)
         run.retries.pacing = RetryPacing(immediateRetries: RetryPacing.limit - 1)
         // An awaiting method does this before it runs the request.
         _ = request.awaited()

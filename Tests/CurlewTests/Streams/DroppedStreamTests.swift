@@ -22,7 +22,7 @@ struct DroppedStreamTests {
 
     private func stream() -> DataStreamRequest { session.streamRequest(server.url("/endless")) }
 
-    /// Expects that nothing of the session's requests is left, on either side.
+    /// Expects that no request of the session is left, on either side.
     private func isOver(_ session: Session? = nil) async throws {
         let registry = (session ?? self.session).registry
         try await server.waitForOpenConnections(atMost: 0)

@@ -10,7 +10,7 @@ import Testing
 @Suite("Bodies with a streamed answer", .timeLimit(.minutes(4)))
 struct StreamedBodyTests {
     let session = Session()
-    /// A response with the chunks of the request's body.
+    /// A response with the chunks of the request body.
     let echo = TestServer.Response(headers: ["Content-Type": "application/x-ndjson"], body: .echo)
 
     struct Broken: Error {}

@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// The code of a body's sequence sees the task-local values of the request's task.
+/// The code of a body's sequence sees the task-local values of the requesting task.
 @Suite(.timeLimit(.minutes(4)))
 struct SequenceTaskLocalTests {
     @TaskLocal private static var mark = "none"

@@ -19,7 +19,7 @@ final class CollectingSink: TransferSink {
     private let pausesAtHead: Bool
     private let suspendsAtFirstBytes: Bool
 
-    /// With `suspendsAtFirstBytes`, the sink suspends the transfer when the first bytes of the request's body are sent,
+    /// With `suspendsAtFirstBytes`, the sink suspends the transfer when the first bytes of the request body are sent,
     /// on the transport's thread.
     init(keepsBody: Bool = true, pausesAtHead: Bool = false, suspendsAtFirstBytes: Bool = false) {
         self.suspendsAtFirstBytes = suspendsAtFirstBytes
