@@ -21,13 +21,15 @@ extension Run {
     /// be neither followed nor delivered.
     func finish(_ exchange: Exchange, refusing refusal: CurlewError? = nil) async -> RunResult {
         var error = refusal ?? exchange.failure
-        if error == nil, exchange.state.withLock({ $0.isUndecided }) {
-            do throws(CurlewError) { try await exchange.decideDelivery() } catch let failure { error = failure }
+        if exchange.state.withLock({ $0.isUndecided || $0.decision != nil }) {
+            if error == nil {
+                do throws(CurlewError) { try await exchange.decideDelivery() } catch let failure { error = failure }
+            }
+            // Afterwards no delegate begins.
+            if let decision = exchange.state.withLock({ $0.decision }) { await decision.expire() }
         }
-        // Afterwards no delegate begins.
-        if let decision = exchange.state.withLock({ $0.decision }) { await decision.expire() }
-        let (response, refusal, wasAborted, delegate) = exchange.end()
-        error = error ?? refusal
+        let (response, delegateError, wasAborted, delegate) = exchange.end()
+        error = error ?? delegateError
         let acceptance = request.record.withLock { record in
             // Those of other exchanges were recorded by `followUp`.
             if exchange.followable == nil, let metrics = exchange.metrics {
