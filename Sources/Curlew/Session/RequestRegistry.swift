@@ -22,6 +22,7 @@ struct RequestRegistry {
     }
 
     var activeRequests: [Request] { Array(byTask.values) }
+    var hasWaiters: Bool { !waiters.isEmpty }
 
     subscript(task: TaskIdentifier) -> Request? { byTask[task] }
 
@@ -46,7 +47,7 @@ struct RequestRegistry {
     /// Removes a request. Returns the waits that this completes, to be resolved without the lock.
     mutating func leave(_ request: Request, last: TaskIdentifier) -> [OneShot<Void>] {
         byTask[last] = nil
-        guard !waiters.isEmpty, let waiting = waiters.removeValue(forKey: RequestKey(request)) else { return [] }
+        guard hasWaiters, let waiting = waiters.removeValue(forKey: RequestKey(request)) else { return [] }
         return Self.released(waiting)
     }
 
