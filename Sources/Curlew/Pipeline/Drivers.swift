@@ -16,7 +16,7 @@ extension Request {
 
     // Never inlined; see `Run`.
     @inline(never)
-    func awaited() -> Awaiting {
+    func beginAwaiting() -> Awaiting {
         record.withLock { record in
             let action = record.lifecycle.awaitResult(hasHandlers: !record.handlers.isEmpty)
             return Awaiting(action: action, link: record.link, options: record.attemptOptions(in: context))
@@ -24,7 +24,7 @@ extension Request {
     }
 
     /// Returns the result of the request's only run. The first caller drives the run, and the others wait for it.
-    func outcome(checksStatus: Bool) async -> RunResult { await outcome(of: awaited(), checksStatus: checksStatus) }
+    func outcome(checksStatus: Bool) async -> RunResult { await outcome(of: beginAwaiting(), checksStatus: checksStatus) }
 
     /// Returns the result of the run, and makes the caller's `value` from it. If the caller drives the run and `value`
     /// fails, retriers are asked.
@@ -155,7 +155,7 @@ extension Request {
     func serialized<Value: Sendable>(
         _ serialize: @escaping SerializedValue<Value>.Serializer
     ) async throws(CurlewError) -> Value {
-        let awaiting = awaited()
+        let awaiting = beginAwaiting()
         guard awaiting.options.hasRetriers else {
             return try await serialize(try acceptable(await outcome(of: awaiting, checksStatus: true)))
         }

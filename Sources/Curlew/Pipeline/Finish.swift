@@ -149,7 +149,7 @@ extension Run {
         var error = explained(error, exchange, response, body)
         error.url = request.asGiven(error.url ?? exchange.outgoing.snapshot.url)
         if error.attempt == 0 { error.attempt = attempt.number }
-        // The transport's limit was the time that earlier attempts had left; the error names the whole.
+        // The transport only knew the remaining time. The error names the whole.
         if error.code == .totalTimedOut, let total = budget.total {
             error.reason = CurlewError.timeoutReason(.totalTimedOut, after: total)
         }

@@ -23,7 +23,7 @@ extension Run {
             again.announcement = .started
             return .send(again)
         }
-        // Not earlier: a request that is repeated with stored credentials has its metrics once.
+        // Only here: the exchange above is repeated, and would add its metrics twice.
         if let metrics = exchange.metrics {
             request.record.withLock { $0.history.attempt.collectedMetrics.append(metrics) }
         }

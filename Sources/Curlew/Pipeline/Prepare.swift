@@ -15,8 +15,7 @@ struct OutgoingRequest: Sendable {
 
     enum Announcement: Sendable {
         case none
-        /// Neither the exchange nor its final `URLRequest` was reported. `isNoted`: the request is in the history
-        /// already.
+        /// Nothing was reported. `isNoted`: the history has the request.
         case described(isNoted: Bool)
         /// The exchange was reported as started: its request is sent again, as if the transport had answered a
         /// challenge.
@@ -26,47 +25,46 @@ struct OutgoingRequest: Sendable {
     }
 }
 
-/// The request that an attempt is about to send, as users see it.
-struct DescribedRequest {
-    var snapshot: RequestSnapshot
-    /// The body of an upload. `nil`: the body is the one inside the snapshot.
-    var body: BodySource?
-    /// Whether the request is in the history already.
-    var isNoted: Bool
-}
-
 extension Run {
-    /// Returns the description of this attempt's request, adapted and with its body.
-    func described() async throws(CurlewError) -> DescribedRequest {
+    /// Returns the first request of the attempt: as the user described it, adapted, with its body, and lowered.
+    func firstRequest() async throws(CurlewError) -> OutgoingRequest {
         if attempt.options.isCancelled { throw request.cancellation }
-        var described = try initialRequest()
-        if !attempt.options.adapters.isEmpty { described.snapshot = try await adapt(described.snapshot) }
+        var (visible, isNoted) = try initialRequest()
+        if !attempt.options.adapters.isEmpty { visible = try await adapt(visible) }
+        var body: BodySource?
         if let upload = request.kind.upload {
-            let body = try await upload.makeBody(for: request, events)
-            described.body = isSentAgain ? try await request.bodyToSendAgain(body) : body
+            let made = try await upload.makeBody(for: request, events)
+            body = isSentAgain ? try await request.bodyToSendAgain(made) : made
         }
-        return described
+        do throws(CurlewError) {
+            let transfer = try lower(visible, body: body)
+            return OutgoingRequest(snapshot: visible, transfer: transfer, announcement: .described(isNoted: isNoted))
+        } catch {
+            // The request was created, although it cannot be sent.
+            try request.created(visible, isNoted: isNoted, events)
+            throw error
+        }
     }
 
     /// Whether this attempt needs a new body, because an earlier one may have read a body that can be read only once.
     private var isSentAgain: Bool { attempt.number > 0 && request.replacesBodies }
 
-    /// Returns the request as the user described it.
-    private func initialRequest() throws(CurlewError) -> DescribedRequest {
+    /// Returns the request as the user described it, and whether it is in the history already.
+    private func initialRequest() throws(CurlewError) -> (RequestSnapshot, isNoted: Bool) {
         do {
             if events == nil, let plain = try request.kind.source.plainRequest(in: request.context) {
                 // A plain request is recorded here only if adapters look at it, and otherwise when its exchange begins.
                 // A request with a separate body is never plain.
                 let isSeen = !attempt.options.adapters.isEmpty
                 if isSeen { request.note(plain) }
-                return DescribedRequest(snapshot: plain, isNoted: isSeen)
+                return (plain, isSeen)
             }
             let made = try request.kind.source.urlRequest(of: request).absolute(in: request.context)
                 .withoutDotSegments(in: request.context)
             try made.validate()
             request.note(.made(made))
             events?.emit { [request] in $0.request(request, didCreateInitialURLRequest: made) }
-            return DescribedRequest(snapshot: .made(made), isNoted: true)
+            return (.made(made), true)
         } catch {
             let failure = ErrorWrapping.creation(error)
             events?.emit { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
@@ -113,22 +111,8 @@ extension Run {
 // MARK: Lowering
 
 extension Run {
-    /// Turns the described request into what the transport sends. Nothing below this step sees a `URLRequest`.
-    func lower(_ described: DescribedRequest) throws(CurlewError) -> OutgoingRequest {
-        do throws(CurlewError) {
-            return OutgoingRequest(
-                snapshot: described.snapshot,
-                transfer: try lower(described.snapshot, body: described.body),
-                announcement: .described(isNoted: described.isNoted)
-            )
-        } catch {
-            // The request was created, although it cannot be sent.
-            try request.created(described.snapshot, isNoted: described.isNoted, events)
-            throw error
-        }
-    }
-
-    /// Returns what the transport sends, according to the current options.
+    /// Returns what the transport sends for a request, according to the current options. Nothing below this step sees a
+    /// `URLRequest`.
     func lower(_ visible: RequestSnapshot, body: BodySource?) throws(CurlewError) -> TransferRequest {
         let own = request.record.withLock { $0.extras?.options }
         let lowering = Lowering(context: request.context, own: own, purpose: request.kind.purpose)
@@ -276,7 +260,7 @@ struct Lowering {
 }
 
 extension Run {
-    /// Adds the request's use of the cache to what the transport gets, if it differs from the session's.
+    /// Sets `options.cache`, if the request, a handler or a monitor changes the session's caching.
     func lowerCaching(
         of visible: RequestSnapshot,
         _ own: RequestOptions?,

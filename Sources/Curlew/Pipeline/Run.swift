@@ -63,11 +63,10 @@ final class Run {
         }
     }
 
-    /// Carries out one attempt: sends the described request, and then the requests that its responses ask for.
+    /// Carries out one attempt: sends the first request, and then the requests that its responses ask for.
     private func attemptResult() async -> RunResult {
         do throws(CurlewError) {
-            let described = try await described()  // Prepare.swift
-            var next = try lower(described)
+            var next = try await firstRequest()  // Prepare.swift
             while true {
                 let begun = try begin(next)  // Send.swift
                 let exchange = await send(next, begun)

@@ -4,8 +4,8 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Run {
-    /// Begins the next exchange, which monitors then know of. One in the stage `waiting` has yet to be started: `send`
-    /// does that.
+    /// Creates the state of the next exchange, and reports the exchange to monitors. `send` starts it, at once or when the
+    /// request is resumed.
     // Never inlined; see `Run`.
     @inline(never)
     func begin(_ next: OutgoingRequest) throws(CurlewError) -> Lock<ExchangeState> {
@@ -19,7 +19,7 @@ extension Run {
     /// Sends the request over the transport, and returns when its response has ended.
     func send(_ next: OutgoingRequest, _ state: Lock<ExchangeState>) async -> Exchange {
         var next = next
-        // Monitors know of the exchange, so a failure while it waits ends it as any other.
+        // The exchange has been reported, so a failure while it waits is reported as its end.
         var failure: CurlewError?
         if state.withLock({ $0.stage != .running }) {
             do throws(CurlewError) { next = try await resumed(next, state) } catch { failure = error }

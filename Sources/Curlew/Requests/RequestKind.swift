@@ -54,7 +54,7 @@ enum RequestSource: Sendable {
     }
 }
 
-/// Thrown because of a defect: a `RequestKind` was paired with another class of requests.
+/// A programming error: the kind does not fit the class of the request.
 struct NoDescription: Error {}
 
 /// The reader of a response that is delivered while it arrives.

@@ -24,7 +24,7 @@ struct RequestLifecycle {
         case ended(RunResult)
     }
 
-    /// The parts of a run in progress that other threads use to cancel it or to continue it.
+    /// What `cancel()` and `resume()` need of a run in progress.
     struct Driver {
         /// The driver's task, if Curlew started it.
         var ownedTask: Task<Void, Never>?

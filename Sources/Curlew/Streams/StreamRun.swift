@@ -13,7 +13,7 @@ enum StreamRun {
             return !reading.hasSequence
         }
         guard isFirst else { return }
-        let awaiting = request.awaited()
+        let awaiting = request.beginAwaiting()
         var run = request
         if !reads, case .drive = awaiting.action {
             request.reading.withLock { $0.isDrivenForHeads = true }

@@ -38,7 +38,7 @@ struct RetryBoundTests {
         let run = try Run(request: request, session: session, checksStatus: true, ownsTask: false)
         run.retries.pacing = RetryPacing(immediateRetries: RetryPacing.limit - 1)
         // An awaiting method does this before it runs the request.
-        _ = request.awaited()
+        _ = request.beginAwaiting()
         let result = await run.result()
         run.leave()
         #expect(transport.requests.count == 2)
