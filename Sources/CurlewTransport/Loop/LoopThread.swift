@@ -118,23 +118,31 @@ final class LoopThread<Client: LoopClient>: Sendable {
             // Work is done before sockets are served, because a command must take effect before the events that follow
             // it. libcurl may start the next transfer from within a socket's event, and that transfer may just have
             // been suspended.
-            stops = takeAll(&batch, client)
+            inbox.take(into: &batch)
+            stops = carryOut(&batch, client)
             if !stops { client.serveSockets() }
             // Work that serving the sockets has queued is done before the next wait, in a limited number of rounds.
-            for _ in 0..<8 where !stops && !inbox.isEmpty { stops = takeAll(&batch, client) }
+            var rounds = 0
+            while !stops, rounds < Self.mostRounds, inbox.take(into: &batch) {
+                stops = carryOut(&batch, client)
+                rounds += 1
+            }
             client.endTurn()
         }
         client.end()
         while !inbox.closeIfEmpty() {
-            _ = takeAll(&batch, client)
+            inbox.take(into: &batch)
+            _ = carryOut(&batch, client)
             client.endTurn()
         }
         identity.threadEnds()
         _ = wakeUp.withLock { exchange(&$0, with: nil) }
     }
 
-    private func takeAll(_ batch: inout [LoopItem<Client.Work>], _ client: Client) -> Bool {
-        inbox.take(into: &batch)
+    private static var mostRounds: Int { 8 }
+
+    /// Does the work of `batch` and empties it. Returns whether the loop is to stop.
+    private func carryOut(_ batch: inout [LoopItem<Client.Work>], _ client: Client) -> Bool {
         var stops = false
         for item in batch {
             switch item {
