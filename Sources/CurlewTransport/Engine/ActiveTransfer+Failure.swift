@@ -69,8 +69,8 @@ extension ActiveTransfer {
         return request.method != .head && !HTTPStatus(head.status).hasNoBody && !plan.closesConnection
     }
 
-    func timeout(_ code: CurlewError.Code) -> CurlewError {
-        makeError(code, CurlewError.timeoutReason(code, after: clocks.limit(code)))
+    func timeout(_ timeout: TransferClocks.Timeout) -> CurlewError {
+        makeError(timeout.code, CurlewError.timeoutReason(timeout.code, after: clocks.limit(timeout)))
     }
 
     func cancellation(_ error: CurlewError) -> CurlewError {

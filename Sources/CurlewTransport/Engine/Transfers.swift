@@ -67,10 +67,7 @@ final class Transfers {
     }
 
     private func launch(_ transfer: ActiveTransfer) {
-        // A transfer that was suspended before it had a connection is launched here after its pause. Its timeouts have
-        // to run again; otherwise they would never expire.
-        if !transfer.pauses.isHeld { transfer.clocks.released(at: now) }
-        transfer.clocks.queued(at: now)
+        transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
         if inFlight.lines.mayEnter(transfer) { return handOver(transfer) }
         transfer.stage = .inLine
         clockChanged(transfer)
@@ -202,7 +199,7 @@ final class Transfers {
     /// `runDeadlines` finds out a later one when the stored deadline is due.
     func clockChanged(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        let next = transfer.clocks.deadline
+        let next = transfer.clocks.next.at
         if transfer.deadlineIndex < 0 ? next != .never : next < inFlight.deadlines.deadline(of: transfer) {
             inFlight.deadlines.set(transfer, to: next)
         }
@@ -218,10 +215,10 @@ final class Transfers {
         while let transfer = inFlight.deadlines.due(at: instant) {
             let next = transfer.clocks.next
             if next.at <= instant {
-                if next.code == .idleTimedOut, transfer.response.isComplete, let easy = transfer.easy {
+                if next.timeout == .idle, transfer.response.isComplete, let easy = transfer.easy {
                     succeed(transfer, easy)
                 } else {
-                    fail(transfer, transfer.timeout(next.code))
+                    fail(transfer, transfer.timeout(next.timeout))
                 }
             } else {
                 inFlight.deadlines.set(transfer, to: next.at)

@@ -96,8 +96,9 @@ struct RequestPlan: Sendable {
             cached: cached,
             wire: wire,
             mayBeResent: request.options.mayBeResentSilently ?? request.isRepeatable,
-            clocks: cached.clocks.limited(total: request.options.timeouts.total)
+            clocks: cached.clocks
         )
+        plan.clocks.total = request.options.timeouts.total?.clampedNanoseconds
         try plan.planHeaders(request, planner.configuration)
         return plan
     }

@@ -111,7 +111,7 @@ private struct HandLoop {
 
     /// Returns once the socket is readable and the transfer's deadline has passed.
     func awaitEventAndDeadline(of transfer: ActiveTransfer) {
-        while queue.whole.wait(nanoseconds: 1_000_000) == 0 || LoopInstant.now() <= transfer.clocks.deadline {}
+        while queue.whole.wait(nanoseconds: 1_000_000) == 0 || LoopInstant.now() <= transfer.clocks.next.at {}
     }
 }
 
