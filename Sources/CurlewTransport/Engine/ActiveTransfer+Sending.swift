@@ -126,7 +126,7 @@ extension ActiveTransfer {
     func leaveOutExpectation() -> Bool {
         guard goBackToStart() else { return false }
         plan.leaveOutExpect()
-        ownHeaders = plan.ownList
+        headers = plan.list
         return true
     }
 

@@ -36,9 +36,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     let request: TransferRequest
     private(set) var sink: any TransferSink
     let loop: EngineLoop
-    /// The request's own header lines followed by the session's; `nil` if the request has none.
-    var ownHeaders: HeaderList?
-    var headers: HeaderList? { ownHeaders ?? plan.defaultList }
+    /// The plan's header lines. libcurl reads them in place.
+    var headers: HeaderList?
     var stage = Stage.created
     /// The reason to end the transfer, once there is one. It takes precedence over libcurl's result.
     var failure: CurlewError?
@@ -67,7 +66,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         self.request = consume request
         self.sink = sink
         self.loop = loop
-        ownHeaders = plan.ownList
+        headers = plan.list
         sending = SendingState(upload, plan.body)
         clocks = plan.clocks
         result = TransferResult(queued: Date())

@@ -43,17 +43,11 @@ final class Handles {
     func handle(for transfer: ActiveTransfer, of transfers: Transfers) -> (easy: TransferHandle, code: CURLcode)? {
         loop.assertOnLoop()
         guard let easy = idle.popLast() ?? TransferHandle(transfers) else { return nil }
-        let code = setUp(easy, for: transfer)
+        let code = easy.apply(transfer, share: share)
         // A handle whose last transfer ended before it had a connection keeps its receive buffer, and libcurl refuses
         // to resize an existing buffer (CURLOPT_BUFFERSIZE). A new handle has none.
         guard code == CURLE_BAD_FUNCTION_ARGUMENT, let fresh = TransferHandle(transfers) else { return (easy, code) }
-        return (fresh, setUp(fresh, for: transfer))
-    }
-
-    private func setUp(_ easy: TransferHandle, for transfer: ActiveTransfer) -> CURLcode {
-        let code = easy.apply(transfer, base: settings.base, material: settings.material, share: share)
-        guard code == CURLE_OK, let bytes = transfer.sending.fields else { return code }
-        return easy.setFields(bytes)
+        return (fresh, fresh.apply(transfer, share: share))
     }
 
     /// Gives the transfer's handle to libcurl.

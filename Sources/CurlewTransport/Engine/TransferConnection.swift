@@ -143,7 +143,7 @@ extension ActiveTransfer {
         guard goBackToStart() else { return false }
         reportRoute(end, transfers)
         plan.leaveRoute()
-        ownHeaders = plan.ownList
+        headers = plan.list
         connection.forgetObstacles()
         return true
     }

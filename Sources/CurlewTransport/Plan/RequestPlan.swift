@@ -361,8 +361,9 @@ struct RequestPlan: Sendable {
         }
     }
 
-    /// The request's own lines as a list that the session's list follows; `nil` if the request has no lines.
-    var ownList: HeaderList? { headerLines.isEmpty ? nil : HeaderList(lines: headerLines, rest: defaultList) }
+    /// The header lines as libcurl gets them: the request's own, followed by the session's list. `nil` if there are
+    /// none.
+    var list: HeaderList? { headerLines.isEmpty ? defaultList : HeaderList(lines: headerLines, rest: defaultList) }
 
     /// Takes the HTTP/3 route. Its header line is added after signing, so a signature does not cover it.
     private mutating func take(_ route: PlannedRoute) {

@@ -46,11 +46,7 @@ struct CurlMultiTests {
             let (first, easy) = try parts.prepared(url)
             for (round, index) in [0, 1, 1, 0].enumerated() {
                 let transfer = try round == 0 ? first : parts.transfer(url)
-                if round > 0 {
-                    _ = easy.apply(
-                        transfer, base: parts.transfers.settings.base, material: parts.transfers.settings.material,
-                        share: nil)
-                }
+                if round > 0 { _ = easy.apply(transfer, share: nil) }
                 easy.transfer = transfer
                 transfer.runs(on: easy)
                 _ = multis[index].add(easy)
