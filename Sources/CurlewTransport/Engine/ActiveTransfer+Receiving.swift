@@ -194,11 +194,13 @@ extension ActiveTransfer {
 
     func received(body chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
         guard !hasFailed else { return .refused }
-        if isRefusedExpectation || isMisdirected {
-            clocks.byteMoved(at: transfers.now)
-            return .taken
+        if response.deferredHead != nil {
+            if isRefusedExpectation || isMisdirected {
+                clocks.byteMoved(at: transfers.now)
+                return .taken
+            }
+            guard deliverDeferredHead(transfers) else { return .refused }
         }
-        guard deliverDeferredHead(transfers) else { return .refused }
         if pauses.holdsReceiving { return pause(transfers) }
         if case .unknown = response.coding, !findCoding(transfers) { return .refused }
         guard case .coded(let decoder) = response.coding else { return pass(chunk, transfers) }

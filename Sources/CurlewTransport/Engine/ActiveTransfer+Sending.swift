@@ -47,7 +47,7 @@ extension ActiveTransfer {
     /// by libcurl.
     func mayBeSent(_ transfers: Transfers, over connection: ConnectionName) -> Bool {
         transfers.hasLeftLine(self)
-        transfers.sockets.hasConnected(self)
+        transfers.sockets.connecting.remove(self)
         guard !hasFailed else { return false }
         transfers.sockets.remember(self, on: connection)
         self.connection.name = connection
@@ -91,7 +91,7 @@ extension ActiveTransfer {
     func wasSent(_ transfers: Transfers) {
         guard sending.count == 0, !hasFailed else { return }
         transfers.hasLeftLine(self)
-        transfers.sockets.hasConnected(self)
+        transfers.sockets.connecting.remove(self)
         sending.count = 1
         goesOut(transfers)
     }

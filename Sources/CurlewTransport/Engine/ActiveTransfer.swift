@@ -86,13 +86,13 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         if case .ended = stage { true } else { false }
     }
 
-    func runs(on easy: TransferHandle) {
+    func attach(to easy: TransferHandle) {
         self.easy = easy
         stage = .running
     }
 
-    /// Called when the transfer has left its handle and will be sent again.
-    func startsOver() {
+    /// Called by `Transfers.repeatLaunch` and `holdBack`: the transfer has left its handle and will be launched again.
+    func reset() {
         easy = nil
         stage = .created
         sending.isHeldBack = false
@@ -100,16 +100,16 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         clocks.startOver(isHeld: pauses.isHeld)
     }
 
-    /// Called when the handle stays with the byte connection that it has made.
-    func leavesHandle() { easy = nil }
+    /// Leaves the handle to the byte connection that it has made.
+    func detach() { easy = nil }
 
-    func ends() {
+    func end() {
+        closeBody()
         easy = nil
         stage = .ended
+        // Breaks a reference cycle: a sink may keep its control, which is this object.
+        sink = NoSink.shared
     }
-
-    /// Breaks a reference cycle: a sink may keep its control, which is this object.
-    func releaseSink() { sink = NoSink.shared }
 
     // MARK: The caller
 
@@ -139,7 +139,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         guard let head = exchange(&response.head, with: nil), result.isMeasured else {
             throw makeError(.`internal`, "the exchange ended without a result")
         }
-        let trailers = HTTPHeaders(received: response.collector.takeTrailers())
+        let trailers =
+            response.collector.hasTrailers
+            ? HTTPHeaders(received: response.collector.takeTrailers()) : HTTPHeaders()
         var outcome = TransferOutcome(head: head, trailers: trailers, metrics: result.metrics)
         if !response.answeredChallenges.isEmpty { outcome.answeredChallenges = response.answeredChallenges }
         return outcome

@@ -61,22 +61,19 @@ final class Handles {
     func remove(_ easy: TransferHandle) {
         loop.assertOnLoop()
         if easy.multi >= 0 { multi(at: easy.multi)?.remove(easy) }
-        leave(easy)
+        detach(easy)
     }
 
-    private func leave(_ easy: TransferHandle) {
+    /// Detaches the handle from its transfer. The handle of a byte connection stays in its multi handle, through which
+    /// alone libcurl finds the connection.
+    func detach(_ easy: TransferHandle) {
+        loop.assertOnLoop()
         easy.transfer = nil
         easy.socket = -1
         inUse -= 1
     }
 
-    /// Leaves the handle with libcurl for a byte connection, which libcurl finds through the multi handle alone.
-    func lend(_ easy: TransferHandle) {
-        loop.assertOnLoop()
-        leave(easy)
-    }
-
-    /// Closes the byte connection of a handle that was lent.
+    /// Closes the byte connection of a handle that was detached.
     func close(_ easy: TransferHandle) {
         loop.assertOnLoop()
         multi(at: easy.multi)?.remove(easy)

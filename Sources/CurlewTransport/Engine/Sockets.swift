@@ -12,7 +12,8 @@ final class Sockets {
     /// The time of the current turn: one clock reading serves all its callbacks until a transfer starts.
     private(set) var now = LoopInstant.now()
     private var poller: Poller
-    private var connecting = ConnectingTransfers()
+    /// A transfer is removed when it is about to be sent, or leaves libcurl.
+    var connecting = ConnectingTransfers()
     /// Used only with a libcurl that sends over a connection with unread bytes (`LibcurlQuirks.takesUnaskedBytes`).
     var named = NamedSockets()
     private var refusedAsked = LoopInstant.unset
@@ -125,12 +126,6 @@ final class Sockets {
 
     // MARK: Transfers that connect
 
-    /// Called when the transfer is about to be sent, or leaves libcurl.
-    func hasConnected(_ transfer: ActiveTransfer) {
-        loop.assertOnLoop()
-        connecting.remove(transfer)
-    }
-
     /// When transfers that have been connecting for long must be run.
     var connectingDue: LoopInstant { connecting.due }
 
@@ -179,9 +174,9 @@ extension Sockets {
         poller.mute(transfer.connection.mutedSocket, true)
     }
 
+    /// Called for a transfer with a muted socket.
     func receivingResumes(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard transfer.connection.mutedSocket >= 0 else { return }
         poller.mute(transfer.connection.mutedSocket, false)
         transfer.connection.mutedSocket = -1
     }

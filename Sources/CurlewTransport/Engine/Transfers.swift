@@ -103,15 +103,17 @@ final class Transfers {
             // The handle is not recycled: it is unknown which of its options are set.
             return end(transfer, transfer.rejected(code))
         }
-        transfer.openBody()
-        // Opening the body runs user code, which may have cancelled the transfer.
-        if let failure = transfer.hasFailed ? transfer.failure : nil {
-            handles.recycle(easy, after: transfer)
-            return end(transfer, failure)
+        if transfer.sending.upload != nil {
+            transfer.openBody()
+            // Opening the body runs user code, which may have cancelled the transfer.
+            if let failure = transfer.failure {
+                handles.recycle(easy, after: transfer)
+                return end(transfer, failure)
+            }
         }
         easy.transfer = transfer
         if !settings.quirks.asksBeforeSending || transfer.mayOpenTunnel(settings) { easy.traces = true }
-        transfer.runs(on: easy)
+        transfer.attach(to: easy)
         clockChanged(transfer)
         let added = handles.add(easy, to: multi)
         guard added == CURLM_OK else {
@@ -168,7 +170,11 @@ final class Transfers {
         let before = transfer.pauses.applied
         transfer.pauses.applied = wanted
         let pausesReceiving = wanted & CURLPAUSE_RECV != 0
-        if pausesReceiving { sockets.receivingPaused(transfer) } else { sockets.receivingResumes(transfer) }
+        if pausesReceiving {
+            sockets.receivingPaused(transfer)
+        } else if transfer.connection.mutedSocket >= 0 {
+            sockets.receivingResumes(transfer)
+        }
         // Resuming may deliver bytes, and so pause again, before the call returns. If the sink refuses the bytes,
         // libcurl reports that only as the result of this call: on an idle connection nothing else would end the
         // transfer.
@@ -216,7 +222,8 @@ final class Transfers {
             let next = transfer.clocks.next
             if next.at <= instant {
                 if next.timeout == .idle, transfer.response.isComplete, let easy = transfer.easy {
-                    succeed(transfer, easy)
+                    transfer.measure(easy)
+                    release(transfer)
                 } else {
                     fail(transfer, transfer.timeout(next.timeout))
                 }
@@ -255,7 +262,8 @@ final class Transfers {
         guard transfer.response.hasHead else {
             return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
         }
-        succeed(transfer, easy)
+        transfer.measure(easy)
+        release(transfer)
     }
 
     /// Resets a transfer that has to be sent again. Returns false if it has ended.
@@ -269,12 +277,6 @@ final class Transfers {
         return transfer.startAgain(after: result)
     }
 
-    private func succeed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        if transfer.hasEnded { return }
-        transfer.measure(easy)
-        release(transfer)
-    }
-
     /// Called when the connection that the transfer was to make is up. The connection outlives the transfer.
     private func connected(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         transfer.measure(easy)
@@ -285,8 +287,8 @@ final class Transfers {
         }
         transfer.result.connection = connection
         forget(transfer)
-        handles.lend(easy)
-        transfer.leavesHandle()
+        handles.detach(easy)
+        transfer.detach()
         release(transfer)
     }
 
@@ -300,15 +302,13 @@ final class Transfers {
 
     /// Releases everything that a transfer used, once its result is known.
     private func release(_ transfer: ActiveTransfer) {
-        transfer.reportRoute(self)
+        if transfer.plan.route != nil { transfer.reportRoute(transfer.routeEnd, self) }
         if let easy = transfer.easy {
-            releaseHandle(easy)
+            releaseHandle(easy, of: transfer)
             handles.recycle(easy, after: transfer)
         }
-        transfer.closeBody()
-        transfer.ends()
+        transfer.end()
         inFlight.lines.ended(transfer)
-        transfer.releaseSink()
         inFlight.deadlines.remove(transfer)
         let last = inFlight.live.removeLast()
         if last !== transfer {
@@ -320,34 +320,35 @@ final class Transfers {
         inFlight.ended.append(transfer)
     }
 
-    private func releaseHandle(_ easy: TransferHandle) {
-        let transfer = easy.transfer
-        if let transfer { sockets.receivingResumes(transfer) }
-        if settings.endsPlainHTTP2Connections, transfer?.plan.isTLS == false { sockets.end(easy) }
+    /// Takes the handle back from libcurl. The transfer still refers to it.
+    private func releaseHandle(_ easy: TransferHandle, of transfer: ActiveTransfer) {
+        if transfer.connection.mutedSocket >= 0 { sockets.receivingResumes(transfer) }
+        if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }
         handles.remove(easy)
-        if let transfer { forget(transfer) }
+        forget(transfer)
     }
 
+    /// Removes the transfer from the containers of those that libcurl has.
     private func forget(_ transfer: ActiveTransfer) {
-        handshakes.forget(transfer)
+        if transfer.place.handshake != nil { handshakes.forget(transfer) }
         inFlight.lines.left(transfer)
-        sockets.hasConnected(transfer)
+        sockets.connecting.remove(transfer)
     }
 
     /// Sends the transfer again over another handle. The current handle is freed, because libcurl remembers in it what
     /// was refused.
     private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        releaseHandle(easy)
-        transfer.startsOver()
+        releaseHandle(easy, of: transfer)
+        transfer.reset()
         launch(transfer)
     }
 
     /// Called when a transfer was not sent, because it was suspended or its connection held bytes that no request had
     /// asked for. A suspended transfer waits for `resume` without a handle; any other is launched again.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        releaseHandle(easy)
+        releaseHandle(easy, of: transfer)
         handles.recycle(easy, after: transfer)
-        transfer.startsOver()
+        transfer.reset()
         if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
     }
 

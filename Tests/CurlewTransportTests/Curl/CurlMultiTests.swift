@@ -14,11 +14,11 @@ struct CurlMultiTests {
             let (transfer, easy) = try parts.prepared("http://127.0.0.1:\(deaf.port)/")
             let multi = try #require(parts.handles.multi(for: transfer))
             easy.transfer = transfer
-            transfer.runs(on: easy)
+            transfer.attach(to: easy)
             _ = parts.handles.add(easy, to: multi)
             defer {
                 parts.handles.remove(easy)
-                transfer.ends()
+                transfer.end()
             }
             // The first timers start the transfer. From then on, the connection's timer is the nearest.
             for _ in 0..<4 { multi.timerExpired() }
@@ -48,14 +48,14 @@ struct CurlMultiTests {
                 let transfer = try round == 0 ? first : parts.transfer(url)
                 if round > 0 { _ = easy.apply(transfer, share: nil) }
                 easy.transfer = transfer
-                transfer.runs(on: easy)
+                transfer.attach(to: easy)
                 _ = multis[index].add(easy)
                 // A socket is opened at once if no resolver has to be asked.
                 for _ in 0..<4 { multis[index].timerExpired() }
                 #expect(parts.sockets.openedCount == round + 1)
                 multis[index].remove(easy)
                 easy.transfer = nil
-                transfer.ends()
+                transfer.end()
             }
         }
     }
