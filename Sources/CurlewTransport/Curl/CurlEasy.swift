@@ -9,14 +9,21 @@ class CurlEasy {
     /// The index of the multi handle that the handle is in; -1 if there is none.
     var multi = -1
 
-    /// Whether libcurl reports its work to the debug callback, line by line.
-    final var traces = false { didSet { isVerbose = traces || showsNextLine } }
+    /// What the debug callback is called for.
+    struct Trace: OptionSet {
+        let rawValue: UInt8
+        /// libcurl's work, line by line.
+        static let work = Trace(rawValue: 1)
+        /// The next line of a head, before libcurl stores it.
+        static let nextLine = Trace(rawValue: 2)
+    }
 
-    /// Whether the debug callback sees the next line of a head before libcurl stores it.
-    final var showsNextLine = false { didSet { isVerbose = traces || showsNextLine } }
+    final private(set) var trace: Trace = []
 
-    private var isVerbose = false {
-        didSet { if isVerbose != oldValue { curlew_set_long(handle, CURLOPT_VERBOSE, isVerbose ? 1 : 0) } }
+    /// Sets what the debug callback is called for. libcurl has one switch for all of it.
+    final func setTrace(_ wanted: Trace) {
+        if wanted.isEmpty != trace.isEmpty { curlew_set_long(handle, CURLOPT_VERBOSE, wanted.isEmpty ? 0 : 1) }
+        trace = wanted
     }
 
     private let errorText: UnsafeMutablePointer<CChar>
@@ -78,8 +85,7 @@ class CurlEasy {
     /// Restores the options of a new handle. Connections and caches are kept.
     func reset() {
         curl_easy_reset(handle)
-        traces = false
-        showsNextLine = false
+        setTrace([])
         handedParts = nil
         if addresses != nil {
             // libcurl stores this list twice, and curl_easy_reset clears only one of the two. A handle that was set up

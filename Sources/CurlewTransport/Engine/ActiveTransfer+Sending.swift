@@ -103,7 +103,9 @@ extension ActiveTransfer {
         guard !plan.mayBeResent || sending.count > 1 || mayBeCut, let easy else { return }
         sending.evidence = DeliveryEvidence(easy, isTLS: plan.isTLS, isFirst: sending.count == 1)
         // Only with OpenSSL it is known here which protocol TLS has negotiated.
-        if sending.evidence.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) { easy.traces = true }
+        if sending.evidence.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) {
+            easy.setTrace(easy.trace.union(.work))
+        }
     }
 
     private func goesOut(_ transfers: Transfers) {

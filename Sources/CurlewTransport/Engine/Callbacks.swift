@@ -128,7 +128,7 @@ enum Callbacks {
                 }
             case CURLINFO_HEADER_OUT where !transfers.settings.quirks.asksBeforeSending:
                 if !text.starts(with: connect) { transfer.wasSent(transfers) }
-            case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):
+            case CURLINFO_HEADER_IN where easy.trace.contains(.nextLine) && HeadCollector.isFolded(text[0]):
                 transfer.refuseLeadingFold()
                 // libcurl does not store a line that begins with a carriage return. It passes the line on, and the
                 // header callback ends the transfer.

@@ -95,8 +95,7 @@ final class Handles {
         {
             easy.reset()
         }
-        easy.traces = false
-        easy.showsNextLine = false
+        easy.setTrace([])
         idle.append(easy)
     }
 

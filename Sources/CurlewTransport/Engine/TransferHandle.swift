@@ -40,7 +40,7 @@ final class TransferHandle: CurlEasy {
     func looksAhead(behind line: UnsafeRawBufferPointer) {
         guard transfers.settings.quirks.keepsFreedField else { return }
         let isStatusLine = line.count > 5 && HeadCollector.isStatusLine(line)
-        if isStatusLine != showsNextLine { showsNextLine = isStatusLine }
+        setTrace(isStatusLine ? trace.union(.nextLine) : trace.subtracting(.nextLine))
     }
 
     // MARK: Setting up

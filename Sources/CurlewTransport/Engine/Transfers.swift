@@ -112,7 +112,7 @@ final class Transfers {
             }
         }
         easy.transfer = transfer
-        if !settings.quirks.asksBeforeSending || transfer.mayOpenTunnel(settings) { easy.traces = true }
+        if !settings.quirks.asksBeforeSending || transfer.mayOpenTunnel(settings) { easy.setTrace(.work) }
         transfer.attach(to: easy)
         clockChanged(transfer)
         let added = handles.add(easy, to: multi)
