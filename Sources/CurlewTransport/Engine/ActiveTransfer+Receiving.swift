@@ -76,7 +76,7 @@ extension ActiveTransfer {
     }
 
     /// Processes a head that equals the handle's last one. Returns false to end the transfer.
-    func received(again easy: TransferHandle, _ transfers: Transfers) -> Bool {
+    func receivedRepeatedHead(of easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
         response.collector.take(head, size: easy.lastHead.size)

@@ -81,7 +81,7 @@ extension ActiveTransfer {
         }
         if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return false }
         sending.count += 1
-        watch(transfers.settings)
+        prepareEvidence(transfers.settings)
         goesOut(transfers)
         return true
     }
@@ -98,7 +98,7 @@ extension ActiveTransfer {
 
     /// Prepares the evidence about this send if it may be needed. libcurl reports the fate of a stream and of its
     /// connection in its trace only.
-    private func watch(_ settings: EngineSettings) {
+    private func prepareEvidence(_ settings: EngineSettings) {
         let mayBeCut = settings.quirks.hidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
         guard !plan.mayBeResent || sending.count > 1 || mayBeCut, let easy else { return }
         sending.evidence = DeliveryEvidence(easy, isTLS: plan.isTLS, isFirst: sending.count == 1)

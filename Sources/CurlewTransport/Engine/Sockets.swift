@@ -73,7 +73,7 @@ final class Sockets {
     static let byteConnection = -2
 
     /// Sets the events that a byte connection waits for.
-    func watch(_ fd: Int32, for wanted: Readiness) {
+    func setEvents(_ wanted: Readiness, of fd: Int32) {
         loop.assertOnLoop()
         if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, multi: Self.byteConnection) }
     }
@@ -139,10 +139,10 @@ extension Sockets: SocketWishes {
     func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?) {
         loop.assertOnLoop()
         if settings.quirks.readsWhilePaused, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
-            reads(easy, from: fd)
+            recordSocket(fd, of: easy)
         }
         if settings.usesGnuTLS, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
-            watches(easy, at: fd)
+            detectHandshake(of: easy, at: fd)
         }
         switch what {
         case CURL_POLL_IN: poller.watch(fd, for: .read, multi: multi)
@@ -159,7 +159,7 @@ extension Sockets: SocketWishes {
 extension Sockets {
     /// Called when libcurl watches a connection for a transfer. On a reused connection the transfer may have read, and
     /// paused, before.
-    private func reads(_ easy: TransferHandle, from fd: Int32) {
+    private func recordSocket(_ fd: Int32, of easy: TransferHandle) {
         easy.socket = fd
         if let transfer = easy.transfer, transfer.pauses.applied & CURLPAUSE_RECV != 0 { receivingPaused(transfer) }
     }
@@ -197,7 +197,7 @@ extension Sockets {
 extension Sockets {
     /// Called when libcurl watches a socket for a transfer that connects: once TCP is connected, only the handshake is
     /// left.
-    func watches(_ easy: TransferHandle, at fd: Int32) {
+    private func detectHandshake(of easy: TransferHandle, at fd: Int32) {
         guard let transfer = easy.transfer, !transfer.connection.isSecuring, transfer.plan.isTLS,
             case .connect = transfer.clocks.stretch, Self.isConnectedByTCP(fd), !transfer.isProxied
         else { return }

@@ -37,7 +37,7 @@ final class TransferHandle: CurlEasy {
     /// Called with each header line. After a status line, lets the trace see the next line before libcurl stores it,
     /// because an affected libcurl would append a folded line there to memory that it has freed
     /// (`LibcurlQuirks.keepsFreedField`).
-    func looksAhead(behind line: UnsafeRawBufferPointer) {
+    func lookAhead(behind line: UnsafeRawBufferPointer) {
         guard transfers.settings.quirks.keepsFreedField else { return }
         let isStatusLine = line.count > 5 && HeadCollector.isStatusLine(line)
         setTrace(isStatusLine ? trace.union(.nextLine) : trace.subtracting(.nextLine))

@@ -64,7 +64,7 @@ final class ByteConnections {
         let wanted = connection.wanted
         guard wanted != connection.watched else { return }
         connection.watched = wanted
-        sockets.watch(connection.fd, for: wanted)
+        sockets.setEvents(wanted, of: connection.fd)
     }
 
     /// Ends every connection.
