@@ -182,7 +182,7 @@ extension ActiveTransfer: TurnControl {
     /// A call from within the sink's `willStart` takes effect at once, because a request that is suspended there must
     /// not be sent.
     private func hold(_ isSuspended: Bool) {
-        if loop.identity.isCurrent, case .created = stage {
+        if loop.turnHolder.isCurrentThread, case .created = stage {
             pauses.isSuspended = isSuspended
         } else {
             send(isSuspended ? .suspend : .resume)
@@ -191,11 +191,15 @@ extension ActiveTransfer: TurnControl {
 
     /// A call from within the sink's `willStart` takes effect at once, as with `suspend`.
     func cancel(with error: CurlewError) {
-        if loop.identity.isCurrent, case .created = stage { cancelsBeforeStart(error) } else { send(.cancel(error)) }
+        if loop.turnHolder.isCurrentThread, case .created = stage {
+            cancelBeforeStart(error)
+        } else {
+            send(.cancel(error))
+        }
     }
 
     /// Records the failure; the transfer ends before it is launched.
-    func cancelsBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
+    func cancelBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
 }
 
 /// The places of a transfer in the engine's containers, so that it is found in each without a search.

@@ -8,7 +8,7 @@ internal import Glibc
 /// Used only in the loop's turns, as are `Transfers` and `Handles`; debug builds assert this at every entry.
 final class Sockets {
     let settings: EngineSettings
-    let loop: LoopIdentity
+    let loop: TurnHolder
     /// The time of the current turn: one clock reading serves all its callbacks until a transfer starts.
     private(set) var now = LoopInstant.now()
     private var poller: Poller
@@ -18,7 +18,7 @@ final class Sockets {
     var named = NamedSockets()
     private var refusedAsked = LoopInstant.unset
 
-    init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: LoopIdentity) {
+    init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: TurnHolder) {
         self.settings = settings
         self.loop = loop
         poller = Poller(queue: queue)

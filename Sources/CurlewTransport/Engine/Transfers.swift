@@ -12,7 +12,7 @@ final class Transfers {
     let handles: Handles
     let handshakes: Handshakes
     let connections: ByteConnections
-    let loop: LoopIdentity
+    let loop: TurnHolder
     var addresses = AddressTexts()
 
     private var isClosed = false
@@ -33,7 +33,7 @@ final class Transfers {
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) private var inFlight = InFlight()
 
-    init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: LoopIdentity) {
+    init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: TurnHolder) {
         self.settings = settings
         self.sockets = sockets
         self.handles = handles
@@ -128,7 +128,7 @@ final class Transfers {
         if transfer.hasEnded { return }
         switch command {
         case .cancel(let error):
-            if case .created = transfer.stage { return transfer.cancelsBeforeStart(error) }
+            if case .created = transfer.stage { return transfer.cancelBeforeStart(error) }
             fail(transfer, transfer.completed(transfer.cancellation(error)))
         case .suspend:
             transfer.pauses.isSuspended = true

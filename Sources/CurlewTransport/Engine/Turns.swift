@@ -37,7 +37,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         _ settings: EngineSettings,
         queue: any ReadinessQueue,
         published: Lock<TransportStatistics>,
-        loop: LoopIdentity
+        loop: TurnHolder
     ) {
         sockets = Sockets(settings, queue: queue, loop: loop)
         handles = Handles(settings, sockets: sockets, loop: loop)

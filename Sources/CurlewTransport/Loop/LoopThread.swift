@@ -32,7 +32,7 @@ protocol LoopClient: AnyObject, Sendable {
 ///
 /// The thread retains this object until it ends, which it does after `stop`. It is not joined.
 final class LoopThread<Client: LoopClient>: Sendable {
-    let identity = LoopIdentity()
+    let turnHolder = TurnHolder()
     private let inbox = Inbox<Client>()
     /// `nil` once the thread has ended.
     private let wakeUp: Lock<EventDescriptor?>
@@ -49,12 +49,12 @@ final class LoopThread<Client: LoopClient>: Sendable {
     /// Returns false once the loop has ended.
     func sendOrDo(_ work: Client.Work) -> Bool {
         guard let client = inbox.borrowTurn() else { return send(work) }
-        identity.borrowedTurnBegins()
+        turnHolder.borrowedTurnBegins()
         client.take(work)
         client.endTurn()
         let lender = client.lendsTurns ? client : nil
         let wakesLoop = client.waitsTooLong
-        identity.borrowedTurnEnds()
+        turnHolder.borrowedTurnEnds()
         if inbox.giveTurnBack(lender: lender, wakesLoop: wakesLoop) { wake() }
         return true
     }
@@ -107,7 +107,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
     }
 
     private func run(_ client: Client) {
-        identity.threadBegins()
+        turnHolder.threadBegins()
         var batch: [LoopItem<Client.Work>] = []
         var stops = false
         while !stops {
@@ -135,7 +135,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
             _ = carryOut(&batch, client)
             client.endTurn()
         }
-        identity.threadEnds()
+        turnHolder.threadEnds()
         _ = wakeUp.withLock { exchange(&$0, with: nil) }
     }
 
@@ -163,7 +163,7 @@ private final class ThreadBody: Sendable {
 }
 
 /// Knows which thread has the loop's turn: the loop thread, or a caller that has borrowed it.
-final class LoopIdentity: Sendable {
+final class TurnHolder: Sendable {
     private struct Threads {
         /// The loop thread; `nil` before its first turn and after its last.
         var own: pthread_t?
@@ -183,10 +183,10 @@ final class LoopIdentity: Sendable {
     func borrowedTurnEnds() { threads.withLock { $0.holder = $0.own } }
 
     /// Whether the calling thread has the turn.
-    var isCurrent: Bool {
+    var isCurrentThread: Bool {
         threads.withLock { $0.holder.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
     }
 
     /// Stops a debug build in which a thread without the turn touches the loop's state.
-    func assertOnLoop() { assert(isCurrent, "the engine's state was touched outside of its loop's turns") }
+    func assertOnLoop() { assert(isCurrentThread, "the engine's state was touched outside of its loop's turns") }
 }

@@ -120,7 +120,7 @@ struct TransferClocksTests {
     @Test func aBodyThatIsReadAgainHasItsTimeLimitsAgain() throws {
         let transport = CurlTransport()
         let settings = try EngineSettings(TransportConfiguration(), .current(.ofLibcurl), alternatives: nil)
-        let loop = LoopIdentity()
+        let loop = TurnHolder()
         loop.threadBegins()
         let sockets = Sockets(settings, queue: try #require(EpollQueue.make()).queue, loop: loop)
         let handles = Handles(settings, sockets: sockets, loop: loop)

@@ -70,7 +70,7 @@ private struct HandLoop {
         configuration.proxy = .none
         let made = try #require(EpollQueue.make())
         (queue, wakeUp) = (InterruptedQueue(made.queue), made.wakeUp)
-        let loop = LoopIdentity()
+        let loop = TurnHolder()
         loop.threadBegins()
         transport = CurlTransport(configuration: configuration)
         turns = Turns(
