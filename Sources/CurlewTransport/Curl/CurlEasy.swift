@@ -6,8 +6,8 @@ internal import Foundation
 class CurlEasy {
     // SAFETY: curl_easy_init never gives a handle that another object has; freed in deinit.
     let handle: UnsafeMutableRawPointer
-    /// The index of the multi handle that the handle is in; -1 if there is none.
-    var multi = -1
+    /// The index of the multi handle that the handle is in.
+    var multi = MultiIndex.none
 
     /// What the debug callback is called for.
     struct Trace: OptionSet {
@@ -29,8 +29,8 @@ class CurlEasy {
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [HeaderList] = []
     private var addresses: HeaderList?
-    /// The index of the multi handle that has read `addresses`; -1 if there is none.
-    private var addressesMulti = -1
+    /// The index of the multi handle that has read `addresses`.
+    private var addressesMulti = MultiIndex.none
     private var parts = URLParts()
     /// The handle of `parts` if libcurl takes the URL from it, `nil` otherwise.
     private var handedParts: OpaquePointer?
@@ -92,7 +92,7 @@ class CurlEasy {
             // but did not run would read the other one after the list is freed.
             curlew_set_list(handle, CURLOPT_RESOLVE, nil)
             addresses = nil
-            addressesMulti = -1
+            addressesMulti = MultiIndex.none
         }
         lists.removeAll()
         blobs.removeAll()
@@ -100,9 +100,9 @@ class CurlEasy {
 
     /// Called before the handle is added to a multi handle. libcurl reads a list of addresses once, into the DNS cache
     /// of the multi handle that runs it, so the list is set again for another multi handle.
-    final func goes(to multi: Int) {
+    final func prepareAddresses(for multi: Int) {
         guard let addresses, addressesMulti != multi else { return }
-        if addressesMulti >= 0 { curlew_set_list(handle, CURLOPT_RESOLVE, addresses.head) }
+        if addressesMulti != MultiIndex.none { curlew_set_list(handle, CURLOPT_RESOLVE, addresses.head) }
         addressesMulti = multi
     }
 

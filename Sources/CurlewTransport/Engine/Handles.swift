@@ -60,7 +60,7 @@ final class Handles {
     /// Takes a handle back from libcurl.
     func remove(_ easy: TransferHandle) {
         loop.assertOnLoop()
-        if easy.multi >= 0 { multi(at: easy.multi)?.remove(easy) }
+        if easy.multi != MultiIndex.none { multi(at: easy.multi)?.remove(easy) }
         detach(easy)
     }
 
@@ -104,19 +104,17 @@ final class Handles {
     /// The number of byte connections that share a multi handle. Each time something is read or sent, libcurl searches
     /// all connections of the multi handle for that of the easy handle.
     static let connectionsPerMulti = 32
-    private static let firstConnectionMulti = 1000
-    private static let loneIndex = 999
 
     func multi(at index: Int) -> CurlMulti? {
         if index < multis.count { return multis[index] }
-        if index == Self.loneIndex { return loneMulti }
-        let index = index - Self.firstConnectionMulti
+        if index == MultiIndex.lone { return loneMulti }
+        let index = index - MultiIndex.firstOfByteConnections
         return connectionMultis.indices.contains(index) ? connectionMultis[index] : nil
     }
 
     private func multiForConnection() -> CurlMulti? {
         if let known = connectionMultis.first(where: { $0.count < Self.connectionsPerMulti }) { return known }
-        let index = Self.firstConnectionMulti + connectionMultis.count
+        let index = MultiIndex.firstOfByteConnections + connectionMultis.count
         guard let multi = CurlMulti(index: index, wishes: sockets, limits: nil) else { return nil }
         connectionMultis.append(multi)
         return multi
@@ -128,7 +126,7 @@ final class Handles {
         let limits = settings.limits
         if transfer.plan.isAlone {
             if loneMulti == nil {
-                loneMulti = CurlMulti(index: Self.loneIndex, wishes: sockets, limits: limits, multiplexes: false)
+                loneMulti = CurlMulti(index: MultiIndex.lone, wishes: sockets, limits: limits, multiplexes: false)
             }
             return loneMulti
         }

@@ -69,13 +69,14 @@ final class Sockets {
     var openCount: Int { poller.ownedCount }
     var openedCount: Int { poller.openedCount }
 
-    /// Registers the sockets of byte connections, in place of the index of a multi handle.
-    static let byteConnection = -2
-
     /// Sets the events that a byte connection waits for.
     func setEvents(_ wanted: Readiness, of fd: Int32) {
         loop.assertOnLoop()
-        if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, multi: Self.byteConnection) }
+        if wanted.isEmpty {
+            poller.unwatch(fd)
+        } else {
+            poller.watch(fd, for: wanted, multi: MultiIndex.byteConnection)
+        }
     }
 
     // MARK: Opening and closing
