@@ -132,3 +132,40 @@ enum CurlCode {
         Row(101, "CURLE_ECH_REQUIRED", .tlsFailed),
     ]
 }
+
+// The numbers that `ActiveTransfer` tells apart. Imported constants would do for most, but a header at compile time may
+// lack the newest.
+extension CurlCode {
+    static let unsupportedProtocol = 1
+    static let notBuiltIn = 4
+    static let couldNotResolveProxy = 5
+    static let couldNotResolveHost = 6
+    static let couldNotConnect = 7
+    static let partialFile = 18
+    static let outOfMemory = 27
+    static let operationTimedOut = 28
+    static let sslConnectError = 35
+    static let badFunctionArgument = 43
+    static let unknownOption = 48
+    /// CURLE_PEER_FAILED_VERIFICATION until libcurl 7.61; obsolete since.
+    static let oldPeerFailedVerification = 51
+    static let gotNothing = 52
+    static let sslEngineNotFound = 53
+    static let sslEngineSetFailed = 54
+    static let sendError = 55
+    static let receiveError = 56
+    static let sslCertificateProblem = 58
+    static let sslCipher = 59
+    static let peerFailedVerification = 60
+    static let badContentEncoding = 61
+    static let useSSLFailed = 64
+    static let sslEngineInitFailed = 66
+    static let sslCACertificateBadFile = 77
+    static let sslShutdownFailed = 80
+    static let sslCRLBadFile = 82
+    static let sslIssuerError = 83
+    static let sslPinnedKeyNotMatched = 90
+    static let sslInvalidCertificateStatus = 91
+    static let proxy = 97
+    static let sslClientCertificate = 98
+}

@@ -6,24 +6,31 @@ internal import Foundation
 class CurlEasy {
     // SAFETY: curl_easy_init never gives a handle that another object has; freed in deinit.
     let handle: UnsafeMutableRawPointer
-    /// The index of the multi handle that the handle is in; -1 if there is none.
-    var multi = -1
+    /// The index of the multi handle that the handle is in.
+    var multi = MultiIndex.none
 
-    /// Whether libcurl reports its work to the debug callback, line by line.
-    final var traces = false { didSet { isVerbose = traces || showsNextLine } }
+    /// What the debug callback is called for.
+    struct Trace: OptionSet {
+        let rawValue: UInt8
+        /// libcurl's work, line by line.
+        static let work = Trace(rawValue: 1)
+        /// The next line of a head, before libcurl stores it.
+        static let nextLine = Trace(rawValue: 2)
+    }
 
-    /// Whether the debug callback sees the next line of a head before libcurl stores it.
-    final var showsNextLine = false { didSet { isVerbose = traces || showsNextLine } }
+    final private(set) var trace: Trace = []
 
-    private var isVerbose = false {
-        didSet { if isVerbose != oldValue { curlew_set_long(handle, CURLOPT_VERBOSE, isVerbose ? 1 : 0) } }
+    /// Sets what the debug callback is called for. libcurl has one switch for all of it.
+    final func setTrace(_ wanted: Trace) {
+        if wanted.isEmpty != trace.isEmpty { curlew_set_long(handle, CURLOPT_VERBOSE, wanted.isEmpty ? 0 : 1) }
+        trace = wanted
     }
 
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [HeaderList] = []
     private var addresses: HeaderList?
-    /// The index of the multi handle that has read `addresses`; -1 if there is none.
-    private var addressesMulti = -1
+    /// The index of the multi handle that has read `addresses`.
+    private var addressesMulti = MultiIndex.none
     private var parts = URLParts()
     /// The handle of `parts` if libcurl takes the URL from it, `nil` otherwise.
     private var handedParts: OpaquePointer?
@@ -78,15 +85,14 @@ class CurlEasy {
     /// Restores the options of a new handle. Connections and caches are kept.
     func reset() {
         curl_easy_reset(handle)
-        traces = false
-        showsNextLine = false
+        setTrace([])
         handedParts = nil
         if addresses != nil {
             // libcurl stores this list twice, and curl_easy_reset clears only one of the two. A handle that was set up
             // but did not run would read the other one after the list is freed.
             curlew_set_list(handle, CURLOPT_RESOLVE, nil)
             addresses = nil
-            addressesMulti = -1
+            addressesMulti = MultiIndex.none
         }
         lists.removeAll()
         blobs.removeAll()
@@ -94,9 +100,9 @@ class CurlEasy {
 
     /// Called before the handle is added to a multi handle. libcurl reads a list of addresses once, into the DNS cache
     /// of the multi handle that runs it, so the list is set again for another multi handle.
-    final func goes(to multi: Int) {
+    final func prepareAddresses(for multi: Int) {
         guard let addresses, addressesMulti != multi else { return }
-        if addressesMulti >= 0 { curlew_set_list(handle, CURLOPT_RESOLVE, addresses.head) }
+        if addressesMulti != MultiIndex.none { curlew_set_list(handle, CURLOPT_RESOLVE, addresses.head) }
         addressesMulti = multi
     }
 

@@ -9,6 +9,18 @@ protocol SocketWishes: AnyObject {
     func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?)
 }
 
+/// The indices of an engine's multi handles. The poller stores one with each socket. Multi handles for exchanges count
+/// from 0; there are at most 64 (`ConnectionLimits.multis`).
+enum MultiIndex {
+    static let none = -1
+    /// In place of an index: the socket belongs to a byte connection, which reads and sends itself.
+    static let byteConnection = -2
+    /// The multi handle of requests that are alone on their connections.
+    static let lone = 999
+    /// The first of the multi handles of byte connections, which count from here.
+    static let firstOfByteConnections = 1000
+}
+
 /// A multi handle: a set of transfers that share connections and the caches of DNS and TLS.
 ///
 /// The callbacks only record what libcurl wants, because libcurl must not be called from within them.
@@ -65,7 +77,7 @@ final class CurlMulti {
     deinit { curl_multi_cleanup(handle) }
 
     func add(_ easy: CurlEasy) -> CURLMcode {
-        easy.goes(to: index)
+        easy.prepareAddresses(for: index)
         let code = curl_multi_add_handle(handle, easy.handle)
         if code == CURLM_OK {
             count += 1
@@ -76,7 +88,7 @@ final class CurlMulti {
 
     func remove(_ easy: CurlEasy) {
         curl_multi_remove_handle(handle, easy.handle)
-        easy.multi = -1
+        easy.multi = MultiIndex.none
         count -= 1
     }
 

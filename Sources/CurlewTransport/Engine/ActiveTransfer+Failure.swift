@@ -69,8 +69,8 @@ extension ActiveTransfer {
         return request.method != .head && !HTTPStatus(head.status).hasNoBody && !plan.closesConnection
     }
 
-    func timeout(_ code: CurlewError.Code) -> CurlewError {
-        makeError(code, CurlewError.timeoutReason(code, after: clocks.limit(code)))
+    func timeout(_ timeout: TransferClocks.Timeout) -> CurlewError {
+        makeError(timeout.code, CurlewError.timeoutReason(timeout.code, after: clocks.limit(timeout)))
     }
 
     func cancellation(_ error: CurlewError) -> CurlewError {
@@ -104,9 +104,9 @@ extension ActiveTransfer {
         let row = CurlCode.row(Int(result.rawValue))
         let code: CurlewError.Code =
             switch row.number {
-            case 4, 48: .unsupported
+            case CurlCode.notBuiltIn, CurlCode.unknownOption: .unsupported
             // The refused value is part of the configuration.
-            case 43: .requestCreationFailed
+            case CurlCode.badFunctionArgument: .requestCreationFailed
             default: row.code
             }
         var error = CurlewError(
@@ -121,10 +121,12 @@ extension ActiveTransfer {
 
     /// libcurl's codes for a file of keys, certificates or revocation lists that could not be opened, for whatever
     /// reason.
-    private static let fileFailures = [58, 77, 82]
+    private static let fileFailures = [
+        CurlCode.sslCertificateProblem, CurlCode.sslCACertificateBadFile, CurlCode.sslCRLBadFile,
+    ]
 
-    /// libcurl's codes for a broken connection: nothing was received, sending failed, receiving failed.
-    private static let brokenConnection = [52, 55, 56]
+    /// libcurl's codes for a broken connection.
+    private static let brokenConnection = [CurlCode.gotNothing, CurlCode.sendError, CurlCode.receiveError]
 
     /// The error for a result of libcurl, given by its number, in the light of the transfer's state.
     func failure(for number: Int, _ easy: TransferHandle) -> CurlewError {
@@ -134,7 +136,8 @@ extension ActiveTransfer {
         }
         // libcurl before 8.8 keeps the errno of a handle's earlier transfer, and so takes an address that got no socket
         // for one that did not respond.
-        let number = number == 28 && connection.lacksEverySocket ? 7 : number
+        let number =
+            number == CurlCode.operationTimedOut && connection.lacksEverySocket ? CurlCode.couldNotConnect : number
         var text = easy.errorMessage
         // The text contains the proxy's URL with its password.
         if text.hasPrefix("Unsupported proxy") { text = "the proxy's URL cannot be used" }
@@ -142,11 +145,13 @@ extension ActiveTransfer {
         if easy.transfers.settings.usesGnuTLS {
             let bits = curlew_get_long(easy.handle, CURLINFO_SSL_VERIFYRESULT)
             // Over QUIC the address tried last determines the number, even if a certificate chain was refused.
-            if number == 7, GnuTLSFailure.isRefused(bits), easy.transfers.settings.verifiesTLSProxies {
-                meaning = 60
+            if number == CurlCode.couldNotConnect, GnuTLSFailure.isRefused(bits),
+                easy.transfers.settings.verifiesTLSProxies
+            {
+                meaning = CurlCode.peerFailedVerification
                 text = "server verification failed: \(GnuTLSFailure.verdict(bits)?.words ?? "certificate not trusted")"
             }
-            if number == 60 { text = GnuTLSFailure.text(text, bits) }
+            if number == CurlCode.peerFailedVerification { text = GnuTLSFailure.text(text, bits) }
         }
         var (code, phase) = classify(meaning, text, easy)
         if code != .clientCertificateRequired, Self.brokenConnection.contains(number), let alert = connection.tlsAlert,
@@ -155,7 +160,9 @@ extension ActiveTransfer {
             (code, phase) = (.clientCertificateRequired, .tls)
             text = "the server closed the connection: " + String(cString: curlew_tls_alert_text(alert))
         }
-        if number == 27, code == .limitExceeded { text = "a line of the response's head is longer than 100 KB" }
+        if number == CurlCode.outOfMemory, code == .limitExceeded {
+            text = "a line of the response's head is longer than 100 KB"
+        }
         var error = CurlewError(
             code,
             phase: phase,
@@ -169,13 +176,13 @@ extension ActiveTransfer {
             // more.
             connection.socketError = SystemError.descriptorShortage(of: lacksFile ? 2 : 1)
         }
-        let lacksSocket = SystemError.isShortage(connection.socketError) && number == 7
+        let lacksSocket = SystemError.isShortage(connection.socketError) && number == CurlCode.couldNotConnect
         if connection.socketError != 0, code == .connectFailed || code == .resolveFailed || lacksFile || lacksSocket {
             if lacksSocket { error.phase = .connect }
             if code != .resolveFailed { error.code = .connectFailed }
             error.native = SystemError.native(connection.socketError)
             error.reason = "no socket: \(SystemError.text(connection.socketError))"
-        } else if code == .connectFailed, connection.hasOpenedSocket || number != 7 {
+        } else if code == .connectFailed, connection.hasOpenedSocket || number != CurlCode.couldNotConnect {
             let system = Int32(truncatingIfNeeded: curlew_get_long(easy.handle, CURLINFO_OS_ERRNO))
             if system != 0 { error.underlying = POSIXErrorCode(rawValue: system).map { POSIXError($0) } }
             // libcurl names the host and port of the URL, to which no connection was attempted.
@@ -194,12 +201,13 @@ extension ActiveTransfer {
         }
         // A TLS server responds to a plain request with a TLS record, or closes the connection. libcurl does not say
         // which.
-        if !plan.isTLS, sending.hasBegun, response.head == nil, [1, 52, 55, 56].contains(number),
+        if !plan.isTLS, sending.hasBegun, response.head == nil,
+            number == CurlCode.unsupportedProtocol || Self.brokenConnection.contains(number),
             let usual = error.recoverySuggestion
         {
             error.suggestion = usual + " If the server speaks TLS on this port, begin the URL with https://."
         }
-        if number == 59 {
+        if number == CurlCode.sslCipher {
             error.suggestion = "Correct the list of ciphers: 'openssl ciphers -v LIST' shows what it means."
         }
         if error.isOfUnpinnedKey { error.suggestion = CurlewError.pinSuggestion }
@@ -229,9 +237,13 @@ extension ActiveTransfer {
         // The proxy is one of the environment, which libcurl reads itself.
         if text.hasPrefix("HTTP/3 is not supported") { return (.unsupported, .creation) }
         switch number {
-        case 60, 51:
+        case CurlCode.peerFailedVerification, CurlCode.oldPeerFailedVerification:
             return (TLSFailure.code(of: easy.handle, text, isGnuTLS: easy.transfers.settings.usesGnuTLS), .tls)
-        case 35, 53, 54, 55, 56, 58, 64, 66, 77, 80, 82, 83, 90, 91, 98:
+        case CurlCode.sendError, CurlCode.receiveError, CurlCode.sslConnectError, CurlCode.sslEngineNotFound,
+            CurlCode.sslEngineSetFailed, CurlCode.sslCertificateProblem, CurlCode.useSSLFailed,
+            CurlCode.sslEngineInitFailed, CurlCode.sslCACertificateBadFile, CurlCode.sslShutdownFailed,
+            CurlCode.sslCRLBadFile, CurlCode.sslIssuerError, CurlCode.sslPinnedKeyNotMatched,
+            CurlCode.sslInvalidCertificateStatus, CurlCode.sslClientCertificate:
             if let code = TLSFailure.alert(text) {
                 // TLS 1.2 has no specific alert for a certificate that was not presented.
                 return (
@@ -243,26 +255,30 @@ extension ActiveTransfer {
             }
             if let status = proxyStatus(easy), status >= 300 { return (.proxyFailed, .proxy) }
             // Connected to the proxy, and the tunnel is not yet open.
-            if isProxied, number == 55 || number == 56, case .connect = clocks.stretch { return (.proxyFailed, .proxy) }
+            if isProxied, number == CurlCode.sendError || number == CurlCode.receiveError,
+                case .connect = clocks.stretch
+            {
+                return (.proxyFailed, .proxy)
+            }
             return (row.code, phase)
-        case 1:
+        case CurlCode.unsupportedProtocol:
             // After the request was sent, the response is not HTTP.
             return sending.hasBegun ? (.protocolViolation, phase) : (.invalidURL, .creation)
-        case 27:
+        case CurlCode.outOfMemory:
             // libcurl's limit for one header line appears as a lack of memory.
             return sending.hasBegun && response.head == nil ? (.limitExceeded, phase) : (row.code, phase)
-        case 43:
+        case CurlCode.badFunctionArgument:
             // The response has a field that libcurl cannot store, such as a trailer without a colon.
             return (sending.hasBegun ? .protocolViolation : row.code, phase)
-        case 5, 97: return (row.code, .proxy)
-        case 6: return (row.code, .resolve)
-        case 7:
+        case CurlCode.couldNotResolveProxy, CurlCode.proxy: return (row.code, .proxy)
+        case CurlCode.couldNotResolveHost: return (row.code, .resolve)
+        case CurlCode.couldNotConnect:
             // If there is a proxy, the failed connection is the one to the proxy.
             return isProxied ? (.proxyFailed, .proxy) : (row.code, .connect)
-        case 18: return (.truncated, .receive)
+        case CurlCode.partialFile: return (.truncated, .receive)
         // A cipher list that cannot be used is the configuration's fault, whatever the server speaks.
-        case 59: return (row.code, .creation)
-        case 28:
+        case CurlCode.sslCipher: return (row.code, .creation)
+        case CurlCode.operationTimedOut:
             // If the request was sent already, libcurl was silently making another connection for it.
             if case .connect = clocks.stretch { return (row.code, phase) }
             return (row.code, .connect)

@@ -76,7 +76,7 @@ extension ActiveTransfer {
     }
 
     /// Processes a head that equals the handle's last one. Returns false to end the transfer.
-    func received(again easy: TransferHandle, _ transfers: Transfers) -> Bool {
+    func receivedRepeatedHead(of easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
         response.collector.take(head, size: easy.lastHead.size)
@@ -194,18 +194,20 @@ extension ActiveTransfer {
 
     func received(body chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
         guard !hasFailed else { return .refused }
-        if isRefusedExpectation || isMisdirected {
-            clocks.byteMoved(at: transfers.now)
-            return .taken
+        if response.deferredHead != nil {
+            if isRefusedExpectation || isMisdirected {
+                clocks.byteMoved(at: transfers.now)
+                return .taken
+            }
+            guard deliverDeferredHead(transfers) else { return .refused }
         }
-        guard deliverDeferredHead(transfers) else { return .refused }
         if pauses.holdsReceiving { return pause(transfers) }
         if case .unknown = response.coding, !findCoding(transfers) { return .refused }
         guard case .coded(let decoder) = response.coding else { return pass(chunk, transfers) }
         do throws(BrokenCoding) {
             return try decoder.take(chunk) { pass($0, transfers) }
         } catch {
-            failure = makeError(.contentDecodingFailed, error.reason, number: 61)
+            failure = makeError(.contentDecodingFailed, error.reason, number: CurlCode.badContentEncoding)
             return .refused
         }
     }
@@ -216,7 +218,8 @@ extension ActiveTransfer {
         if transfers.settings.quirks.garblesTransferCodings, let head = response.head,
             !BodyDecoder.transferCodings(of: head).isEmpty
         {
-            failure = makeError(.contentDecodingFailed, "a transfer coding that was not asked for", number: 61)
+            failure = makeError(
+                .contentDecodingFailed, "a transfer coding that was not asked for", number: CurlCode.badContentEncoding)
             return false
         }
         guard request.options.decodesContent, transfers.settings.decodesContent, let head = response.head else {
@@ -226,7 +229,7 @@ extension ActiveTransfer {
             if let decoder = try BodyDecoder.make(for: head) { response.coding = .coded(decoder) }
             return true
         } catch {
-            failure = makeError(.contentDecodingFailed, error.reason, number: 61)
+            failure = makeError(.contentDecodingFailed, error.reason, number: CurlCode.badContentEncoding)
             return false
         }
     }
@@ -234,11 +237,11 @@ extension ActiveTransfer {
     /// Fails the transfer if the body was cut off: its connection broke, or its encoded stream is incomplete.
     func checkEndOfBody() {
         if isCutByConnection {
-            failure = makeError(.truncated, "the connection broke before the body's end", number: 18)
+            failure = makeError(.truncated, "the connection broke before the body's end", number: CurlCode.partialFile)
             return
         }
         guard case .coded(let decoder) = response.coding, !decoder.mayEnd else { return }
-        failure = makeError(.truncated, "the encoded body ends before its end mark", number: 18)
+        failure = makeError(.truncated, "the encoded body ends before its end mark", number: CurlCode.partialFile)
     }
 
     private func makeError(_ code: CurlewError.Code, _ reason: String, number: Int) -> CurlewError {

@@ -47,7 +47,7 @@ extension ActiveTransfer {
     /// by libcurl.
     func mayBeSent(_ transfers: Transfers, over connection: ConnectionName) -> Bool {
         transfers.hasLeftLine(self)
-        transfers.sockets.hasConnected(self)
+        transfers.sockets.connecting.remove(self)
         guard !hasFailed else { return false }
         transfers.sockets.remember(self, on: connection)
         self.connection.name = connection
@@ -81,7 +81,7 @@ extension ActiveTransfer {
         }
         if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return false }
         sending.count += 1
-        watch(transfers.settings)
+        prepareEvidence(transfers.settings)
         goesOut(transfers)
         return true
     }
@@ -91,19 +91,21 @@ extension ActiveTransfer {
     func wasSent(_ transfers: Transfers) {
         guard sending.count == 0, !hasFailed else { return }
         transfers.hasLeftLine(self)
-        transfers.sockets.hasConnected(self)
+        transfers.sockets.connecting.remove(self)
         sending.count = 1
         goesOut(transfers)
     }
 
     /// Prepares the evidence about this send if it may be needed. libcurl reports the fate of a stream and of its
     /// connection in its trace only.
-    private func watch(_ settings: EngineSettings) {
+    private func prepareEvidence(_ settings: EngineSettings) {
         let mayBeCut = settings.quirks.hidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
         guard !plan.mayBeResent || sending.count > 1 || mayBeCut, let easy else { return }
         sending.evidence = DeliveryEvidence(easy, isTLS: plan.isTLS, isFirst: sending.count == 1)
         // Only with OpenSSL it is known here which protocol TLS has negotiated.
-        if sending.evidence.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) { easy.traces = true }
+        if sending.evidence.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) {
+            easy.setTrace(easy.trace.union(.work))
+        }
     }
 
     private func goesOut(_ transfers: Transfers) {
@@ -126,7 +128,7 @@ extension ActiveTransfer {
     func leaveOutExpectation() -> Bool {
         guard goBackToStart() else { return false }
         plan.leaveOutExpect()
-        ownHeaders = plan.ownList
+        headers = plan.list
         return true
     }
 

@@ -36,9 +36,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     let request: TransferRequest
     private(set) var sink: any TransferSink
     let loop: EngineLoop
-    /// The request's own header lines followed by the session's; `nil` if the request has none.
-    var ownHeaders: HeaderList?
-    var headers: HeaderList? { ownHeaders ?? plan.defaultList }
+    /// The plan's header lines. libcurl reads them in place.
+    var headers: HeaderList?
     var stage = Stage.created
     /// The reason to end the transfer, once there is one. It takes precedence over libcurl's result.
     var failure: CurlewError?
@@ -67,7 +66,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         self.request = consume request
         self.sink = sink
         self.loop = loop
-        ownHeaders = plan.ownList
+        headers = plan.list
         sending = SendingState(upload, plan.body)
         clocks = plan.clocks
         result = TransferResult(queued: Date())
@@ -87,13 +86,13 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         if case .ended = stage { true } else { false }
     }
 
-    func runs(on easy: TransferHandle) {
+    func attach(to easy: TransferHandle) {
         self.easy = easy
         stage = .running
     }
 
-    /// Called when the transfer has left its handle and will be sent again.
-    func startsOver() {
+    /// Called by `Transfers.repeatLaunch` and `holdBack`: the transfer has left its handle and will be launched again.
+    func reset() {
         easy = nil
         stage = .created
         sending.isHeldBack = false
@@ -101,16 +100,16 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         clocks.startOver(isHeld: pauses.isHeld)
     }
 
-    /// Called when the handle stays with the byte connection that it has made.
-    func leavesHandle() { easy = nil }
+    /// Leaves the handle to the byte connection that it has made.
+    func detach() { easy = nil }
 
-    func ends() {
+    func end() {
+        closeBody()
         easy = nil
         stage = .ended
+        // Breaks a reference cycle: a sink may keep its control, which is this object.
+        sink = NoSink.shared
     }
-
-    /// Breaks a reference cycle: a sink may keep its control, which is this object.
-    func releaseSink() { sink = NoSink.shared }
 
     // MARK: The caller
 
@@ -140,7 +139,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         guard let head = exchange(&response.head, with: nil), result.isMeasured else {
             throw makeError(.`internal`, "the exchange ended without a result")
         }
-        let trailers = HTTPHeaders(received: response.collector.takeTrailers())
+        let trailers =
+            response.collector.hasTrailers
+            ? HTTPHeaders(received: response.collector.takeTrailers()) : HTTPHeaders()
         var outcome = TransferOutcome(head: head, trailers: trailers, metrics: result.metrics)
         if !response.answeredChallenges.isEmpty { outcome.answeredChallenges = response.answeredChallenges }
         return outcome
@@ -181,7 +182,7 @@ extension ActiveTransfer: TurnControl {
     /// A call from within the sink's `willStart` takes effect at once, because a request that is suspended there must
     /// not be sent.
     private func hold(_ isSuspended: Bool) {
-        if loop.identity.isCurrent, case .created = stage {
+        if loop.turnHolder.isCurrentThread, case .created = stage {
             pauses.isSuspended = isSuspended
         } else {
             send(isSuspended ? .suspend : .resume)
@@ -190,11 +191,15 @@ extension ActiveTransfer: TurnControl {
 
     /// A call from within the sink's `willStart` takes effect at once, as with `suspend`.
     func cancel(with error: CurlewError) {
-        if loop.identity.isCurrent, case .created = stage { cancelsBeforeStart(error) } else { send(.cancel(error)) }
+        if loop.turnHolder.isCurrentThread, case .created = stage {
+            cancelBeforeStart(error)
+        } else {
+            send(.cancel(error))
+        }
     }
 
     /// Records the failure; the transfer ends before it is launched.
-    func cancelsBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
+    func cancelBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
 }
 
 /// The places of a transfer in the engine's containers, so that it is found in each without a search.

@@ -5,12 +5,12 @@ internal import Glibc
 /// libcurl's callbacks. Each finds its transfer and delegates to it. None calls libcurl back, except for getinfo and to
 /// switch the trace. All run in the loop's turns, within `curl_multi_*` or `curl_easy_pause`.
 enum Callbacks {
-    // SAFETY of every `with` and `fromOpaque`: the data pointer is a TransferHandle, Sockets or Handshakes, each of
+    // SAFETY of every `withTransfer` and `fromOpaque`: the data pointer is a TransferHandle, Sockets or Handshakes, each of
     // which outlives the libcurl handle that calls back.
 
     /// Calls `body` with the transfer that runs on the handle and with its engine's transfers; returns `otherwise` if
     /// none runs.
-    private static func with<R>(
+    private static func withTransfer<R>(
         _ data: UnsafeMutableRawPointer?, or otherwise: R, _ body: (ActiveTransfer, Transfers) -> R
     ) -> R {
         guard let data else { return otherwise }
@@ -44,13 +44,13 @@ enum Callbacks {
     private static func receive(
         line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ data: UnsafeMutableRawPointer
     ) -> Bool {
-        easy.looksAhead(behind: line)
+        easy.lookAhead(behind: line)
         let comparison = easy.lastHead.compare(line)
         if comparison == .equalSoFar { return true }
-        return with(data, or: false) { transfer, transfers in
+        return withTransfer(data, or: false) { transfer, transfers in
             switch comparison {
             case .equalAtStart, .equalSoFar: transfer.isAcceptable(easy.lastHead.head.version, transfers.settings)
-            case .equal: transfer.received(again: easy, transfers)
+            case .equal: transfer.receivedRepeatedHead(of: easy, transfers)
             case .different: transfer.received(line: line, easy, transfers)
             }
         }
@@ -58,7 +58,7 @@ enum Callbacks {
 
     private static let body: curl_write_callback = { bytes, size, count, data in
         let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return with(data, or: 0) { transfer, transfers in
+        return withTransfer(data, or: 0) { transfer, transfers in
             switch transfer.received(body: chunk, transfers) {
             case .taken: chunk.count
             case .paused: Int(CURL_WRITEFUNC_PAUSE)
@@ -69,7 +69,7 @@ enum Callbacks {
 
     private static let read: curl_read_callback = { bytes, size, count, data in
         let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-        return with(data, or: Int(CURL_READFUNC_ABORT)) { transfer, transfers in
+        return withTransfer(data, or: Int(CURL_READFUNC_ABORT)) { transfer, transfers in
             switch transfer.fill(buffer, transfers) {
             case .bytes(let count): count
             case .end: 0
@@ -80,7 +80,7 @@ enum Callbacks {
     }
 
     private static let seek: curl_seek_callback = { data, offset, origin in
-        with(data, or: CURL_SEEKFUNC_FAIL) { transfer, _ in
+        withTransfer(data, or: CURL_SEEKFUNC_FAIL) { transfer, _ in
             guard origin == SEEK_SET, let upload = transfer.sending.upload else { return CURL_SEEKFUNC_FAIL }
             return upload.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
         }
@@ -88,19 +88,19 @@ enum Callbacks {
 
     private static let prerequest: curlew_prereq_callback = { data, peer, _, _, localPort in
         let connection = ConnectionName(localPort: localPort, peer: peer)
-        return with(data, or: CURL_PREREQFUNC_ABORT) { transfer, transfers in
+        return withTransfer(data, or: CURL_PREREQFUNC_ABORT) { transfer, transfers in
             transfer.mayBeSent(transfers, over: connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
     }
 
     private static let resolverStart: curlew_resolver_start_callback = { _, _, data in
-        with(data, or: ()) { transfer, transfers in transfer.connectionStarted(transfers) }
+        withTransfer(data, or: ()) { transfer, transfers in transfer.connectionStarted(transfers) }
         return 0
     }
 
     private static let openSocket: curl_opensocket_callback = { data, _, address in
         guard let address else { return CURL_SOCKET_BAD }
-        return with(data, or: CURL_SOCKET_BAD) { transfer, transfers in
+        return withTransfer(data, or: CURL_SOCKET_BAD) { transfer, transfers in
             transfer.connectionStarted(transfers)
             return transfers.sockets.open(for: transfer, address)
         }
@@ -117,7 +117,7 @@ enum Callbacks {
     // it, so the handle is compared.
     private static let trace: curl_debug_callback = { handle, kind, bytes, count, data in
         guard let bytes, count > 0 else { return 0 }
-        with(data, or: ()) { transfer, transfers in
+        withTransfer(data, or: ()) { transfer, transfers in
             guard let easy = transfer.easy, easy.handle == handle else { return }
             let text = UnsafeMutableRawBufferPointer(start: bytes, count: count)
             switch kind {
@@ -128,7 +128,7 @@ enum Callbacks {
                 }
             case CURLINFO_HEADER_OUT where !transfers.settings.quirks.asksBeforeSending:
                 if !text.starts(with: connect) { transfer.wasSent(transfers) }
-            case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):
+            case CURLINFO_HEADER_IN where easy.trace.contains(.nextLine) && HeadCollector.isFolded(text[0]):
                 transfer.refuseLeadingFold()
                 // libcurl does not store a line that begins with a carriage return. It passes the line on, and the
                 // header callback ends the transfer.
@@ -146,7 +146,7 @@ enum Callbacks {
 
     private static let context: curl_ssl_ctx_callback = { handle, context, data in
         guard let context else { return CURLE_ABORTED_BY_CALLBACK }
-        return with(data, or: CURLE_ABORTED_BY_CALLBACK) { transfer, transfers in
+        return withTransfer(data, or: CURLE_ABORTED_BY_CALLBACK) { transfer, transfers in
             // libcurl resolves names over HTTPS with an internal handle, which inherits this callback and its data from
             // the transfer's handle. That server's certificates are not the transfer's: libcurl alone verifies them,
             // with the same roots.

@@ -7,7 +7,7 @@ internal import CurlewCore
 /// Used only in the loop's turns, as are `Transfers` and `Sockets`; debug builds assert this at every entry.
 final class Handles {
     private let settings: EngineSettings
-    private let loop: LoopIdentity
+    private let loop: TurnHolder
     private let sockets: Sockets
     private(set) var multis: [CurlMulti] = []
     /// The multi handles of byte connections, which do not count towards the connection limits.
@@ -26,7 +26,7 @@ final class Handles {
     /// The size of the pool. Each idle handle keeps about 20 KiB.
     static let maximumIdle = 128
 
-    init(_ settings: EngineSettings, sockets: Sockets, loop: LoopIdentity) {
+    init(_ settings: EngineSettings, sockets: Sockets, loop: TurnHolder) {
         self.settings = settings
         self.sockets = sockets
         self.loop = loop
@@ -43,17 +43,11 @@ final class Handles {
     func handle(for transfer: ActiveTransfer, of transfers: Transfers) -> (easy: TransferHandle, code: CURLcode)? {
         loop.assertOnLoop()
         guard let easy = idle.popLast() ?? TransferHandle(transfers) else { return nil }
-        let code = setUp(easy, for: transfer)
+        let code = easy.apply(transfer, share: share)
         // A handle whose last transfer ended before it had a connection keeps its receive buffer, and libcurl refuses
         // to resize an existing buffer (CURLOPT_BUFFERSIZE). A new handle has none.
         guard code == CURLE_BAD_FUNCTION_ARGUMENT, let fresh = TransferHandle(transfers) else { return (easy, code) }
-        return (fresh, setUp(fresh, for: transfer))
-    }
-
-    private func setUp(_ easy: TransferHandle, for transfer: ActiveTransfer) -> CURLcode {
-        let code = easy.apply(transfer, base: settings.base, material: settings.material, share: share)
-        guard code == CURLE_OK, let bytes = transfer.sending.fields else { return code }
-        return easy.setFields(bytes)
+        return (fresh, fresh.apply(transfer, share: share))
     }
 
     /// Gives the transfer's handle to libcurl.
@@ -66,23 +60,20 @@ final class Handles {
     /// Takes a handle back from libcurl.
     func remove(_ easy: TransferHandle) {
         loop.assertOnLoop()
-        if easy.multi >= 0 { multi(at: easy.multi)?.remove(easy) }
-        leave(easy)
+        if easy.multi != MultiIndex.none { multi(at: easy.multi)?.remove(easy) }
+        detach(easy)
     }
 
-    private func leave(_ easy: TransferHandle) {
+    /// Detaches the handle from its transfer. The handle of a byte connection stays in its multi handle, through which
+    /// alone libcurl finds the connection.
+    func detach(_ easy: TransferHandle) {
+        loop.assertOnLoop()
         easy.transfer = nil
         easy.socket = -1
         inUse -= 1
     }
 
-    /// Leaves the handle with libcurl for a byte connection, which libcurl finds through the multi handle alone.
-    func lend(_ easy: TransferHandle) {
-        loop.assertOnLoop()
-        leave(easy)
-    }
-
-    /// Closes the byte connection of a handle that was lent.
+    /// Closes the byte connection of a handle that was detached.
     func close(_ easy: TransferHandle) {
         loop.assertOnLoop()
         multi(at: easy.multi)?.remove(easy)
@@ -104,8 +95,7 @@ final class Handles {
         {
             easy.reset()
         }
-        easy.traces = false
-        easy.showsNextLine = false
+        easy.setTrace([])
         idle.append(easy)
     }
 
@@ -114,19 +104,17 @@ final class Handles {
     /// The number of byte connections that share a multi handle. Each time something is read or sent, libcurl searches
     /// all connections of the multi handle for that of the easy handle.
     static let connectionsPerMulti = 32
-    private static let firstConnectionMulti = 1000
-    private static let loneIndex = 999
 
     func multi(at index: Int) -> CurlMulti? {
         if index < multis.count { return multis[index] }
-        if index == Self.loneIndex { return loneMulti }
-        let index = index - Self.firstConnectionMulti
+        if index == MultiIndex.lone { return loneMulti }
+        let index = index - MultiIndex.firstOfByteConnections
         return connectionMultis.indices.contains(index) ? connectionMultis[index] : nil
     }
 
     private func multiForConnection() -> CurlMulti? {
         if let known = connectionMultis.first(where: { $0.count < Self.connectionsPerMulti }) { return known }
-        let index = Self.firstConnectionMulti + connectionMultis.count
+        let index = MultiIndex.firstOfByteConnections + connectionMultis.count
         guard let multi = CurlMulti(index: index, wishes: sockets, limits: nil) else { return nil }
         connectionMultis.append(multi)
         return multi
@@ -138,7 +126,7 @@ final class Handles {
         let limits = settings.limits
         if transfer.plan.isAlone {
             if loneMulti == nil {
-                loneMulti = CurlMulti(index: Self.loneIndex, wishes: sockets, limits: limits, multiplexes: false)
+                loneMulti = CurlMulti(index: MultiIndex.lone, wishes: sockets, limits: limits, multiplexes: false)
             }
             return loneMulti
         }

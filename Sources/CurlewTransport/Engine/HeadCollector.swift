@@ -34,6 +34,8 @@ struct HeadCollector {
     /// The status of the last complete head since the request was sent; 0 before it.
     private(set) var lastStatus = 0
 
+    var hasTrailers: Bool { !trailerLines.isEmpty }
+
     /// Removes and returns the fields that followed the body.
     mutating func takeTrailers() -> [HTTPHeader] {
         defer { trailerLines.removeAll() }

@@ -8,16 +8,17 @@ internal import Glibc
 /// Used only in the loop's turns, as are `Transfers` and `Handles`; debug builds assert this at every entry.
 final class Sockets {
     let settings: EngineSettings
-    let loop: LoopIdentity
+    let loop: TurnHolder
     /// The time of the current turn: one clock reading serves all its callbacks until a transfer starts.
     private(set) var now = LoopInstant.now()
     private var poller: Poller
-    private var connecting = ConnectingTransfers()
+    /// A transfer is removed when it is about to be sent, or leaves libcurl.
+    var connecting = ConnectingTransfers()
     /// Used only with a libcurl that sends over a connection with unread bytes (`LibcurlQuirks.takesUnaskedBytes`).
     var named = NamedSockets()
     private var refusedAsked = LoopInstant.unset
 
-    init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: LoopIdentity) {
+    init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: TurnHolder) {
         self.settings = settings
         self.loop = loop
         poller = Poller(queue: queue)
@@ -68,13 +69,14 @@ final class Sockets {
     var openCount: Int { poller.ownedCount }
     var openedCount: Int { poller.openedCount }
 
-    /// Registers the sockets of byte connections, in place of the index of a multi handle.
-    static let byteConnection = -2
-
     /// Sets the events that a byte connection waits for.
-    func watch(_ fd: Int32, for wanted: Readiness) {
+    func setEvents(_ wanted: Readiness, of fd: Int32) {
         loop.assertOnLoop()
-        if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, multi: Self.byteConnection) }
+        if wanted.isEmpty {
+            poller.unwatch(fd)
+        } else {
+            poller.watch(fd, for: wanted, multi: MultiIndex.byteConnection)
+        }
     }
 
     // MARK: Opening and closing
@@ -125,12 +127,6 @@ final class Sockets {
 
     // MARK: Transfers that connect
 
-    /// Called when the transfer is about to be sent, or leaves libcurl.
-    func hasConnected(_ transfer: ActiveTransfer) {
-        loop.assertOnLoop()
-        connecting.remove(transfer)
-    }
-
     /// When transfers that have been connecting for long must be run.
     var connectingDue: LoopInstant { connecting.due }
 
@@ -144,10 +140,10 @@ extension Sockets: SocketWishes {
     func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?) {
         loop.assertOnLoop()
         if settings.quirks.readsWhilePaused, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
-            reads(easy, from: fd)
+            recordSocket(fd, of: easy)
         }
         if settings.usesGnuTLS, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
-            watches(easy, at: fd)
+            detectHandshake(of: easy, at: fd)
         }
         switch what {
         case CURL_POLL_IN: poller.watch(fd, for: .read, multi: multi)
@@ -164,7 +160,7 @@ extension Sockets: SocketWishes {
 extension Sockets {
     /// Called when libcurl watches a connection for a transfer. On a reused connection the transfer may have read, and
     /// paused, before.
-    private func reads(_ easy: TransferHandle, from fd: Int32) {
+    private func recordSocket(_ fd: Int32, of easy: TransferHandle) {
         easy.socket = fd
         if let transfer = easy.transfer, transfer.pauses.applied & CURLPAUSE_RECV != 0 { receivingPaused(transfer) }
     }
@@ -179,9 +175,9 @@ extension Sockets {
         poller.mute(transfer.connection.mutedSocket, true)
     }
 
+    /// Called for a transfer with a muted socket.
     func receivingResumes(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard transfer.connection.mutedSocket >= 0 else { return }
         poller.mute(transfer.connection.mutedSocket, false)
         transfer.connection.mutedSocket = -1
     }
@@ -202,7 +198,7 @@ extension Sockets {
 extension Sockets {
     /// Called when libcurl watches a socket for a transfer that connects: once TCP is connected, only the handshake is
     /// left.
-    func watches(_ easy: TransferHandle, at fd: Int32) {
+    private func detectHandshake(of easy: TransferHandle, at fd: Int32) {
         guard let transfer = easy.transfer, !transfer.connection.isSecuring, transfer.plan.isTLS,
             case .connect = transfer.clocks.stretch, Self.isConnectedByTCP(fd), !transfer.isProxied
         else { return }

@@ -49,7 +49,7 @@ struct TransferConnection {
     /// A handshake needs three, and libcurl may make its connection again.
     private static let mostTunnelRequests = 12
 
-    /// Called when the transfer has left its handle and will be sent again.
+    /// Called by `ActiveTransfer.reset`. The failures of addresses and the certificates are kept for the error.
     mutating func startOver() {
         openedSockets = []
         isSecuring = false
@@ -143,22 +143,19 @@ extension ActiveTransfer {
         guard goBackToStart() else { return false }
         reportRoute(end, transfers)
         plan.leaveRoute()
-        ownHeaders = plan.ownList
+        headers = plan.list
         connection.forgetObstacles()
         return true
     }
 
-    /// Reports whether the route worked, once the transfer has ended.
-    func reportRoute(_ transfers: Transfers) {
-        if plan.route != nil { reportRoute(routeEnd, transfers) }
-    }
-
-    private func reportRoute(_ end: AlternativeEnd, _ transfers: Transfers) {
+    /// Reports whether the HTTP/3 route worked.
+    func reportRoute(_ end: AlternativeEnd, _ transfers: Transfers) {
         guard let route = plan.route else { return }
         transfers.settings.alternatives?.ended(route.route, end)
     }
 
-    private var routeEnd: AlternativeEnd {
+    /// Whether the route has worked, once the transfer has ended.
+    var routeEnd: AlternativeEnd {
         if let head = response.head ?? response.deferredHead {
             if head.status == 421 { return .misdirected }
             return head.version == .http3 ? .worked : .failed

@@ -16,6 +16,9 @@ final class TransferHandle: CurlEasy {
     /// `LibcurlQuirks.readsWhilePaused`.
     var socket: Int32 = -1
 
+    /// Whether the handle may serve an unrelated request after this one. False if its plan enlarged the receive buffer,
+    /// which libcurl does not reduce again.
+    private(set) var isReusable = true
     private var appliedSettings: [OptionValue]?
     private var sharedHeaders: HeaderList?
 
@@ -34,29 +37,29 @@ final class TransferHandle: CurlEasy {
     /// Called with each header line. After a status line, lets the trace see the next line before libcurl stores it,
     /// because an affected libcurl would append a folded line there to memory that it has freed
     /// (`LibcurlQuirks.keepsFreedField`).
-    func looksAhead(behind line: UnsafeRawBufferPointer) {
+    func lookAhead(behind line: UnsafeRawBufferPointer) {
         guard transfers.settings.quirks.keepsFreedField else { return }
         let isStatusLine = line.count > 5 && HeadCollector.isStatusLine(line)
-        if isStatusLine != showsNextLine { showsNextLine = isStatusLine }
+        setTrace(isStatusLine ? trace.union(.nextLine) : trace.subtracting(.nextLine))
     }
 
     // MARK: Setting up
 
-    /// Prepares the handle for a transfer's plan. `base` must be the same for every call.
-    func apply(
-        _ transfer: ActiveTransfer, base: ConnectionPlan, material: TrustMaterial, share: UnsafeMutableRawPointer?
-    ) -> CURLcode {
+    /// Prepares the handle for a transfer's plan.
+    func apply(_ transfer: ActiveTransfer, share: UnsafeMutableRawPointer?) -> CURLcode {
         clearError()
         let (settings, needsOwnHandle) = (transfer.plan.settings, transfer.plan.needsOwnHandle)
         if needsOwnHandle || appliedSettings != settings {
             if appliedSettings != nil { reset() }
-            let code = applyBase(base, material, share)
+            let code = applyBase(share)
             guard code == CURLE_OK else { return code }
             for value in settings {
                 let code = set(value)
                 guard code == CURLE_OK else { return code }
             }
             appliedSettings = needsOwnHandle ? [] : settings
+            // `Handles.recycle` resets a handle whose plan needs its own.
+            isReusable = needsOwnHandle || !settings.contains { $0.option == CURLOPT_BUFFERSIZE }
         }
         var code = apply(transfer.plan.wire.string, transfer.plan.wire.outline)
         guard code == CURLE_OK else { return code }
@@ -69,28 +72,21 @@ final class TransferHandle: CurlEasy {
         }
         switch transfer.plan.body {
         case .none: break
-        // `Handles.setUp` sets pointer and length; the transfer keeps the bytes.
-        case .fields: break
+        case .fields: if let bytes = transfer.sending.fields { code = setFields(bytes) }
         case .upload(let length): code = curlew_set_offset(handle, CURLOPT_INFILESIZE_LARGE, length ?? -1)
         }
         return code
     }
 
-    /// Whether the handle may serve an unrelated request after this one.
-    var isReusable: Bool {
-        // A receive buffer that was enlarged is not reduced again.
-        appliedSettings?.contains { $0.option == CURLOPT_BUFFERSIZE } != true
-    }
-
     override func reset() {
         super.reset()
+        isReusable = true
         appliedSettings = nil
         sharedHeaders = nil
     }
 
-    private func applyBase(_ base: ConnectionPlan, _ material: TrustMaterial, _ share: UnsafeMutableRawPointer?)
-        -> CURLcode
-    {
+    /// Sets what every request of the engine has.
+    private func applyBase(_ share: UnsafeMutableRawPointer?) -> CURLcode {
         let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: outlives its handle
         setErrorText()
         curlew_set_pointer(handle, CURLOPT_PRIVATE, own)
@@ -101,11 +97,11 @@ final class TransferHandle: CurlEasy {
             on: handle, easy: own, sockets: Unmanaged.passUnretained(transfers.sockets).toOpaque(),
             asksBeforeSending: transfers.settings.quirks.asksBeforeSending)
         if transfers.settings.usesOpenSSL { Callbacks.installContext(on: handle, easy: own) }
-        for value in base.options {
+        for value in transfers.settings.base.options {
             let code = set(value)
             guard code == CURLE_OK else { return code }
         }
-        for value in material.options {
+        for value in transfers.settings.material.options {
             let code = set(value)
             guard code == CURLE_OK else { return code }
         }

@@ -9,32 +9,31 @@ extension ActiveTransfer {
         var raw = curlew_metrics()
         curlew_read_metrics(easy.handle, &raw)
         result.isMeasured = true
-        result.metrics.update { store(raw, easy, in: &$0) }
-    }
-
-    private func store(_ raw: curlew_metrics, _ easy: TransferHandle, in metrics: inout TransferMetrics.Values) {
-        let queued = metrics.queued
-        func date(_ microseconds: Int64) -> Date? {
-            microseconds > 0 ? queued.addingTimeInterval(Double(microseconds) / 1_000_000) : nil
+        result.metrics.update { metrics in
+            let queued = metrics.queued
+            func date(_ microseconds: Int64) -> Date? {
+                microseconds > 0 ? queued.addingTimeInterval(Double(microseconds) / 1_000_000) : nil
+            }
+            // libcurl measures nothing while a transfer waits for a connection.
+            metrics.ended = date(raw.total) ?? Date()
+            metrics.nameLookupEnded = date(raw.name_lookup)
+            metrics.connected = date(raw.connected)
+            metrics.tlsEstablished = date(raw.tls)
+            metrics.requestSent = sending.hasBegun ? date(raw.pretransfer) : nil
+            metrics.firstByte = date(raw.first_byte)
+            metrics.isConnectionReused = sending.hasBegun && raw.new_connections == 0
+            metrics.httpVersion = response.head?.version
+            metrics.remoteAddress = easy.transfers.addresses.text(raw.remote_ip, raw.remote_port)
+            metrics.localAddress = easy.transfers.addresses.text(raw.local_ip, raw.local_port)
+            if metrics.tlsVersion == nil, response.head?.version == .http3 {
+                // libcurl exposes no TLS details of QUIC, which uses TLS 1.3 (RFC 9001, 4.2).
+                metrics.tlsVersion = "TLSv1.3"
+            }
+            metrics.bytesSent = Int64(raw.request_size) + raw.uploaded
+            metrics.bytesReceived = Int64(raw.header_size) + raw.downloaded
+            metrics.decodedBytesReceived = response.deliveredBody
+            metrics.attempt = request.attempt
         }
-        // libcurl measures nothing while a transfer waits for a connection.
-        metrics.ended = date(raw.total) ?? Date()
-        metrics.nameLookupEnded = date(raw.name_lookup)
-        metrics.connected = date(raw.connected)
-        metrics.tlsEstablished = date(raw.tls)
-        metrics.requestSent = sending.hasBegun ? date(raw.pretransfer) : nil
-        metrics.firstByte = date(raw.first_byte)
-        metrics.isConnectionReused = sending.hasBegun && raw.new_connections == 0
-        metrics.httpVersion = response.head?.version
-        (metrics.remoteAddress, metrics.localAddress) = easy.transfers.addresses.texts(raw)
-        if metrics.tlsVersion == nil, response.head?.version == .http3 {
-            // libcurl exposes no TLS details of QUIC, which uses TLS 1.3 (RFC 9001, 4.2).
-            metrics.tlsVersion = "TLSv1.3"
-        }
-        metrics.bytesSent = Int64(raw.request_size) + raw.uploaded
-        metrics.bytesReceived = Int64(raw.header_size) + raw.downloaded
-        metrics.decodedBytesReceived = response.deliveredBody
-        metrics.attempt = request.attempt
     }
 }
 
@@ -63,12 +62,7 @@ struct AddressTexts {
 
     private var entries = [Entry](repeating: Entry(), count: slots)
 
-    /// The texts of both ends of a transfer's connection.
-    mutating func texts(_ raw: curlew_metrics) -> (remote: String?, local: String?) {
-        (text(raw.remote_ip, raw.remote_port), text(raw.local_ip, raw.local_port))
-    }
-
-    /// `nil` if there is no address.
+    /// The text of an address that libcurl reports; `nil` if there is none.
     mutating func text(_ address: UnsafePointer<CChar>?, _ port: Int) -> String? {
         guard let address, address.pointee != 0 else { return nil }
         let length = strnlen(address, Self.longest)

@@ -12,7 +12,7 @@ final class Transfers {
     let handles: Handles
     let handshakes: Handshakes
     let connections: ByteConnections
-    let loop: LoopIdentity
+    let loop: TurnHolder
     var addresses = AddressTexts()
 
     private var isClosed = false
@@ -33,7 +33,7 @@ final class Transfers {
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) private var inFlight = InFlight()
 
-    init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: LoopIdentity) {
+    init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: TurnHolder) {
         self.settings = settings
         self.sockets = sockets
         self.handles = handles
@@ -67,10 +67,7 @@ final class Transfers {
     }
 
     private func launch(_ transfer: ActiveTransfer) {
-        // A transfer that was suspended before it had a connection is launched here after its pause. Its timeouts have
-        // to run again; otherwise they would never expire.
-        if !transfer.pauses.isHeld { transfer.clocks.released(at: now) }
-        transfer.clocks.queued(at: now)
+        transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
         if inFlight.lines.mayEnter(transfer) { return handOver(transfer) }
         transfer.stage = .inLine
         clockChanged(transfer)
@@ -106,15 +103,17 @@ final class Transfers {
             // The handle is not recycled: it is unknown which of its options are set.
             return end(transfer, transfer.rejected(code))
         }
-        transfer.openBody()
-        // Opening the body runs user code, which may have cancelled the transfer.
-        if let failure = transfer.hasFailed ? transfer.failure : nil {
-            handles.recycle(easy, after: transfer)
-            return end(transfer, failure)
+        if transfer.sending.upload != nil {
+            transfer.openBody()
+            // Opening the body runs user code, which may have cancelled the transfer.
+            if let failure = transfer.failure {
+                handles.recycle(easy, after: transfer)
+                return end(transfer, failure)
+            }
         }
         easy.transfer = transfer
-        if !settings.quirks.asksBeforeSending || transfer.mayOpenTunnel(settings) { easy.traces = true }
-        transfer.runs(on: easy)
+        if !settings.quirks.asksBeforeSending || transfer.mayOpenTunnel(settings) { easy.setTrace(.work) }
+        transfer.attach(to: easy)
         clockChanged(transfer)
         let added = handles.add(easy, to: multi)
         guard added == CURLM_OK else {
@@ -129,7 +128,7 @@ final class Transfers {
         if transfer.hasEnded { return }
         switch command {
         case .cancel(let error):
-            if case .created = transfer.stage { return transfer.cancelsBeforeStart(error) }
+            if case .created = transfer.stage { return transfer.cancelBeforeStart(error) }
             fail(transfer, transfer.completed(transfer.cancellation(error)))
         case .suspend:
             transfer.pauses.isSuspended = true
@@ -171,7 +170,11 @@ final class Transfers {
         let before = transfer.pauses.applied
         transfer.pauses.applied = wanted
         let pausesReceiving = wanted & CURLPAUSE_RECV != 0
-        if pausesReceiving { sockets.receivingPaused(transfer) } else { sockets.receivingResumes(transfer) }
+        if pausesReceiving {
+            sockets.receivingPaused(transfer)
+        } else if transfer.connection.mutedSocket >= 0 {
+            sockets.receivingResumes(transfer)
+        }
         // Resuming may deliver bytes, and so pause again, before the call returns. If the sink refuses the bytes,
         // libcurl reports that only as the result of this call: on an idle connection nothing else would end the
         // transfer.
@@ -202,7 +205,7 @@ final class Transfers {
     /// `runDeadlines` finds out a later one when the stored deadline is due.
     func clockChanged(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        let next = transfer.clocks.deadline
+        let next = transfer.clocks.next.at
         if transfer.deadlineIndex < 0 ? next != .never : next < inFlight.deadlines.deadline(of: transfer) {
             inFlight.deadlines.set(transfer, to: next)
         }
@@ -218,10 +221,11 @@ final class Transfers {
         while let transfer = inFlight.deadlines.due(at: instant) {
             let next = transfer.clocks.next
             if next.at <= instant {
-                if next.code == .idleTimedOut, transfer.response.isComplete, let easy = transfer.easy {
-                    succeed(transfer, easy)
+                if next.timeout == .idle, transfer.response.isComplete, let easy = transfer.easy {
+                    transfer.measure(easy)
+                    release(transfer)
                 } else {
-                    fail(transfer, transfer.timeout(next.code))
+                    fail(transfer, transfer.timeout(next.timeout))
                 }
             } else {
                 inFlight.deadlines.set(transfer, to: next.at)
@@ -258,7 +262,8 @@ final class Transfers {
         guard transfer.response.hasHead else {
             return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
         }
-        succeed(transfer, easy)
+        transfer.measure(easy)
+        release(transfer)
     }
 
     /// Resets a transfer that has to be sent again. Returns false if it has ended.
@@ -272,12 +277,6 @@ final class Transfers {
         return transfer.startAgain(after: result)
     }
 
-    private func succeed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        if transfer.hasEnded { return }
-        transfer.measure(easy)
-        release(transfer)
-    }
-
     /// Called when the connection that the transfer was to make is up. The connection outlives the transfer.
     private func connected(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         transfer.measure(easy)
@@ -288,8 +287,8 @@ final class Transfers {
         }
         transfer.result.connection = connection
         forget(transfer)
-        handles.lend(easy)
-        transfer.leavesHandle()
+        handles.detach(easy)
+        transfer.detach()
         release(transfer)
     }
 
@@ -303,15 +302,13 @@ final class Transfers {
 
     /// Releases everything that a transfer used, once its result is known.
     private func release(_ transfer: ActiveTransfer) {
-        transfer.reportRoute(self)
+        if transfer.plan.route != nil { transfer.reportRoute(transfer.routeEnd, self) }
         if let easy = transfer.easy {
-            releaseHandle(easy)
+            releaseHandle(easy, of: transfer)
             handles.recycle(easy, after: transfer)
         }
-        transfer.closeBody()
-        transfer.ends()
+        transfer.end()
         inFlight.lines.ended(transfer)
-        transfer.releaseSink()
         inFlight.deadlines.remove(transfer)
         let last = inFlight.live.removeLast()
         if last !== transfer {
@@ -323,34 +320,35 @@ final class Transfers {
         inFlight.ended.append(transfer)
     }
 
-    private func releaseHandle(_ easy: TransferHandle) {
-        let transfer = easy.transfer
-        if let transfer { sockets.receivingResumes(transfer) }
-        if settings.endsPlainHTTP2Connections, transfer?.plan.isTLS == false { sockets.end(easy) }
+    /// Takes the handle back from libcurl. The transfer still refers to it.
+    private func releaseHandle(_ easy: TransferHandle, of transfer: ActiveTransfer) {
+        if transfer.connection.mutedSocket >= 0 { sockets.receivingResumes(transfer) }
+        if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }
         handles.remove(easy)
-        if let transfer { forget(transfer) }
+        forget(transfer)
     }
 
+    /// Removes the transfer from the containers of those that libcurl has.
     private func forget(_ transfer: ActiveTransfer) {
-        handshakes.forget(transfer)
+        if transfer.place.handshake != nil { handshakes.forget(transfer) }
         inFlight.lines.left(transfer)
-        sockets.hasConnected(transfer)
+        sockets.connecting.remove(transfer)
     }
 
     /// Sends the transfer again over another handle. The current handle is freed, because libcurl remembers in it what
     /// was refused.
     private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        releaseHandle(easy)
-        transfer.startsOver()
+        releaseHandle(easy, of: transfer)
+        transfer.reset()
         launch(transfer)
     }
 
     /// Called when a transfer was not sent, because it was suspended or its connection held bytes that no request had
     /// asked for. A suspended transfer waits for `resume` without a handle; any other is launched again.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        releaseHandle(easy)
+        releaseHandle(easy, of: transfer)
         handles.recycle(easy, after: transfer)
-        transfer.startsOver()
+        transfer.reset()
         if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
     }
 

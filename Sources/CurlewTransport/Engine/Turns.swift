@@ -37,7 +37,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         _ settings: EngineSettings,
         queue: any ReadinessQueue,
         published: Lock<TransportStatistics>,
-        loop: LoopIdentity
+        loop: TurnHolder
     ) {
         sockets = Sockets(settings, queue: queue, loop: loop)
         handles = Handles(settings, sockets: sockets, loop: loop)
@@ -95,7 +95,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         for index in 0..<sockets.eventCount {
             // Work done earlier in this turn may have closed the socket.
             guard let ready = sockets.takeEvent(index) else { continue }
-            if ready.multi == Sockets.byteConnection {
+            if ready.multi == MultiIndex.byteConnection {
                 transfers.connections.socketReady(ready)
                 continue
             }
@@ -134,7 +134,9 @@ final class Turns: LoopClient, @unchecked Sendable {
         guard sockets.connectingDue <= sockets.now else { return }
         var done: Set<Int> = []
         for transfer in sockets.lateConnecting() {
-            guard let index = transfer.easy?.multi, index >= 0, done.insert(index).inserted else { continue }
+            guard let index = transfer.easy?.multi, index != MultiIndex.none, done.insert(index).inserted else {
+                continue
+            }
             handles.multi(at: index)?.runAll()
         }
     }

@@ -108,16 +108,17 @@ final class Inbox<Client: LoopClient>: Sendable {
         state.withLock { _ in }
     }
 
-    /// Moves all queued items into `batch`, which must be empty and whose storage the queue reuses.
-    func take(into batch: inout [Item]) {
+    /// Moves all queued items into `batch`, which must be empty and whose storage the queue reuses. Returns false if
+    /// there were none.
+    @discardableResult
+    func take(into batch: inout [Item]) -> Bool {
         // SAFETY: both arrays are only swapped; `batch` belongs to the loop thread.
         withUnsafeMutablePointer(to: &batch) { pointer in
             nonisolated(unsafe) let pointer = pointer
             state.withLock { swap(&$0.items, &pointer.pointee) }
         }
+        return !batch.isEmpty
     }
-
-    var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
 
     /// Closes the queue if it is empty; returns whether it did.
     func closeIfEmpty() -> Bool {

@@ -32,7 +32,7 @@ protocol LoopClient: AnyObject, Sendable {
 ///
 /// The thread retains this object until it ends, which it does after `stop`. It is not joined.
 final class LoopThread<Client: LoopClient>: Sendable {
-    let identity = LoopIdentity()
+    let turnHolder = TurnHolder()
     private let inbox = Inbox<Client>()
     /// `nil` once the thread has ended.
     private let wakeUp: Lock<EventDescriptor?>
@@ -49,12 +49,12 @@ final class LoopThread<Client: LoopClient>: Sendable {
     /// Returns false once the loop has ended.
     func sendOrDo(_ work: Client.Work) -> Bool {
         guard let client = inbox.borrowTurn() else { return send(work) }
-        identity.borrowedTurnBegins()
+        turnHolder.borrowedTurnBegins()
         client.take(work)
         client.endTurn()
         let lender = client.lendsTurns ? client : nil
         let wakesLoop = client.waitsTooLong
-        identity.borrowedTurnEnds()
+        turnHolder.borrowedTurnEnds()
         if inbox.giveTurnBack(lender: lender, wakesLoop: wakesLoop) { wake() }
         return true
     }
@@ -107,7 +107,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
     }
 
     private func run(_ client: Client) {
-        identity.threadBegins()
+        turnHolder.threadBegins()
         var batch: [LoopItem<Client.Work>] = []
         var stops = false
         while !stops {
@@ -118,23 +118,31 @@ final class LoopThread<Client: LoopClient>: Sendable {
             // Work is done before sockets are served, because a command must take effect before the events that follow
             // it. libcurl may start the next transfer from within a socket's event, and that transfer may just have
             // been suspended.
-            stops = takeAll(&batch, client)
+            inbox.take(into: &batch)
+            stops = carryOut(&batch, client)
             if !stops { client.serveSockets() }
             // Work that serving the sockets has queued is done before the next wait, in a limited number of rounds.
-            for _ in 0..<8 where !stops && !inbox.isEmpty { stops = takeAll(&batch, client) }
+            var rounds = 0
+            while !stops, rounds < Self.mostRounds, inbox.take(into: &batch) {
+                stops = carryOut(&batch, client)
+                rounds += 1
+            }
             client.endTurn()
         }
         client.end()
         while !inbox.closeIfEmpty() {
-            _ = takeAll(&batch, client)
+            inbox.take(into: &batch)
+            _ = carryOut(&batch, client)
             client.endTurn()
         }
-        identity.threadEnds()
+        turnHolder.threadEnds()
         _ = wakeUp.withLock { exchange(&$0, with: nil) }
     }
 
-    private func takeAll(_ batch: inout [LoopItem<Client.Work>], _ client: Client) -> Bool {
-        inbox.take(into: &batch)
+    private static var mostRounds: Int { 8 }
+
+    /// Does the work of `batch` and empties it. Returns whether the loop is to stop.
+    private func carryOut(_ batch: inout [LoopItem<Client.Work>], _ client: Client) -> Bool {
         var stops = false
         for item in batch {
             switch item {
@@ -155,7 +163,7 @@ private final class ThreadBody: Sendable {
 }
 
 /// Knows which thread has the loop's turn: the loop thread, or a caller that has borrowed it.
-final class LoopIdentity: Sendable {
+final class TurnHolder: Sendable {
     private struct Threads {
         /// The loop thread; `nil` before its first turn and after its last.
         var own: pthread_t?
@@ -175,10 +183,10 @@ final class LoopIdentity: Sendable {
     func borrowedTurnEnds() { threads.withLock { $0.holder = $0.own } }
 
     /// Whether the calling thread has the turn.
-    var isCurrent: Bool {
+    var isCurrentThread: Bool {
         threads.withLock { $0.holder.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
     }
 
     /// Stops a debug build in which a thread without the turn touches the loop's state.
-    func assertOnLoop() { assert(isCurrent, "the engine's state was touched outside of its loop's turns") }
+    func assertOnLoop() { assert(isCurrentThread, "the engine's state was touched outside of its loop's turns") }
 }

@@ -17,7 +17,7 @@ struct Poller {
         var isOwned = false
         /// Reading is withheld, whatever libcurl wants.
         var isMuted = false
-        /// The index of the multi handle to notify, or `Sockets.byteConnection`.
+        /// The `MultiIndex` that was passed to the last `watch`; -1 before the first.
         var multi: Int32 = -1
     }
 
@@ -61,7 +61,7 @@ struct Poller {
 
     mutating func socketOpened(_ fd: Int32) {
         reserve(fd)
-        // A number that appears again without a close was closed without our knowledge: it is still one socket.
+        // A reused number that we never saw closed still counts as one socket.
         if !registrations[Int(fd)].isOwned { ownedCount += 1 }
         registrations[Int(fd)].isOwned = true
         registrations[Int(fd)].registered = []

@@ -73,55 +73,25 @@ struct RequestPlan: Sendable {
         -> RequestPlan
     {
         let wire = try WireURL(request.url)
-        var plan = try usual(request, wire, planner, bodyLength)
+        let leavesOutProxy = try planner.leavesOutProxy(request, wire.string)
+        var plan: RequestPlan
+        // Nearly all requests of a session are of a few kinds, whose settings are computed once.
+        if !leavesOutProxy, let cached = planner.cachedPlan(for: request, isTLS: wire.isTLS) {
+            plan = RequestPlan(
+                cached: cached,
+                wire: wire,
+                mayBeResent: request.options.mayBeResentSilently ?? request.isRepeatable,
+                clocks: cached.clocks
+            )
+            plan.clocks.total = request.options.timeouts.total?.clampedNanoseconds
+            try plan.planHeaders(request, planner.configuration)
+        } else {
+            plan = RequestPlan(wire: wire, clocks: TransferClocks(request.options.timeouts))
+            plan.leavesOutProxy = leavesOutProxy
+            try plan.planParts(request, planner, bodyLength)
+        }
         if let route = planner.route(for: request, wire) { plan.take(route) }
         return plan
-    }
-
-    private static func usual(
-        _ request: TransferRequest,
-        _ wire: WireURL,
-        _ planner: RequestPlanner,
-        _ bodyLength: Int64?
-    ) throws(CurlewError) -> RequestPlan {
-        let leavesOutProxy = try planner.leavesOutProxy(request, wire.string)
-        // Nearly all requests of a session are of a few kinds, whose settings are computed once.
-        guard !leavesOutProxy, let cached = planner.cachedPlan(for: request, isTLS: wire.isTLS) else {
-            var plan = RequestPlan(wire: wire, clocks: TransferClocks(request.options.timeouts))
-            plan.leavesOutProxy = leavesOutProxy
-            try plan.planAnew(request, planner, bodyLength)
-            return plan
-        }
-        var plan = RequestPlan(
-            cached: cached,
-            wire: wire,
-            mayBeResent: request.options.mayBeResentSilently ?? request.isRepeatable,
-            clocks: cached.clocks.limited(total: request.options.timeouts.total)
-        )
-        try plan.planHeaders(request, planner.configuration)
-        return plan
-    }
-
-    private mutating func planAnew(
-        _ request: TransferRequest,
-        _ planner: RequestPlanner,
-        _ bodyLength: Int64?
-    ) throws(CurlewError) {
-        guard request.method.isValid else {
-            throw CurlewError(
-                .requestCreationFailed,
-                phase: .creation,
-                reason: "the method is not a valid HTTP token",
-                url: request.url
-            )
-        }
-        guard let authentication = request.options.authentication, case .awsSigV4 = authentication.scheme else {
-            return try planParts(request, planner, bodyLength)
-        }
-        let signed = try SignedRequest(
-            request, wire, authentication, keepsDotSegments: planner.configuration.keepsDotSegments, date: Date())
-        wire.replaceText(signed.url)
-        try planParts(signed.request, planner, bodyLength)
     }
 
     private mutating func planParts(
@@ -130,6 +100,21 @@ struct RequestPlan: Sendable {
         _ bodyLength: Int64?
     ) throws(CurlewError) {
         let (configuration, options) = (planner.configuration, request.options)
+        guard request.method.isValid else {
+            throw CurlewError(
+                .requestCreationFailed,
+                phase: .creation,
+                reason: "the method is not a valid HTTP token",
+                url: request.url
+            )
+        }
+        var request = request
+        if let authentication = options.authentication, case .awsSigV4 = authentication.scheme {
+            let signed = try SignedRequest(
+                request, wire, authentication, keepsDotSegments: configuration.keepsDotSegments, date: Date())
+            wire.replaceText(signed.url)
+            request = signed.request
+        }
         mayBeResent = options.mayBeResentSilently ?? request.isRepeatable
         try planBody(request, bodyLength)
         ownSettings.reserveCapacity(10)
@@ -360,8 +345,9 @@ struct RequestPlan: Sendable {
         }
     }
 
-    /// The request's own lines as a list that the session's list follows; `nil` if the request has no lines.
-    var ownList: HeaderList? { headerLines.isEmpty ? nil : HeaderList(lines: headerLines, rest: defaultList) }
+    /// The header lines as libcurl gets them: the request's own, followed by the session's list. `nil` if there are
+    /// none.
+    var list: HeaderList? { headerLines.isEmpty ? defaultList : HeaderList(lines: headerLines, rest: defaultList) }
 
     /// Takes the HTTP/3 route. Its header line is added after signing, so a signature does not cover it.
     private mutating func take(_ route: PlannedRoute) {

@@ -11,7 +11,7 @@ final class RequestPlanner: Sendable {
     /// `nil` if the transport cannot use alternative services.
     let alternatives: (any AlternativeServices)?
     let proxies: ProxyConnectionCredentials
-    private let plans = CachedPlans()
+    private let plans = Lock(CachedPlans())
     /// The end of every header list; `nil` if there is nothing to suppress. A line without a value keeps libcurl from
     /// adding the field itself, and is not sent.
     private let listEnd: HeaderList?
@@ -55,111 +55,93 @@ final class RequestPlanner: Sendable {
 
     /// Returns the cached plan of requests like this one; `nil` if there is none.
     func cachedPlan(for request: TransferRequest, isTLS: Bool) -> CachedPlan? {
-        guard case .none = request.body else { return nil }
-        return plans.plan(for: request, isTLS: isTLS)
+        guard let key = PlanKey(request, isTLS: isTLS) else { return nil }
+        return plans.withLock { $0.plan(for: key, request.defaultHeaders) }
     }
 
     /// Caches a plan, without the request's own header lines, if other requests can have the same settings.
     func cache(_ plan: RequestPlan, for request: TransferRequest) {
         // A plan with DNS overrides has settings for one host only.
-        guard configuration.dns.overrides.isEmpty, CachedPlan.isPossible(for: request) else { return }
-        plans.add(plan, for: request)
+        guard configuration.dns.overrides.isEmpty, let key = PlanKey(request, isTLS: plan.isTLS) else { return }
+        let new = CachedPlan(plan, for: key, request.defaultHeaders)
+        plans.withLock { $0.add(new) }
     }
 }
 
-/// The part of a plan that all requests of one kind share, and everything besides the transport that determines it.
+/// What determines a plan's settings, besides the transport. Requests with equal keys have equal settings.
+struct PlanKey: Equatable, Sendable {
+    private let isTLS: Bool
+    private let method: HTTPMethod
+    private let multiplexes: Bool
+    private let decodesContent: Bool
+    private let purpose: TransferPurpose
+    private let trafficClass: TrafficClass
+    private let uploadRateLimit: Int?
+    private let downloadRateLimit: Int?
+    /// Without the total timeout, which shrinks from attempt to attempt.
+    private let timeouts: Timeouts
+
+    /// `nil` if no other request can have the same settings: the request has a body, or credentials or a proxy of its
+    /// own.
+    init?(_ request: TransferRequest, isTLS: Bool) {
+        let options = request.options
+        guard !request.hasBody, !options.hasAuthentication, options.proxy == nil else { return nil }
+        self.isTLS = isTLS
+        method = request.method
+        multiplexes = options.multiplexes
+        decodesContent = options.decodesContent
+        purpose = options.purpose
+        trafficClass = options.trafficClass
+        uploadRateLimit = options.uploadRateLimit
+        downloadRateLimit = options.downloadRateLimit
+        var timeouts = options.timeouts
+        timeouts.total = nil
+        self.timeouts = timeouts
+    }
+}
+
+/// The part of a plan that all requests of one kind share.
 final class CachedPlan: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
     let defaultList: HeaderList?
-    private let method: HTTPMethod
-    private let isTLS: Bool
-    private let options: TransferOptions
-    /// Compared by identity; retained, so that no other object can get the same identity.
-    private let defaultHeaders: DefaultHeaders?
+    fileprivate let key: PlanKey
+    /// The fields of `defaultList`. Compared by identity; retained, so that no other object can get the same identity.
+    fileprivate let defaultHeaders: DefaultHeaders?
 
-    /// Whether other requests can have the same settings: the request has no body, no credentials and no proxy of its
-    /// own.
-    static func isPossible(for request: TransferRequest) -> Bool {
-        guard case .none = request.body else { return false }
-        return isPossible(with: request.options)
-    }
-
-    private static func isPossible(with options: TransferOptions) -> Bool {
-        !options.hasAuthentication && options.proxy == nil
-    }
-
-    init(_ plan: RequestPlan, for request: TransferRequest) {
+    init(_ plan: RequestPlan, for key: PlanKey, _ defaultHeaders: DefaultHeaders?) {
         settings = plan.settings
         clocks = plan.clocks
         defaultList = plan.defaultList
-        method = request.method
-        isTLS = plan.isTLS
-        options = request.options
-        defaultHeaders = request.defaultHeaders
-    }
-
-    /// Whether this is the plan of requests without a body that are like `request` and have the same default fields.
-    func fits(_ request: TransferRequest, isTLS: Bool) -> Bool {
-        defaultHeaders === request.defaultHeaders && isLike(request, isTLS: isTLS)
-    }
-
-    /// Whether this is the plan of requests without a body that are like `request`, whatever their default fields.
-    fileprivate func isLike(_ request: TransferRequest, isTLS: Bool) -> Bool {
-        self.isTLS == isTLS && method == request.method && hasSettings(of: request.options)
-    }
-
-    private func hasSettings(of other: TransferOptions) -> Bool {
-        Self.isPossible(with: other) && options.multiplexes == other.multiplexes
-            && options.decodesContent == other.decodesContent && options.purpose == other.purpose
-            && options.trafficClass == other.trafficClass && options.uploadRateLimit == other.uploadRateLimit
-            && options.downloadRateLimit == other.downloadRateLimit
-            && hasTimeouts(of: other.timeouts)
-    }
-
-    /// Whether the timeouts are equal. The total timeout is ignored: it shrinks from attempt to attempt.
-    private func hasTimeouts(of other: Timeouts) -> Bool {
-        let own = options.timeouts
-        return own.connect == other.connect && own.firstByte == other.firstByte && own.idle == other.idle
-            && own.queue == other.queue
+        self.key = key
+        self.defaultHeaders = defaultHeaders
     }
 }
 
-/// The cached plans of one transport. Every request searches them, on any thread.
-final class CachedPlans: Sendable {
-    private struct State {
-        var plans: [CachedPlan] = []
-        /// The index of the plan that the next one replaces.
-        var next = 0
-    }
+/// The cached plans of one transport. Every request searches them.
+struct CachedPlans: Sendable {
+    private var plans: [CachedPlan] = []
+    /// The index of the plan that the next one replaces.
+    private var next = 0
 
     /// Bounds the search if every request is of another kind.
     static let capacity = 8
 
-    private let state = Lock(State())
-
-    func plan(for request: TransferRequest, isTLS: Bool) -> CachedPlan? {
-        state.withLock { state in state.plans.first { $0.fits(request, isTLS: isTLS) } }
+    func plan(for key: PlanKey, _ defaultHeaders: DefaultHeaders?) -> CachedPlan? {
+        plans.first { $0.defaultHeaders === defaultHeaders && $0.key == key }
     }
 
-    func add(_ plan: RequestPlan, for request: TransferRequest) {
-        // The replaced plan is released outside the lock: its options hold the user's objects, whose deinit may run any
-        // code.
-        _ = state.withLock { state -> CachedPlan? in
-            // Several requests of one kind may have been planned at the same time. The first one stored its plan.
-            guard !state.plans.contains(where: { $0.fits(request, isTLS: plan.isTLS) }) else { return nil }
-            let new = CachedPlan(plan, for: request)
+    mutating func add(_ new: CachedPlan) {
+        // Several requests of one kind may have been planned at the same time. The first one stored its plan.
+        guard plan(for: new.key, new.defaultHeaders) == nil else { return }
+        if let like = plans.firstIndex(where: { $0.key == new.key }) {
             // A redirect to another origin has fields of its own. Its plan must not replace one of another kind.
-            if let like = state.plans.firstIndex(where: { $0.isLike(request, isTLS: plan.isTLS) }) {
-                return exchange(&state.plans[like], with: new)
-            }
-            if state.plans.count < Self.capacity {
-                state.plans.append(new)
-                return nil
-            }
-            let replaced = exchange(&state.plans[state.next], with: new)
-            state.next = (state.next + 1) % Self.capacity
-            return replaced
+            plans[like] = new
+        } else if plans.count < Self.capacity {
+            plans.append(new)
+        } else {
+            plans[next] = new
+            next = (next + 1) % Self.capacity
         }
     }
 }

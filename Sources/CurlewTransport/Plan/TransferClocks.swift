@@ -14,11 +14,27 @@ struct TransferClocks {
         case receive
     }
 
+    enum Timeout {
+        case queue, connect, firstByte, idle, total
+
+        /// The code of the error that reports it.
+        var code: CurlewError.Code {
+            switch self {
+            case .queue: .queueTimedOut
+            case .connect: .connectTimedOut
+            case .firstByte: .firstByteTimedOut
+            case .idle: .idleTimedOut
+            case .total: .totalTimedOut
+            }
+        }
+    }
+
     private let queue: UInt64?
     private let connect: UInt64?
     private let firstByte: UInt64?
     private var idle: UInt64?
-    private var total: UInt64?
+    /// The only timeout that differs between requests of one kind.
+    var total: UInt64?
 
     private(set) var stretch = Stretch.queue
     private var started = LoopInstant.unset
@@ -34,20 +50,16 @@ struct TransferClocks {
         total = timeouts.total?.clampedNanoseconds
     }
 
-    /// Returns a copy with another total timeout, the only one that differs between requests of one kind.
-    func limited(total: Duration?) -> TransferClocks {
-        var limited = self
-        limited.total = total?.clampedNanoseconds
-        return limited
-    }
-
     // MARK: Events
 
     mutating func transferStarted(at now: LoopInstant) { started = now }
 
-    /// Called when the transfer may have to wait for a connection, in line or within libcurl. Only the first call
-    /// counts, until `startOver`.
-    mutating func queued(at now: LoopInstant) {
+    /// Called when the transfer may have to wait for a connection, in line or within libcurl. The wait begins with the
+    /// first call, and again with the first after `startOver`.
+    mutating func launched(at now: LoopInstant, isHeld: Bool) {
+        // A transfer that was suspended before it had a connection is launched after its pause. Its timeouts have to
+        // run again; otherwise they would never expire.
+        if !isHeld { released(at: now) }
         if !stretchBegan.isSet { stretchBegan = now }
     }
 
@@ -111,43 +123,31 @@ struct TransferClocks {
 
     // MARK: Deadlines
 
-    /// The configured length of the timeout that an error code reports; `nil` if it is unlimited.
-    func limit(_ code: CurlewError.Code) -> Duration? {
+    /// The configured length of a timeout; `nil` if it is unlimited.
+    func limit(_ timeout: Timeout) -> Duration? {
         let limit =
-            switch code {
-            case .queueTimedOut: queue
-            case .connectTimedOut: connect
-            case .firstByteTimedOut: firstByte
-            case .idleTimedOut: idle
-            default: total
+            switch timeout {
+            case .queue: queue
+            case .connect: connect
+            case .firstByte: firstByte
+            case .idle: idle
+            case .total: total
             }
         return limit.map { .nanoseconds(Int64(clamping: $0)) }
     }
 
-    /// The deadline that expires first, with the error code to report then.
-    var next: (at: LoopInstant, code: CurlewError.Code) {
-        let (whole, own) = (totalDeadline, stretchDeadline)
-        if whole <= own, whole != .never { return (whole, .totalTimedOut) }
-        switch stretch {
-        case .queue: return (own, .queueTimedOut)
-        case .connect: return (own, .connectTimedOut)
-        case .firstByte: return (own, .firstByteTimedOut)
-        case .send, .receive: return (own, .idleTimedOut)
-        }
-    }
-
-    /// The deadline of `next`.
-    var deadline: LoopInstant { min(totalDeadline, stretchDeadline) }
-
-    private var totalDeadline: LoopInstant { Self.deadline(started, total) }
-
-    private var stretchDeadline: LoopInstant {
-        switch stretch {
-        case .queue: heldSince.isSet ? .never : Self.deadline(stretchBegan, queue)
-        case .connect: Self.deadline(stretchBegan, connect)
-        case .firstByte: heldSince.isSet ? .never : Self.deadline(stretchBegan, firstByte)
-        case .send, .receive: heldSince.isSet ? .never : Self.deadline(lastByte, idle)
-        }
+    /// The timeout that expires first, and when.
+    var next: (at: LoopInstant, timeout: Timeout) {
+        let isHeld = heldSince.isSet
+        let whole = Self.deadline(started, total)
+        let own: (at: LoopInstant, timeout: Timeout) =
+            switch stretch {
+            case .queue: (isHeld ? .never : Self.deadline(stretchBegan, queue), .queue)
+            case .connect: (Self.deadline(stretchBegan, connect), .connect)
+            case .firstByte: (isHeld ? .never : Self.deadline(stretchBegan, firstByte), .firstByte)
+            case .send, .receive: (isHeld ? .never : Self.deadline(lastByte, idle), .idle)
+            }
+        return whole <= own.at && whole != .never ? (whole, .total) : own
     }
 
     private static func deadline(_ from: LoopInstant, _ length: UInt64?) -> LoopInstant {

@@ -39,6 +39,40 @@ struct CurlCodeTests {
         }
     }
 
+    @Test(arguments: [
+        (CurlCode.unsupportedProtocol, "CURLE_UNSUPPORTED_PROTOCOL"),
+        (CurlCode.notBuiltIn, "CURLE_NOT_BUILT_IN"),
+        (CurlCode.couldNotResolveProxy, "CURLE_COULDNT_RESOLVE_PROXY"),
+        (CurlCode.couldNotResolveHost, "CURLE_COULDNT_RESOLVE_HOST"),
+        (CurlCode.couldNotConnect, "CURLE_COULDNT_CONNECT"),
+        (CurlCode.partialFile, "CURLE_PARTIAL_FILE"),
+        (CurlCode.outOfMemory, "CURLE_OUT_OF_MEMORY"),
+        (CurlCode.operationTimedOut, "CURLE_OPERATION_TIMEDOUT"),
+        (CurlCode.sslConnectError, "CURLE_SSL_CONNECT_ERROR"),
+        (CurlCode.badFunctionArgument, "CURLE_BAD_FUNCTION_ARGUMENT"),
+        (CurlCode.unknownOption, "CURLE_UNKNOWN_OPTION"),
+        (CurlCode.gotNothing, "CURLE_GOT_NOTHING"),
+        (CurlCode.sslEngineNotFound, "CURLE_SSL_ENGINE_NOTFOUND"),
+        (CurlCode.sslEngineSetFailed, "CURLE_SSL_ENGINE_SETFAILED"),
+        (CurlCode.sendError, "CURLE_SEND_ERROR"),
+        (CurlCode.receiveError, "CURLE_RECV_ERROR"),
+        (CurlCode.sslCertificateProblem, "CURLE_SSL_CERTPROBLEM"),
+        (CurlCode.sslCipher, "CURLE_SSL_CIPHER"),
+        (CurlCode.peerFailedVerification, "CURLE_PEER_FAILED_VERIFICATION"),
+        (CurlCode.badContentEncoding, "CURLE_BAD_CONTENT_ENCODING"),
+        (CurlCode.useSSLFailed, "CURLE_USE_SSL_FAILED"),
+        (CurlCode.sslEngineInitFailed, "CURLE_SSL_ENGINE_INITFAILED"),
+        (CurlCode.sslCACertificateBadFile, "CURLE_SSL_CACERT_BADFILE"),
+        (CurlCode.sslShutdownFailed, "CURLE_SSL_SHUTDOWN_FAILED"),
+        (CurlCode.sslCRLBadFile, "CURLE_SSL_CRL_BADFILE"),
+        (CurlCode.sslIssuerError, "CURLE_SSL_ISSUER_ERROR"),
+        (CurlCode.sslPinnedKeyNotMatched, "CURLE_SSL_PINNEDPUBKEYNOTMATCH"),
+        (CurlCode.sslInvalidCertificateStatus, "CURLE_SSL_INVALIDCERTSTATUS"),
+        (CurlCode.proxy, "CURLE_PROXY"),
+        (CurlCode.sslClientCertificate, "CURLE_SSL_CLIENTCERT"),
+    ])
+    func namedNumbersAreThoseOfTheirNames(number: Int, name: String) { #expect(CurlCode.row(number).name == name) }
+
     @Test func unknownNumbersAreInternal() {
         #expect(CurlCode.row(9999).code == .internal)
         #expect(CurlCode.native(28).description == "28 CURLE_OPERATION_TIMEDOUT")

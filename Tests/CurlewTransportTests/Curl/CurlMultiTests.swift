@@ -14,11 +14,11 @@ struct CurlMultiTests {
             let (transfer, easy) = try parts.prepared("http://127.0.0.1:\(deaf.port)/")
             let multi = try #require(parts.handles.multi(for: transfer))
             easy.transfer = transfer
-            transfer.runs(on: easy)
+            transfer.attach(to: easy)
             _ = parts.handles.add(easy, to: multi)
             defer {
                 parts.handles.remove(easy)
-                transfer.ends()
+                transfer.end()
             }
             // The first timers start the transfer. From then on, the connection's timer is the nearest.
             for _ in 0..<4 { multi.timerExpired() }
@@ -46,20 +46,16 @@ struct CurlMultiTests {
             let (first, easy) = try parts.prepared(url)
             for (round, index) in [0, 1, 1, 0].enumerated() {
                 let transfer = try round == 0 ? first : parts.transfer(url)
-                if round > 0 {
-                    _ = easy.apply(
-                        transfer, base: parts.transfers.settings.base, material: parts.transfers.settings.material,
-                        share: nil)
-                }
+                if round > 0 { _ = easy.apply(transfer, share: nil) }
                 easy.transfer = transfer
-                transfer.runs(on: easy)
+                transfer.attach(to: easy)
                 _ = multis[index].add(easy)
                 // A socket is opened at once if no resolver has to be asked.
                 for _ in 0..<4 { multis[index].timerExpired() }
                 #expect(parts.sockets.openedCount == round + 1)
                 multis[index].remove(easy)
                 easy.transfer = nil
-                transfer.ends()
+                transfer.end()
             }
         }
     }

@@ -17,7 +17,7 @@ struct HandlesTests {
                 let multi = try #require(handles.multi(for: transfer))
                 easy.transfer = transfer
                 _ = handles.add(easy, to: multi)
-                handles.lend(easy)
+                handles.detach(easy)
                 return easy
             }
             #expect(handles.connectionMultis.count == 3)

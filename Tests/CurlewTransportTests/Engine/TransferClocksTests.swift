@@ -19,28 +19,28 @@ struct TransferClocksTests {
     @Test func eachStretchHasItsOwn() {
         var clocks = clocks()
         #expect(clocks.next.at == .never)
-        clocks.queued(at: at(1))
-        #expect(clocks.next == (at(41), .queueTimedOut))
+        clocks.launched(at: at(1), isHeld: false)
+        #expect(clocks.next == (at(41), .queue))
         clocks.connectionStarted(at: at(2))
-        #expect(clocks.next == (at(12), .connectTimedOut))
+        #expect(clocks.next == (at(12), .connect))
         clocks.connectionStarted(at: at(5))
-        #expect(clocks.next == (at(12), .connectTimedOut))
+        #expect(clocks.next == (at(12), .connect))
         clocks.sendingStarted(at: at(6))
         clocks.byteMoved(at: at(8))
-        #expect(clocks.next == (at(28), .idleTimedOut))
+        #expect(clocks.next == (at(28), .idle))
         clocks.requestSent(at: at(9))
-        #expect(clocks.next == (at(39), .firstByteTimedOut))
+        #expect(clocks.next == (at(39), .firstByte))
         clocks.receivingStarted(at: at(10))
         clocks.byteMoved(at: at(11))
-        #expect(clocks.next == (at(31), .idleTimedOut))
+        #expect(clocks.next == (at(31), .idle))
     }
 
     @Test func totalRunsThroughAll() {
         var clocks = clocks(total: .seconds(5))
-        #expect(clocks.next == (at(5), .totalTimedOut))
-        clocks.queued(at: at(1))
+        #expect(clocks.next == (at(5), .total))
+        clocks.launched(at: at(1), isHeld: false)
         clocks.connectionStarted(at: at(1))
-        #expect(clocks.next == (at(5), .totalTimedOut))
+        #expect(clocks.next == (at(5), .total))
     }
 
     @Test("what held the transfer does not hold it when it is sent anew", arguments: [false, true])
@@ -56,34 +56,45 @@ struct TransferClocksTests {
 
     @Test func pausesOfOurOwnDoNotCount() {
         var clocks = clocks()
-        clocks.queued(at: at(0))
+        clocks.launched(at: at(0), isHeld: false)
         clocks.sendingStarted(at: at(0))
         clocks.requestSent(at: at(0))
         clocks.held(at: at(10))
         #expect(clocks.next.at == .never)
         clocks.held(at: at(15))
         clocks.released(at: at(110))
-        #expect(clocks.next == (at(130), .firstByteTimedOut))
+        #expect(clocks.next == (at(130), .firstByte))
         clocks.receivingStarted(at: at(120))
         clocks.held(at: at(125))
         clocks.released(at: at(225))
-        #expect(clocks.next == (at(240), .idleTimedOut))
+        #expect(clocks.next == (at(240), .idle))
     }
 
     @Test func theWaitForAConnectionDoesNotCountWhileItIsHeld() {
         var clocks = clocks()
-        clocks.queued(at: at(1))
+        clocks.launched(at: at(1), isHeld: false)
         clocks.held(at: at(11))
         #expect(clocks.next.at == .never)
         clocks.released(at: at(111))
-        #expect(clocks.next == (at(141), .queueTimedOut))
+        #expect(clocks.next == (at(141), .queue))
         // After `startOver` the transfer is in no queue, so the end of its pause starts no timeout.
         clocks.held(at: at(112))
         clocks.startOver(isHeld: true)
         clocks.released(at: at(120))
         #expect(clocks.next.at == .never)
-        clocks.queued(at: at(120))
-        #expect(clocks.next == (at(160), .queueTimedOut))
+        clocks.launched(at: at(120), isHeld: false)
+        #expect(clocks.next == (at(160), .queue))
+    }
+
+    /// A transfer that was suspended on its way starts over while it is held, and is launched after its pause.
+    @Test func aLaunchEndsThePauseUnlessTheTransferIsStillHeld() {
+        var clocks = clocks()
+        clocks.held(at: at(1))
+        clocks.startOver(isHeld: true)
+        clocks.launched(at: at(1), isHeld: true)
+        #expect(clocks.next.at == .never)
+        clocks.launched(at: at(101), isHeld: false)
+        #expect(clocks.next == (at(141), .queue))
     }
 
     @Test func bytesThatMoveDuringAPauseDoNotMoveTheClockIntoTheFuture() {
@@ -93,13 +104,13 @@ struct TransferClocksTests {
         clocks.held(at: at(125))
         clocks.byteMoved(at: at(200))
         clocks.released(at: at(225))
-        #expect(clocks.next == (at(245), .idleTimedOut))
+        #expect(clocks.next == (at(245), .idle))
     }
 
     @Test func switchedOffMeansNever() {
         var clocks = TransferClocks(Timeouts(connect: nil, firstByte: nil, idle: nil, total: nil, queue: nil))
         clocks.transferStarted(at: at(0))
-        clocks.queued(at: at(0))
+        clocks.launched(at: at(0), isHeld: false)
         #expect(clocks.next.at == .never)
         clocks.requestSent(at: at(0))
         #expect(clocks.next.at == .never)
@@ -109,7 +120,7 @@ struct TransferClocksTests {
     @Test func aBodyThatIsReadAgainHasItsTimeLimitsAgain() throws {
         let transport = CurlTransport()
         let settings = try EngineSettings(TransportConfiguration(), .current(.ofLibcurl), alternatives: nil)
-        let loop = LoopIdentity()
+        let loop = TurnHolder()
         loop.threadBegins()
         let sockets = Sockets(settings, queue: try #require(EpollQueue.make()).queue, loop: loop)
         let handles = Handles(settings, sockets: sockets, loop: loop)
@@ -124,17 +135,17 @@ struct TransferClocksTests {
         func isGiven() -> Bool { if case .bytes = transfer.fill(buffer, transfers) { true } else { false } }
 
         transfer.clocks.sendingStarted(at: transfers.now)
-        #expect(isGiven() && transfer.clocks.deadline != .never)
-        #expect(!isGiven() && transfer.clocks.deadline == .never)
+        #expect(isGiven() && transfer.clocks.next.at != .never)
+        #expect(!isGiven() && transfer.clocks.next.at == .never)
         #expect(transfer.sending.upload?.seek(to: 0) == true)
         transfer.clocks.sendingStarted(at: transfers.now)
-        #expect(isGiven() && transfer.clocks.deadline != .never)
+        #expect(isGiven() && transfer.clocks.next.at != .never)
         // The timeouts pause again while the source has no bytes.
-        #expect(!isGiven() && transfer.clocks.deadline == .never)
+        #expect(!isGiven() && transfer.clocks.next.at == .never)
         #expect(transfer.pauses.sourcePending)
         // libcurl asks again after a suspension, so the transfer does not depend on a wake-up by the source.
         transfer.pauses.isSuspended = true
-        #expect(!isGiven() && transfer.clocks.deadline == .never)
+        #expect(!isGiven() && transfer.clocks.next.at == .never)
         #expect(!transfer.pauses.sourcePending)
     }
 }

@@ -12,8 +12,8 @@ struct TransferFailureTests {
     @Test func libcurlsOwnTimeLimitIsThatOfConnections() throws {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
-            transfer.runs(on: easy)
-            transfer.clocks.queued(at: parts.transfers.now)
+            transfer.attach(to: easy)
+            transfer.clocks.launched(at: parts.transfers.now, isHeld: false)
             transfer.clocks.connectionStarted(at: parts.transfers.now)
             let connecting = transfer.failure(for: 28, easy)
             #expect(connecting.code == .connectTimedOut)
@@ -29,7 +29,7 @@ struct TransferFailureTests {
     @Test(arguments: [false, true]) func anAddressWithoutASocketDoesNotHideWhyTheOtherFailed(isLast: Bool) throws {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
-            transfer.runs(on: easy)
+            transfer.attach(to: easy)
             if isLast { transfer.connection.socketOpened(-1, isRemembered: false) }
             transfer.connection.socketFailed(EAFNOSUPPORT)
             if !isLast { transfer.connection.socketOpened(-1, isRemembered: false) }
@@ -42,7 +42,7 @@ struct TransferFailureTests {
     @Test func whatNoAddressHasASocketForIsSaid() throws {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
-            transfer.runs(on: easy)
+            transfer.attach(to: easy)
             transfer.connection.socketFailed(EAFNOSUPPORT)
             #expect(transfer.failure(for: 7, easy).native?.number == Int(EAFNOSUPPORT))
         }
@@ -69,7 +69,7 @@ struct TransferFailureTests {
         let proxy = try #require(URL(string: "http://127.0.0.1:1"))
         try withEngineParts({ $0.proxy = .url(proxy) }) { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
-            transfer.runs(on: easy)
+            transfer.attach(to: easy)
             #expect(transfer.failure(for: 7, easy).code == .proxyFailed)
             transfer.connection.socketFailed(EMFILE)
             let error = transfer.failure(for: 7, easy)
@@ -83,13 +83,13 @@ struct TransferFailureTests {
     @Test func whatHasNoSocketHasNotTimedOut() throws {
         try withEngineParts { parts in
             let (refused, easy) = try parts.prepared("http://a.example/")
-            refused.runs(on: easy)
+            refused.attach(to: easy)
             refused.connection.refusedAddress = "127.0.0.1"
             let error = refused.failure(for: 28, easy)
             #expect(error.code == .addressRefused)
             #expect(error.native?.number == 7)
             let (lacking, other) = try parts.prepared("http://a.example/")
-            lacking.runs(on: other)
+            lacking.attach(to: other)
             lacking.connection.socketFailed(EMFILE)
             #expect(lacking.failure(for: 28, other).native?.name == "EMFILE")
         }
@@ -99,7 +99,7 @@ struct TransferFailureTests {
     @Test func whatLibcurlLostMayBeAskedForAgain() throws {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
-            transfer.runs(on: easy)
+            transfer.attach(to: easy)
             let error = transfer.failure(for: 81, easy)
             #expect(error.code == .receiveFailed)
             #expect(error.isSafeToRetry)

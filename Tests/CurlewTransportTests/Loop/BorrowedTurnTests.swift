@@ -196,6 +196,6 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
     }
 
     private func note(_ text: String) {
-        seen.withLock { $0.notes.append(loop.identity.isCurrent ? text : "outside of a turn") }
+        seen.withLock { $0.notes.append(loop.turnHolder.isCurrentThread ? text : "outside of a turn") }
     }
 }

@@ -70,7 +70,7 @@ private struct HandLoop {
         configuration.proxy = .none
         let made = try #require(EpollQueue.make())
         (queue, wakeUp) = (InterruptedQueue(made.queue), made.wakeUp)
-        let loop = LoopIdentity()
+        let loop = TurnHolder()
         loop.threadBegins()
         transport = CurlTransport(configuration: configuration)
         turns = Turns(
@@ -111,7 +111,7 @@ private struct HandLoop {
 
     /// Returns once the socket is readable and the transfer's deadline has passed.
     func awaitEventAndDeadline(of transfer: ActiveTransfer) {
-        while queue.whole.wait(nanoseconds: 1_000_000) == 0 || LoopInstant.now() <= transfer.clocks.deadline {}
+        while queue.whole.wait(nanoseconds: 1_000_000) == 0 || LoopInstant.now() <= transfer.clocks.next.at {}
     }
 }
 

@@ -57,24 +57,63 @@ struct CachedPlansTests {
 
     /// Two requests of a new kind that start at the same time both plan it and store it.
     @Test func areStoredOnceIfTheyAreMadeTwice() throws {
-        let plans = CachedPlans()
+        var plans = CachedPlans()
         let requests = try Self.methods.indices.prefix(CachedPlans.capacity).map { try request($0) }
         for request in requests {
-            let plan = try RequestPlan.of(request, planner: planner(), bodyLength: nil)
-            plans.add(plan, for: request)
-            plans.add(plan, for: request)
+            try add(request, to: &plans)
+            try add(request, to: &plans)
         }
-        for request in requests { #expect(plans.plan(for: request, isTLS: false) != nil) }
+        for request in requests { #expect(try isKnown(request, in: plans)) }
     }
 
     @Test func makeRoomForNewOnes() throws {
-        let plans = CachedPlans()
+        var plans = CachedPlans()
         for number in Self.methods.indices {
             let request = try request(number)
-            plans.add(try RequestPlan.of(request, planner: planner(), bodyLength: nil), for: request)
-            #expect(plans.plan(for: request, isTLS: false) != nil)
+            try add(request, to: &plans)
+            #expect(try isKnown(request, in: plans))
         }
-        #expect(plans.plan(for: try request(0), isTLS: false) == nil)
+        #expect(try !isKnown(request(0), in: plans))
+    }
+
+    private func add(_ request: TransferRequest, to plans: inout CachedPlans) throws {
+        let key = try #require(PlanKey(request, isTLS: false))
+        let plan = try RequestPlan.of(request, planner: planner(), bodyLength: nil)
+        plans.add(CachedPlan(plan, for: key, request.defaultHeaders))
+    }
+
+    private func isKnown(_ request: TransferRequest, in plans: CachedPlans) throws -> Bool {
+        plans.plan(for: try #require(PlanKey(request, isTLS: false)), request.defaultHeaders) != nil
+    }
+
+    /// Each of these options makes other settings, so requests that differ in one of them share no plan.
+    @Test(
+        "requests that differ in an option have different keys",
+        arguments: [
+            { $0.multiplexes = false }, { $0.decodesContent = false }, { $0.purpose = .file },
+            { $0.trafficClass = .background }, { $0.uploadRateLimit = 1 }, { $0.downloadRateLimit = 1 },
+            { $0.timeouts.connect = nil }, { $0.timeouts.firstByte = nil }, { $0.timeouts.idle = nil },
+            { $0.timeouts.queue = nil },
+        ] as [@Sendable (inout TransferOptions) -> Void])
+    func haveOneKeyForEachKind(change: @Sendable (inout TransferOptions) -> Void) throws {
+        let request = try request(0)
+        var other = request
+        change(&other.options)
+        #expect(PlanKey(other, isTLS: false) != PlanKey(request, isTLS: false))
+        #expect(PlanKey(request, isTLS: true) != PlanKey(request, isTLS: false))
+        // The total timeout and the limit of the body are not part of the settings.
+        other = request
+        other.options.timeouts.total = .seconds(1)
+        other.options.maximumBodySize = 1
+        #expect(PlanKey(other, isTLS: false) == PlanKey(request, isTLS: false))
+    }
+
+    @Test func areNotKeptForRequestsWithABodyOrSecretsOfTheirOwn() throws {
+        var requests = try (0..<3).map { _ in try request(2) }
+        requests[0].body = .data(Data("a".utf8))
+        requests[1].options.authentication = .basic(username: "u", password: "p")
+        requests[2].options.proxy = Proxy.none
+        for request in requests { #expect(PlanKey(request, isTLS: false) == nil) }
     }
 
     /// A session's default headers change with its token, and several sessions may share a transport.

@@ -17,7 +17,7 @@ struct EngineParts {
         configure(&configuration)
         transport = CurlTransport(configuration: configuration)
         let settings = try EngineSettings(configuration, .current(.ofLibcurl), alternatives: nil)
-        let loop = LoopIdentity()
+        let loop = TurnHolder()
         loop.threadBegins()
         sockets = Sockets(settings, queue: try #require(EpollQueue.make()).queue, loop: loop)
         handles = Handles(settings, sockets: sockets, loop: loop)

@@ -151,7 +151,7 @@ struct ConnectionLineTests {
         #expect(!entered.contains(false))
         var kept: [Kept] = []
         func end(_ transfer: ActiveTransfer) {
-            transfer.ends()
+            transfer.end()
             lines.ended(transfer)
         }
         func wait() throws -> ActiveTransfer {
@@ -193,7 +193,7 @@ struct ConnectionLineTests {
         }
         func end(_ range: Range<Int>) {
             for transfer in transfers[range] {
-                transfer.ends()
+                transfer.end()
                 lines.ended(transfer)
             }
         }

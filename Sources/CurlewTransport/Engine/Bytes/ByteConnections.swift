@@ -8,7 +8,7 @@ internal import Foundation
 final class ByteConnections {
     private let sockets: Sockets
     private let handles: Handles
-    private let loop: LoopIdentity
+    private let loop: TurnHolder
     private var live: [Int: LiveConnection] = [:]
     private var byDescriptor: [Int32: LiveConnection] = [:]
     private var lastNumber = 0
@@ -16,7 +16,7 @@ final class ByteConnections {
     /// Shared by all connections: bytes that are read are copied out before anything else happens.
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 * 1024, alignment: 16)
 
-    init(sockets: Sockets, handles: Handles, loop: LoopIdentity) {
+    init(sockets: Sockets, handles: Handles, loop: TurnHolder) {
         (self.sockets, self.handles, self.loop) = (sockets, handles, loop)
     }
 
@@ -64,7 +64,7 @@ final class ByteConnections {
         let wanted = connection.wanted
         guard wanted != connection.watched else { return }
         connection.watched = wanted
-        sockets.watch(connection.fd, for: wanted)
+        sockets.setEvents(wanted, of: connection.fd)
     }
 
     /// Ends every connection.
