@@ -264,6 +264,7 @@ struct RequestHooks {
     var onRequestCreation: Hook<URLRequest>?
     var onTaskCreation: Hook<TaskIdentifier>?
     var onHead: HeadHook?
+    var onInformational: InformationalHook?
     var onCURL: CURLHook?
     /// Streams of the request's values, which end with the request.
     var streams: [any RequestStream] = []

@@ -123,6 +123,9 @@ extension ActiveTransfer {
     /// reason.
     private static let fileFailures = [58, 77, 82]
 
+    /// libcurl's text for a trailer field of a chunked body that exceeds its limit.
+    private static let overlongTrailer = "Out of memory in chunked-encoding"
+
     /// libcurl's codes for a broken connection: nothing was received, sending failed, receiving failed.
     private static let brokenConnection = [52, 55, 56]
 
@@ -155,7 +158,11 @@ extension ActiveTransfer {
             (code, phase) = (.clientCertificateRequired, .tls)
             text = "the server closed the connection: " + String(cString: curlew_tls_alert_text(alert))
         }
-        if number == 27, code == .limitExceeded { text = "a line of the response's head is longer than 100 KB" }
+        if text.hasPrefix(Self.overlongTrailer) {
+            text = "a trailer field of the response is longer than 4 KB"
+        } else if number == 27, code == .limitExceeded {
+            text = "a line of the response's head is longer than 100 KB"
+        }
         var error = CurlewError(
             code,
             phase: phase,
@@ -226,6 +233,8 @@ extension ActiveTransfer {
         let row = CurlCode.row(number)
         // libcurl's limit for all heads of an exchange appears as a failure to receive.
         if text.hasPrefix("Too large response headers") { return (.limitExceeded, phase) }
+        // libcurl's limit for one trailer field appears as a lack of memory, under a number of each version's own.
+        if text.hasPrefix(Self.overlongTrailer) { return (.limitExceeded, phase) }
         // The proxy is one of the environment, which libcurl reads itself.
         if text.hasPrefix("HTTP/3 is not supported") { return (.unsupported, .creation) }
         switch number {
