@@ -34,3 +34,47 @@ package enum TrailerFields {
         "age", "cache-control", "expires", "pragma", "retry-after", "vary", "warning",
     ]
 }
+
+/// The trailer fields of a request, which its transport asks for when the body has ended.
+///
+/// A class, so that a request without them stores one pointer.
+public final class RequestTrailers: Sendable {
+    private let make: @Sendable () -> HTTPHeaders
+
+    /// Creates trailer fields. `make` is called each time the body has been sent to its end, on the transport's thread,
+    /// and must not block.
+    public init(_ make: @escaping @Sendable () -> HTTPHeaders) { self.make = make }
+
+    /// The maximum size of all fields, in bytes.
+    static let maximumSize = 64 * 1024
+
+    /// Returns the fields for a body that has ended. Throws `.invalidHeader` if one of them cannot be sent, or must not
+    /// follow a body, or if together they exceed 64 KiB.
+    public func fields() throws(CurlewError) -> HTTPHeaders {
+        let fields = make()
+        var size = 0
+        for field in fields {
+            guard field.isValid else { throw .invalidHeader(field) }
+            guard TrailerFields.permits(field.name) else {
+                let reason = "the field \(field.name) is needed before a body, and cannot follow it (RFC 9110, 6.5.1)"
+                throw CurlewError(.invalidHeader, phase: .send, reason: reason)
+            }
+            size += field.name.utf8.count + field.value.utf8.count + 4
+        }
+        guard size <= Self.maximumSize else {
+            let reason = "the trailer fields exceed \(Self.maximumSize) bytes"
+            throw CurlewError(.invalidHeader, phase: .send, reason: reason)
+        }
+        return fields
+    }
+}
+
+extension BodySource {
+    /// Throws `.invalidBody` unless trailer fields can follow the body: only one of unknown length has an end mark that
+    /// they are part of.
+    package func checkCarriesTrailers() throws(CurlewError) {
+        if case .stream(_, let length) = self, length ?? -1 < 0 { return }
+        throw CurlewError(
+            .invalidBody, phase: .creation, reason: "trailer fields can follow only a streamed body of unknown length")
+    }
+}

@@ -86,6 +86,7 @@ extension ActiveTransfer {
         // The request cannot be sent again, so the response that asked for it is the result.
         if response.deferredHead != nil,
             result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough || isAboutToAuthenticateConnection
+                || cannotRepeatTrailers
         {
             return true
         }

@@ -15,6 +15,11 @@ final class TransferHandle: CurlEasy {
     /// The socket from which the handle reads; -1 if unknown. Recorded only with
     /// `LibcurlQuirks.readsWhilePaused`.
     var socket: Int32 = -1
+    /// Whether the handle has served a request with trailers. It serves no other: see
+    /// `LibcurlQuirks.sendsTrailersOnce`.
+    private var isSpent = false
+    /// Whether libcurl has read the body of a request with trailers to its end, so that they follow.
+    var hasEndedBody = false
 
     private var appliedSettings: [OptionValue]?
     private var sharedHeaders: HeaderList?
@@ -73,13 +78,18 @@ final class TransferHandle: CurlEasy {
         case .fields: break
         case .upload(let length): code = curlew_set_offset(handle, CURLOPT_INFILESIZE_LARGE, length ?? -1)
         }
+        if transfer.request.trailers != nil {
+            (isSpent, hasEndedBody) = (true, false)
+            // SAFETY: outlives its handle.
+            Callbacks.installTrailers(on: handle, easy: Unmanaged.passUnretained(self).toOpaque())
+        }
         return code
     }
 
     /// Whether the handle may serve an unrelated request after this one.
     var isReusable: Bool {
         // A receive buffer that was enlarged is not reduced again.
-        appliedSettings?.contains { $0.option == CURLOPT_BUFFERSIZE } != true
+        !isSpent && appliedSettings?.contains { $0.option == CURLOPT_BUFFERSIZE } != true
     }
 
     override func reset() {
