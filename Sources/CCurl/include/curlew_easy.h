@@ -37,6 +37,9 @@ static inline CURLcode curlew_set_read(CURL *easy, curl_read_callback callback) 
 static inline CURLcode curlew_set_seek(CURL *easy, curl_seek_callback callback) {
     return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, callback);
 }
+static inline CURLcode curlew_set_trailers(CURL *easy, curl_trailer_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_TRAILERFUNCTION, callback);
+}
 static inline CURLcode curlew_set_prereq(CURL *easy, curlew_prereq_callback callback) {
     return curl_easy_setopt(easy, (CURLoption)CURLEW_OPT_PREREQFUNCTION, callback);
 }

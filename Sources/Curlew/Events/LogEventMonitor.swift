@@ -5,8 +5,8 @@ internal import Foundation
 public import FoundationNetworking
 
 /// Writes a log of requests. Messages are constant, and details are fields: `method`, `url`, `status`, `milliseconds`,
-/// `attempt`, `task` and `code`. `attempt` counts from 1, unlike `Attempt.number`. Credentials, cookies, query values
-/// and bodies are never logged.
+/// `attempt`, `task`, `code` and `field`. `attempt` counts from 1, unlike `Attempt.number`. Credentials, cookies, query
+/// values and bodies are never logged.
 ///
 ///     let monitor = LogEventMonitor { level, message, fields in
 ///         logger.log(level: level == .error ? .error : .debug, "\(message)", metadata: …)
@@ -143,6 +143,7 @@ public final class LogEventMonitor: EventMonitor {
         fields["status"] = status.map { "\($0)" }
         fields["code"] = error?.code.rawValue
         let (level, known) = (Level(status: status, error: error), fields)
+        for name in request.droppedTrailers { log(.debug, "trailer field dropped", request, ["field": name]) }
         change(request) { run in
             var fields = known
             fields["attempt"] = "\(run.attempt)"

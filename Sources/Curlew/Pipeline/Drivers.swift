@@ -177,6 +177,7 @@ enum HandlerRun {
     /// threads could find the same work and start two tasks.
     static func start(_ request: Request, drives: Bool) {
         guard drives else { return _ = Task { await awaitOthers(request) } }
+        let request = handleOfRun(for: request)
         // The run joins the registry before the task starts, so that draining or cancelling the session includes this
         // request. It leaves the shelf afterwards: a thread that looks at the shelf first and then at the registry finds
         // it.
@@ -191,6 +192,15 @@ enum HandlerRun {
             return record.isCancelled
         }
         if isCancelled { task.cancel() }
+    }
+
+    /// Returns the handle that the run holds. That of a stream or a WebSocket without handlers is not the user's: nobody
+    /// can read it once the user's has been released, and its run ends.
+    ///
+    /// A handler that another thread adds after this decision keeps the user's handle: see `keepHandle`.
+    private static func handleOfRun(for request: Request) -> Request {
+        guard let reader = request.kind.reader, request.record.withLock({ $0.handlers.isEmpty }) else { return request }
+        return reader.handleOfRun(for: request)
     }
 
     /// Runs the handlers of a request that another driver carries out.
@@ -219,6 +229,9 @@ enum HandlerRun {
         _ result: RunResult,
         _ completions: [@Sendable () -> Void]
     ) async {
+        // Handlers refer to the user's handle, which `publish` may be the last to hold.
+        let users = request.usersHandle
+        defer { withExtendedLifetime(users) {} }
         await request.cleanUp()
         request.publish(result)
         await request.kind.reader?.untilConsumed(of: request)
@@ -291,6 +304,9 @@ extension RequestRecord {
 }
 
 extension Request {
+    /// Keeps this handle until the run has ended, for handlers that refer to it.
+    func keepHandle() { record.withLock { $0.lifecycle.driver?.handle = self } }
+
     /// Runs the request up to its first exchange, which waits for `resume()`, a handler or an awaiting method. Until
     /// then the request holds its session.
     package func runUntilSent() {

@@ -35,6 +35,9 @@ final class Exchange: KeepingSink {
     /// server has accepted.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var followable: TransferOutcome?
+    /// The fields behind the body of a complete response, as received.
+    // SAFETY: as for the metrics.
+    nonisolated(unsafe) private(set) var trailers: HTTPHeaders?
 
     init(_ outgoing: OutgoingRequest, of run: Run, _ state: Lock<ExchangeState>) {
         request = run.request
@@ -90,6 +93,10 @@ final class Exchange: KeepingSink {
 
     // MARK: The head
 
+    func didReceive(informational head: ResponseHead) {
+        request.record.withLock { $0.extras?.hooks.onInformational }?.call(head)
+    }
+
     func didReceive(head: ResponseHead) -> Disposition {
         guard mayBeFollowed(head) else { return deliver(head) }
         state.withLock {
@@ -120,7 +127,8 @@ final class Exchange: KeepingSink {
             return record.extras.map { HeadObservers($0.hooks) }
         }
         if let observers { notify(observers, response) }
-        let ask = observers?.hook ?? request.sessionHeadHook
+        var ask = observers?.hook ?? request.sessionHeadHook
+        if let informational = observers?.informational { ask = informational.before(ask) }
         if let ask {
             let decision = HeadDecision()
             state.withLock { state in
@@ -138,11 +146,13 @@ final class Exchange: KeepingSink {
     /// The observers of a head, as the request has them when it arrives.
     private struct HeadObservers {
         let hook: HeadHook?
+        let informational: InformationalHook?
         let streams: [any RequestStream]
         let progress: ProgressReporter?
 
         init(_ hooks: __shared RequestHooks) {
-            (hook, streams, progress) = (hooks.onHead, hooks.streams, hooks.downloadProgress)
+            (hook, informational) = (hooks.onHead, hooks.onInformational)
+            (streams, progress) = (hooks.streams, hooks.downloadProgress)
         }
     }
 
@@ -281,6 +291,7 @@ final class Exchange: KeepingSink {
         self.metrics = metrics
         switch consume outcome {
         case .success(let response):
+            trailers = response.trailers
             if response.head.status == 401 || (300..<400).contains(response.head.status)
                 || !response.answeredChallenges.isEmpty
             {
@@ -329,6 +340,8 @@ final class Exchange: KeepingSink {
         // The control is released without the lock, because it may be a user's.
         let (delivery, response, wasAborted, refusal, _) = state.withLock { state in
             state.stage = .over
+            // Those of a redirect that is not followed belong to no response that users see.
+            if state.response != nil { state.trailers = trailers }
             return (state.delivery, state.response, state.wasAborted, state.refusal, state.setControl(nil))
         }
         if case .delegated(let delegate) = delivery { return (response, refusal, wasAborted, delegate) }

@@ -40,6 +40,8 @@ struct ExchangeState: Sendable {
     var refusal: CurlewError?
     /// The body, once its delegate has been closed.
     var body = ReceivedBody.none
+    /// The fields behind the body, as received, once a complete response has ended.
+    var trailers: HTTPHeaders?
     /// Whether Curlew has ended the exchange, and not its peer.
     var wasAborted = false
     /// Whether the cookies of the response have been stored.

@@ -72,6 +72,7 @@ extension Run {
         RunResult(
             request: exchange.outgoing.snapshot,
             response: response,
+            trailers: response == nil ? nil : exchange.trailers.map(TrailerFields.permitted),
             metrics: exchange.metrics,
             body: body,
             error: error,

@@ -180,7 +180,7 @@ struct RedirectedRequest {
         for name in removed { next.headers.remove(name: name) }
         // The session's fields may be secrets as well.
         next.defaultHeaders = next.defaultHeaders.map { context.defaultHeaders($0.without(removed), at: redirect.url) }
-        if redirect.dropsBody { next.body = .none }
+        if redirect.dropsBody { (next.body, next.trailers) = (.none, nil) }
         if redirect.leavesOrigin { next.options.authentication = nil }
         if let routing = context.configuration.proxyRouting {
             next.options.proxy = routing(redirect.url) ?? Proxy.none
@@ -226,6 +226,7 @@ struct RedirectedRequest {
         let lowering = Lowering(context: context, own: own, purpose: next.options.purpose)
         // The body of an upload is not in its `URLRequest`.
         let body = changed.hasBody(of: proposal) ? next.body : nil
+        if body == nil { own.trailers = nil }
         var result = try lowering.lower(
             .made(changed),
             body: body,

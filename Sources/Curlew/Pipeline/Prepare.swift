@@ -176,7 +176,7 @@ struct Lowering {
             request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
         }
         if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }
-        return TransferRequest(
+        var lowered = TransferRequest(
             identifier: task,
             attempt: attempt,
             url: target,
@@ -186,6 +186,11 @@ struct Lowering {
             body: try Self.body(of: visible, body),
             options: options
         )
+        if let trailers = own?.trailers {
+            try lowered.body.checkCarriesTrailers()
+            lowered.trailers = trailers
+        }
+        return lowered
     }
 
     private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {

@@ -34,8 +34,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         var hasReader = false
         /// The number of calls of `head()` that wait.
         var headsAwaited = 0
-        /// Whether the run was started by `head()`.
-        var isDrivenForHeads = false
+        /// What started the run, if the run does not hold the user's handle.
+        var unreadRun: UnreadRun?
         /// Whether the session is draining: the request ends when its head has arrived and the body has no reader.
         var endsUnread = false
         /// The handlers that read the body.
@@ -52,9 +52,19 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         /// Whether the session drains and the body has no reader, so that the request must not wait for one.
         var isLeftUnread: Bool { endsUnread && hasSequence && !hasReader && headsAwaited == 0 }
 
+        /// Whether the user's handle alone stands for a reader of the run.
+        var isUnread: Bool { unreadRun != nil && !hasReader && pump == nil && headsAwaited == 0 }
+
         /// Whether the last call of `head()` has ended, although the run was started for it, and the body has no
         /// reader.
-        var isLeftByHeads: Bool { isDrivenForHeads && !hasReader && pump == nil && headsAwaited == 0 }
+        var isLeftByHeads: Bool { unreadRun == .forHeads && isUnread }
+
+        enum UnreadRun {
+            /// `head()` started it.
+            case forHeads
+            /// `resume()` started it, before there were handlers.
+            case resumed
+        }
     }
 
     init(
@@ -99,8 +109,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     }
 
     deinit {
-        // The run that `head()` started continues, but without the user's handle its body cannot be read.
-        if !isHandleOfRun, reading.withLock({ $0.isLeftByHeads }) { channel.leave() }
+        // The run that `head()` or `resume()` started continues, but without the user's handle its body cannot be read.
+        if !isHandleOfRun, reading.withLock({ $0.isUnread }) { channel.leave() }
     }
 
     /// Makes the handle for a run that must not keep the user's handle alive.
@@ -130,6 +140,12 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 private struct ChannelReader: ResponseReader {
     let channel: BodyChannel
     let reading: Lock<DataStreamRequest.Reading>
+
+    func handleOfRun(for request: Request) -> Request {
+        guard let made = (request as? DataStreamRequest)?.handleOfRun() else { return request }
+        reading.withLock { $0.unreadRun = .resumed }
+        return made
+    }
 
     /// `false` once the reader of a sequence has bytes: it would get the beginning a second time. Handlers hear of each
     /// attempt.
@@ -344,6 +360,7 @@ extension DataStreamRequest {
                 delivery { complete(outcome) }
             }
         }
+        keepHandle()
         return self
     }
 

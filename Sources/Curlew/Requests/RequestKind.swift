@@ -59,6 +59,8 @@ struct NoDescription: Error {}
 
 /// The reader of a response that is delivered while it arrives.
 protocol ResponseReader: Sendable {
+    /// Makes a handle for a run that must not keep the user's handle alive.
+    func handleOfRun(for request: Request) -> Request
     /// Whether another attempt does no harm. `false` once the reader has received something that cannot be taken back.
     func allowsAnotherAttempt(of request: Request) -> Bool
     /// Called after every call of `cancel()`, also after the end.
@@ -71,6 +73,7 @@ protocol ResponseReader: Sendable {
 }
 
 extension ResponseReader {
+    func handleOfRun(for request: Request) -> Request { request }
     func allowsAnotherAttempt(of request: Request) -> Bool { true }
     func ended(with result: RunResult) {}
     func cancelled(with error: CurlewError) {}

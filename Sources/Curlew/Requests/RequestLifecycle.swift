@@ -32,6 +32,8 @@ struct RequestLifecycle {
         var userCall: InterruptibleUserCode?
         /// The driver waits for it while the request is suspended.
         var hold: OneShot<Void>?
+        /// The user's handle, if handlers of a stream or a WebSocket need it and the run has another one.
+        var handle: Request?
     }
 
     /// The state that users see.

@@ -242,6 +242,8 @@ struct RequestOptions {
     var validations: [Validation] = []
     var expectContinue = ExpectContinue.automatic
     var multiplexes = true
+    /// The trailer fields that follow the body; `nil` if there are none.
+    var trailers: RequestTrailers?
     /// Whether the user decides about the body when its head has arrived.
     var asksAboutHead = false
 
@@ -264,6 +266,7 @@ struct RequestHooks {
     var onRequestCreation: Hook<URLRequest>?
     var onTaskCreation: Hook<TaskIdentifier>?
     var onHead: HeadHook?
+    var onInformational: InformationalHook?
     var onCURL: CURLHook?
     /// Streams of the request's values, which end with the request.
     var streams: [any RequestStream] = []

@@ -59,6 +59,9 @@ struct RequestRecord {
     /// The body of the last response.
     var body: ReceivedBody { exchange?.withLock { $0.body } ?? .none }
 
+    /// The fields behind the body of the last response, as received.
+    var receivedTrailers: HTTPHeaders? { exchange?.withLock { $0.trailers } }
+
     /// The head of a stream whose body is delivered.
     var acceptedHead: ResponseHead? { exchange?.withLock { $0.acceptedHead } }
 

@@ -83,8 +83,8 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     }
 
     deinit {
-        // The run that a verb started continues, but without the user's handle the WebSocket is unusable, unless
-        // handlers read its messages.
+        // The run that a verb or `resume()` started continues, but without the user's handle the WebSocket is unusable,
+        // unless handlers read its messages.
         guard !isHandleOfRun, observation.withLock({ $0.pump }) == nil, let run = runsHandle.withLock({ $0.request })
         else {
             return
@@ -168,6 +168,8 @@ private struct WebSocketConnection: RequestConnection {
 private struct MessageReader: ResponseReader {
     let link: WebSocketLink
     let observation: Lock<WebSocketRequest.Observation>
+
+    func handleOfRun(for request: Request) -> Request { (request as? WebSocketRequest)?.handleOfRun() ?? request }
 
     /// Retriers are asked only about the opening. After a lost connection the reconnection policy decides.
     func allowsAnotherAttempt(of request: Request) -> Bool { !link.hasConnection }

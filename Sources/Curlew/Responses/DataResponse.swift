@@ -8,6 +8,9 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
     public let request: URLRequest?
     /// The body as received.
     public let data: Data?
+    /// The trailer fields, which follow the body. `nil` without a complete response, empty if it had none. See
+    /// ``Request/trailers``.
+    public let trailers: HTTPHeaders?
     /// The metrics of the last attempt, even if it failed.
     public let metrics: TransferMetrics?
     /// The time that the serializer took, in seconds.
@@ -47,7 +50,8 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
         data: Data?,
         metrics: TransferMetrics?,
         serializationDuration: TimeInterval,
-        result: Result<Success, Failure>
+        result: Result<Success, Failure>,
+        trailers: HTTPHeaders? = nil
     ) {
         self.init(
             request: request,
@@ -55,7 +59,8 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
             data: data,
             metrics: metrics,
             serializationDuration: serializationDuration,
-            result: result
+            result: result,
+            trailers: trailers
         )
     }
 
@@ -66,7 +71,8 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
         metrics: TransferMetrics?,
         serializationDuration: TimeInterval,
         result: Result<Success, Failure>,
-        sensitiveHeaders: [String] = []
+        sensitiveHeaders: [String] = [],
+        trailers: HTTPHeaders? = nil
     ) {
         self.request = request
         self.lazyResponse = lazyResponse
@@ -75,6 +81,7 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
         self.serializationDuration = serializationDuration
         self.result = result
         self.sensitiveHeaders = sensitiveHeaders
+        self.trailers = trailers
     }
 
     /// Returns the response with another result.
@@ -86,7 +93,8 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
             metrics: metrics,
             serializationDuration: serializationDuration,
             result: result,
-            sensitiveHeaders: sensitiveHeaders
+            sensitiveHeaders: sensitiveHeaders,
+            trailers: trailers
         )
     }
 }

@@ -10,6 +10,9 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     public let fileURL: URL?
     /// The data with which a later request can continue the download; `nil` if it cannot be continued.
     public let resumeData: Data?
+    /// The trailer fields, which follow the body. `nil` without a complete response, empty if it had none. See
+    /// ``Request/trailers``.
+    public let trailers: HTTPHeaders?
     /// The metrics of the last attempt, even if it failed.
     public let metrics: TransferMetrics?
     /// The time that the serializer took, in seconds.
@@ -50,7 +53,8 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
         resumeData: Data?,
         metrics: TransferMetrics?,
         serializationDuration: TimeInterval,
-        result: Result<Success, Failure>
+        result: Result<Success, Failure>,
+        trailers: HTTPHeaders? = nil
     ) {
         self.init(
             request: request,
@@ -59,7 +63,8 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
             resumeData: resumeData,
             metrics: metrics,
             serializationDuration: serializationDuration,
-            result: result
+            result: result,
+            trailers: trailers
         )
     }
 
@@ -71,7 +76,8 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
         metrics: TransferMetrics?,
         serializationDuration: TimeInterval,
         result: Result<Success, Failure>,
-        sensitiveHeaders: [String] = []
+        sensitiveHeaders: [String] = [],
+        trailers: HTTPHeaders? = nil
     ) {
         self.request = request
         self.lazyResponse = lazyResponse
@@ -81,6 +87,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
         self.serializationDuration = serializationDuration
         self.result = result
         self.sensitiveHeaders = sensitiveHeaders
+        self.trailers = trailers
     }
 
     /// Returns the response with another result.
@@ -93,7 +100,8 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
             metrics: metrics,
             serializationDuration: serializationDuration,
             result: result,
-            sensitiveHeaders: sensitiveHeaders
+            sensitiveHeaders: sensitiveHeaders,
+            trailers: trailers
         )
     }
 }

@@ -7,6 +7,8 @@ internal import Synchronization
 final class RunResult: Sendable {
     let request: RequestSnapshot?
     let response: LazyResponse?
+    /// The permitted fields behind the body. `nil` if the response did not end completely.
+    let trailers: HTTPHeaders?
     let metrics: TransferMetrics?
     let body: ReceivedBody
     let error: CurlewError?
@@ -19,6 +21,7 @@ final class RunResult: Sendable {
     init(
         request: RequestSnapshot? = nil,
         response: LazyResponse? = nil,
+        trailers: HTTPHeaders? = nil,
         metrics: TransferMetrics? = nil,
         body: ReceivedBody = .none,
         error: CurlewError?,
@@ -28,6 +31,7 @@ final class RunResult: Sendable {
     ) {
         self.request = request
         self.response = response
+        self.trailers = trailers
         self.metrics = metrics
         self.body = body
         var error = error
@@ -47,6 +51,7 @@ extension RunResult {
         RunResult(
             request: request,
             response: response,
+            trailers: trailers,
             metrics: metrics,
             body: body,
             error: error,
@@ -60,6 +65,7 @@ extension RunResult {
         RunResult(
             request: request,
             response: response,
+            trailers: trailers,
             metrics: metrics,
             error: error,
             isStatusCheckOnly: isStatusCheckOnly,
@@ -86,7 +92,8 @@ extension DataResponse: HandledResponse where Failure == CurlewError {
             metrics: run.metrics,
             serializationDuration: serializationDuration,
             result: result,
-            sensitiveHeaders: run.sensitiveHeaders
+            sensitiveHeaders: run.sensitiveHeaders,
+            trailers: run.trailers
         )
     }
 
@@ -103,7 +110,8 @@ extension DownloadResponse: HandledResponse where Failure == CurlewError {
             metrics: run.metrics,
             serializationDuration: serializationDuration,
             result: result,
-            sensitiveHeaders: run.sensitiveHeaders
+            sensitiveHeaders: run.sensitiveHeaders,
+            trailers: run.trailers
         )
     }
 

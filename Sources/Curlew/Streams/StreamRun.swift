@@ -14,13 +14,11 @@ enum StreamRun {
         }
         guard isFirst else { return }
         let awaiting = request.beginAwaiting()
-        var run = request
-        if !reads, case .drive = awaiting.action {
-            request.reading.withLock { $0.isDrivenForHeads = true }
-            // The run must not keep the user's handle alive: releasing the handle ends a run whose body is not read.
-            run = request.handleOfRun()
-        }
-        Task { [run] in _ = await run.outcome(of: awaiting, checksStatus: true) }
+        // A call that only wants the head must not keep the user's handle alive: releasing the handle ends a run whose
+        // body is not read.
+        let run = reads ? request : request.handleOfRun()
+        if !reads, case .drive = awaiting.action { request.reading.withLock { $0.unreadRun = .forHeads } }
+        Task { _ = await run.outcome(of: awaiting, checksStatus: true) }
     }
 }
 

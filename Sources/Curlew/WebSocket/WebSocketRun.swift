@@ -50,6 +50,7 @@ extension WebSocketRequest {
                 delivery { work?() }
             }
         }
+        keepHandle()
         return self
     }
 

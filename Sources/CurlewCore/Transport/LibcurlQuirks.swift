@@ -29,6 +29,8 @@ package struct LibcurlQuirks: Sendable, Hashable {
     /// Whether a request body that ends before its announced length fails the transfer, even after the response has
     /// refused the body (since 8.7).
     package let failsShortBodies: Bool
+    /// Whether a handle that has sent trailers writes outside its buffer when it sends another chunked body (before 8.7).
+    package let sendsTrailersOnce: Bool
     /// Whether libcurl tries a host's next address only when it is run again, and sets no timer for that (before 8.8).
     package let forgetsNextAddress: Bool
     /// Whether libcurl reads from HTTP/1 whenever it sends, even while receiving is paused, up to 64 MB (since 8.10).
@@ -85,6 +87,7 @@ package struct LibcurlQuirks: Sendable, Hashable {
         hasCertificateCache = libcurl.isAtLeast(7, 87, 0) && !libcurl.isAtLeast(8, 21, 0)
         takesUnaskedBytes = libcurl.isAtLeast(7, 80, 0) && !libcurl.isAtLeast(8, 0, 0)
         failsShortBodies = libcurl.isAtLeast(8, 7, 0)
+        sendsTrailersOnce = !libcurl.isAtLeast(8, 7, 0)
         forgetsNextAddress = !libcurl.isAtLeast(8, 8, 0)
         readsWhileSending = libcurl.isAtLeast(8, 10, 0)
         waitsForOthersResponses = libcurl.isAtLeast(8, 13, 0) && !libcurl.isAtLeast(8, 16, 0)

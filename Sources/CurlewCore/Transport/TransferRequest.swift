@@ -11,6 +11,7 @@ public struct TransferRequest: Sendable {
         var headers: HTTPHeaders
         var defaultHeaders: DefaultHeaders?
         var body: BodySource
+        var trailers: RequestTrailers?
         var options: TransferOptions
     }
 
@@ -82,6 +83,11 @@ public struct TransferRequest: Sendable {
     public var body: BodySource {
         get { shared.values.body }
         _modify { yield &shared.values.body }
+    }
+    /// The trailer fields, which follow a body of unknown length; `nil` if there are none.
+    public var trailers: RequestTrailers? {
+        get { shared.values.trailers }
+        _modify { yield &shared.values.trailers }
     }
 }
 

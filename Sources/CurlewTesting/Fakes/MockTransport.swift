@@ -133,10 +133,14 @@ public final class MockTransport: Transport {
         sink.willStart(exchange)
         try await exchange.clearance(.sending)
         var body = Data()
-        if collectsBodies { body = try await MockBody(exchange: exchange, sink: sink).collect(transfer.body) }
+        var trailers: HTTPHeaders = [:]
+        if collectsBodies {
+            body = try await MockBody(exchange: exchange, sink: sink).collect(transfer.body)
+            trailers = try transfer.trailers?.fields() ?? [:]
+        }
         metrics.requestSent = Date()
         metrics.bytesSent = Int64(body.count)
-        let request = MockRequest(transfer: transfer, body: body, index: index)
+        let request = MockRequest(transfer: transfer, body: body, trailers: trailers, index: index)
         state.change { $0.requests.append(request) }
         let response = try await exchange.whileRunning { try await self.respond(to: request) }
         return try await MockDelivery(exchange: exchange, sink: sink, request: transfer, response: response)
@@ -249,6 +253,8 @@ public struct MockRequest: Sendable {
     public let transfer: TransferRequest
     /// The whole body; empty if there is none or the transport does not collect bodies.
     public let body: Data
+    /// The trailer fields that would have followed the body.
+    public internal(set) var trailers: HTTPHeaders = [:]
     /// The number of the exchange in its transport, from 0.
     public let index: Int
     /// The values of the placeholders in the route's pattern.

@@ -86,6 +86,7 @@ extension ActiveTransfer {
         // The request cannot be sent again, so the response that asked for it is the result.
         if response.deferredHead != nil,
             result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough || isAboutToAuthenticateConnection
+                || cannotRepeatTrailers
         {
             return true
         }
@@ -128,6 +129,9 @@ extension ActiveTransfer {
     /// libcurl's codes for a broken connection.
     private static let brokenConnection = [CurlCode.gotNothing, CurlCode.sendError, CurlCode.receiveError]
 
+    /// libcurl's text for a trailer field of a chunked body that exceeds its limit.
+    private static let overlongTrailer = "Out of memory in chunked-encoding"
+
     /// The error for a result of libcurl, given by its number, in the light of the transfer's state.
     func failure(for number: Int, _ easy: TransferHandle) -> CurlewError {
         if var failure = failure ?? (sending.evidence.asksForCalm && isUnprocessed ? refusedForNow : nil) {
@@ -160,7 +164,9 @@ extension ActiveTransfer {
             (code, phase) = (.clientCertificateRequired, .tls)
             text = "the server closed the connection: " + String(cString: curlew_tls_alert_text(alert))
         }
-        if number == CurlCode.outOfMemory, code == .limitExceeded {
+        if text.hasPrefix(Self.overlongTrailer) {
+            text = "a trailer field of the response is longer than 4 KB"
+        } else if number == CurlCode.outOfMemory, code == .limitExceeded {
             text = "a line of the response's head is longer than 100 KB"
         }
         var error = CurlewError(
@@ -234,6 +240,8 @@ extension ActiveTransfer {
         let row = CurlCode.row(number)
         // libcurl's limit for all heads of an exchange appears as a failure to receive.
         if text.hasPrefix("Too large response headers") { return (.limitExceeded, phase) }
+        // libcurl's limit for one trailer field appears as a lack of memory, under a number of each version's own.
+        if text.hasPrefix(Self.overlongTrailer) { return (.limitExceeded, phase) }
         // The proxy is one of the environment, which libcurl reads itself.
         if text.hasPrefix("HTTP/3 is not supported") { return (.unsupported, .creation) }
         switch number {

@@ -79,6 +79,12 @@ extension ActiveTransfer {
             failure?.isSafeToRetry = false
             return false
         }
+        if sending.count > 0, cannotRepeatTrailers {
+            if response.deferredHead == nil {
+                failure = makeError(.receiveFailed, "the connection closed before a response came")
+            }
+            return false
+        }
         if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return false }
         sending.count += 1
         prepareEvidence(transfers.settings)
@@ -257,6 +263,26 @@ extension ActiveTransfer {
             failure = completed(error)
         }
         return chunk
+    }
+
+    /// Returns the trailer lines behind a body that has ended. `nil` if the transfer has to end.
+    func trailerLines() -> [String]? {
+        guard !hasFailed else { return nil }
+        // The response has refused the rest of the body, so this is not its end.
+        guard !sending.isMoot, let trailers = request.trailers else { return [] }
+        do throws(CurlewError) {
+            return try trailers.fields().map { "\($0.name): \($0.value)" }
+        } catch {
+            failure = completed(error)
+            return nil
+        }
+    }
+
+    /// Whether libcurl must not send the request again on its handle, because trailers follow the body that it has
+    /// read there (`LibcurlQuirks.sendsTrailersOnce`).
+    var cannotRepeatTrailers: Bool {
+        guard request.trailers != nil, let easy, easy.hasEndedBody else { return false }
+        return easy.transfers.settings.quirks.sendsTrailersOnce
     }
 
     /// Called when libcurl has rewound a pending body by itself, for another connection or a challenge. The source owes

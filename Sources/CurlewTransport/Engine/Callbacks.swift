@@ -71,11 +71,25 @@ enum Callbacks {
         let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
         return withTransfer(data, or: Int(CURL_READFUNC_ABORT)) { transfer, transfers in
             switch transfer.fill(buffer, transfers) {
-            case .bytes(let count): count
-            case .end: 0
-            case .pending: Int(CURL_READFUNC_PAUSE)
-            case .failed: Int(CURL_READFUNC_ABORT)
+            case .bytes(let count): return count
+            case .end:
+                transfer.easy?.hasEndedBody = true
+                return 0
+            case .pending: return Int(CURL_READFUNC_PAUSE)
+            case .failed: return Int(CURL_READFUNC_ABORT)
             }
+        }
+    }
+
+    private static let trailers: curl_trailer_callback = { list, data in
+        withTransfer(data, or: CURL_TRAILERFUNC_ABORT) { transfer, _ in
+            guard let list, let lines = transfer.trailerLines() else { return CURL_TRAILERFUNC_ABORT }
+            for line in lines {
+                guard let longer = curl_slist_append(list.pointee, line) else { return CURL_TRAILERFUNC_ABORT }
+                list.pointee = longer
+            }
+            // libcurl frees the list.
+            return CURL_TRAILERFUNC_OK
         }
     }
 
@@ -243,6 +257,12 @@ enum Callbacks {
         curlew_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, sockets)
         curlew_set_debug(handle, trace)
         curlew_set_pointer(handle, CURLOPT_DEBUGDATA, easy)
+    }
+
+    /// Sets the callback for trailers, for a request that has some.
+    static func installTrailers(on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer) {
+        curlew_set_trailers(handle, trailers)
+        curlew_set_pointer(handle, CURLOPT_TRAILERDATA, easy)
     }
 
     /// Sets the callback for TLS contexts, with OpenSSL alone: other backends pass a different object.

@@ -15,9 +15,11 @@ final class TransferHandle: CurlEasy {
     /// The socket from which the handle reads; -1 if unknown. Recorded only with
     /// `LibcurlQuirks.readsWhilePaused`.
     var socket: Int32 = -1
+    /// Whether libcurl has read the body of a request with trailers to its end, so that they follow.
+    var hasEndedBody = false
 
     /// Whether the handle may serve an unrelated request after this one. False if its plan enlarged the receive buffer,
-    /// which libcurl does not reduce again.
+    /// which libcurl does not reduce again, and after a request with trailers (`LibcurlQuirks.sendsTrailersOnce`).
     private(set) var isReusable = true
     private var appliedSettings: [OptionValue]?
     private var sharedHeaders: HeaderList?
@@ -74,6 +76,11 @@ final class TransferHandle: CurlEasy {
         case .none: break
         case .fields: if let bytes = transfer.sending.fields { code = setFields(bytes) }
         case .upload(let length): code = curlew_set_offset(handle, CURLOPT_INFILESIZE_LARGE, length ?? -1)
+        }
+        if transfer.request.trailers != nil {
+            (isReusable, hasEndedBody) = (false, false)
+            // SAFETY: outlives its handle.
+            Callbacks.installTrailers(on: handle, easy: Unmanaged.passUnretained(self).toOpaque())
         }
         return code
     }

@@ -90,7 +90,7 @@ struct RequestPlan: Sendable {
             plan.leavesOutProxy = leavesOutProxy
             try plan.planParts(request, planner, bodyLength)
         }
-        if let route = planner.route(for: request, wire) { plan.take(route) }
+        if request.trailers == nil, let route = planner.route(for: request, wire) { plan.take(route) }
         return plan
     }
 
@@ -121,6 +121,7 @@ struct RequestPlan: Sendable {
         planMethod(request)
         if configuration.httpVersion == .http3 { try HTTP3Plan.check(options, isTLS: isTLS) }
         planProtocol(configuration, options, planner.capabilities)
+        if request.trailers != nil { try planTrailers(request, planner) }
         if options.trafficClass != .normal {
             // The traffic class marks the socket, so no other request may use the connection.
             ownSettings += [.long(CURLOPT_FRESH_CONNECT, 1), .long(CURLOPT_FORBID_REUSE, 1)]
@@ -216,6 +217,20 @@ struct RequestPlan: Sendable {
             // HTTP/1.1 is the one way to be alone on a connection.
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
         }
+    }
+
+    /// Plans a request whose body trailer fields follow. libcurl sends them with a chunked body of HTTP/1.1 alone.
+    private mutating func planTrailers(_ request: TransferRequest, _ planner: RequestPlanner) throws(CurlewError) {
+        try request.body.checkCarriesTrailers()
+        if planner.configuration.httpVersion.excludesHTTP1 {
+            throw .unsupported(feature: "trailer fields of a request", needs: "a session that may speak HTTP/1.1")
+        }
+        // Without a call before each send, nothing could stop the repetition that `sendsTrailersOnce` excludes.
+        guard planner.capabilities.quirks.asksBeforeSending else {
+            throw .lacking(feature: "trailer fields of a request", needs: "libcurl 7.80")
+        }
+        ownSettings += [.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0)]
+        needsOwnHandle = true
     }
 
     private mutating func planProxy(

@@ -24,6 +24,7 @@ struct LibcurlQuirksTests {
         Boundary(quirk: "hasCertificateCache", without: ["7.86.0", "8.21.0"], with: ["7.87.0", "8.20.0"]),
         Boundary(quirk: "takesUnaskedBytes", without: ["7.79.1", "8.0.0"], with: ["7.80.0", "7.88.1"]),
         Boundary(quirk: "failsShortBodies", without: ["7.76.0", "8.6.0"], with: ["8.7.0", "8.20.0"]),
+        Boundary(quirk: "sendsTrailersOnce", without: ["8.7.0", "8.20.0"], with: ["7.76.0", "8.6.0"]),
         Boundary(quirk: "forgetsNextAddress", without: ["8.8.0", "8.20.0"], with: ["7.76.0", "8.7.1"]),
         Boundary(quirk: "readsWhileSending", without: ["7.76.0", "8.9.1"], with: ["8.10.0", "8.20.0"]),
         Boundary(quirk: "waitsForOthersResponses", without: ["8.12.1", "8.16.0"], with: ["8.13.0", "8.15.0"]),

@@ -50,6 +50,30 @@ struct RequestPlanTests {
         #expect(plan.host == "host" && !plan.isTLS)
     }
 
+    @Test func trailersAreOfHTTP1AndNeedAnOwnHandle() throws {
+        final class Unread: BodyStream {
+            var isReplayable: Bool { false }
+            func open(waker: any BodyWaker) {}
+            func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead { .end }
+            func rewind() -> Bool { false }
+            func close() {}
+        }
+        let stream = BodySource.stream(Unread())
+        let plain = try plan("https://h/", method: .post, body: stream)
+        let trailed = try plan("https://h/", method: .post, body: stream) { $0.trailers = RequestTrailers { [:] } }
+        // Later settings win.
+        #expect(texts(plain).last { $0.hasPrefix("HTTP_VERSION=") } == "HTTP_VERSION=4")
+        #expect(texts(trailed).last { $0.hasPrefix("HTTP_VERSION=") } == "HTTP_VERSION=2")
+        #expect(texts(trailed).last { $0.hasPrefix("PIPEWAIT=") } == "PIPEWAIT=0")
+        #expect(!plain.needsOwnHandle && trailed.needsOwnHandle)
+        var old = Self.capabilities
+        old.versionNumber = 0x074C00
+        let error = #expect(throws: CurlewError.self) {
+            try plan(method: .post, body: stream, capabilities: old) { $0.trailers = RequestTrailers { [:] } }
+        }
+        #expect(error?.code == .unsupported)
+    }
+
     @Test func automaticIsHTTP1WhereLibcurlHasNoHTTP2() throws {
         var capabilities = Self.capabilities
         capabilities.features.remove("HTTP2")

@@ -1,0 +1,207 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Trailers of requests and responses", .timeLimit(.minutes(4)))
+struct TrailerTests {
+    private let session = Session()
+    private let server: TestServer
+
+    init() throws {
+        server = try TestServer()
+        server.route("/x") { _ in Self.trailed(["X-Sum": "1"]) }
+    }
+
+    private static func trailed(_ trailers: HTTPHeaders, _ text: String = "hello") -> TestServer.Response {
+        .text(text).changed {
+            $0.framing = .chunked
+            $0.trailers = trailers
+        }
+    }
+
+    // MARK: Received
+
+    @Test("a response has them, and the request once the body has ended")
+    func response() async throws {
+        let request = session.request(server.url("/x"))
+        #expect(request.trailers == nil)
+        let response = await request.response()
+        #expect(response.trailers == ["X-Sum": "1"])
+        #expect(response.with(Result<Int, CurlewError>.success(1)).trailers == ["X-Sum": "1"])
+        #expect(request.trailers == ["X-Sum": "1"])
+        #expect(response.head?.headers.contains(name: "X-Sum") == false)
+    }
+
+    @Test("handlers, uploads and downloads have them too")
+    func kinds() async throws {
+        let handled = await withCheckedContinuation { continuation in
+            session.request(server.url("/x")).responseData { continuation.resume(returning: $0.trailers) }
+        }
+        #expect(handled == ["X-Sum": "1"])
+        server.route("/up") { _ in Self.trailed(["X-Sum": "2"]) }
+        let upload = session.upload(Data("x".utf8), to: server.url("/up"))
+        _ = try await upload.data()
+        #expect(upload.trailers == ["X-Sum": "2"])
+        let download = session.download(server.url("/x"))
+        #expect(await download.response().trailers == ["X-Sum": "1"])
+        #expect(download.trailers == ["X-Sum": "1"])
+    }
+
+    @Test("a stream has them after its last element")
+    func stream() async throws {
+        let request = session.streamRequest(server.url("/x"))
+        _ = try await request.head()
+        var text = ""
+        for try await chunk in request.chunks { text += String(decoding: chunk, as: UTF8.self) }
+        #expect(text == "hello")
+        #expect(request.trailers == ["X-Sum": "1"])
+    }
+
+    @Test("without any they are empty, and without a whole response nil")
+    func none() async throws {
+        let request = session.request(server.url("/get"))
+        _ = try await request.data()
+        #expect(request.trailers == [:])
+        server.script("/cut", .bytes(100).faulting(.close, at: .inBody(after: 10)))
+        let cut = await session.request(server.url("/cut")).response()
+        #expect(cut.error != nil && cut.head?.status == 200)
+        #expect(cut.trailers == nil)
+        let refused = session.request("not a url")
+        #expect(await refused.response().trailers == nil)
+        #expect(refused.trailers == nil)
+    }
+
+    @Test("a response that is rejected for its status keeps them")
+    func rejected() async throws {
+        server.route("/error") { _ in Self.trailed(["X-Sum": "1"]).changed { $0.status = 500 } }
+        let request = session.request(server.url("/error"))
+        await #expect(throws: CurlewError.self) { try await request.data() }
+        #expect(request.trailers == ["X-Sum": "1"])
+    }
+
+    @Test("those of a redirect are not the response's")
+    func redirect() async throws {
+        server.route("/moved") { _ in
+            Self.trailed(["X-Sum": "redirect"]).changed {
+                $0.status = 302
+                $0.headers["Location"] = "/get"
+            }
+        }
+        let followed = await session.request(server.url("/moved")).response()
+        #expect(followed.head?.status == 200 && followed.trailers == [:])
+        let kept = await session.request(server.url("/moved")).redirect(using: Redirector.doNotFollow).response()
+        #expect(kept.head?.status == 302 && kept.trailers == ["X-Sum": "redirect"])
+    }
+
+    @Test("fields that are needed before the body are dropped, and logged without their values")
+    func forbidden() async throws {
+        let messages = Recorded<String>()
+        let monitor = LogEventMonitor { level, message, fields in
+            if level == .debug, message == "trailer field dropped" { messages.note(fields["field"] ?? "") }
+            #expect(!fields.values.contains { $0.contains("secret") })
+        }
+        server.route("/bad") { _ in
+            Self.trailed(["Set-Cookie": "a=secret", "X-Sum": "1", "Content-Length": "99", "Location": "/secret"])
+        }
+        let jar = CookieJar()
+        let session = Session(configuration: SessionConfiguration { $0.cookies = jar }, eventMonitors: [monitor])
+        let response = await session.request(server.url("/bad")).response()
+        #expect(response.trailers == ["X-Sum": "1"])
+        #expect(response.head?.status == 200 && response.data == Data("hello".utf8))
+        #expect(jar.header(for: server.url("/bad")) == nil)
+        await session.drain()
+        await monitor.queue.settled()
+        #expect(messages.all == ["Set-Cookie", "Content-Length", "Location"])
+    }
+
+    @Test("over HTTP/2")
+    func http2() async throws {
+        var configuration = TestServer.Configuration()
+        configuration.protocols = [.http2]
+        let server = try TestServer(configuration)
+        // For a body with a length, libcurl does not wait for trailers.
+        server.route("/x") { _ in
+            TestServer.Response(body: .chunks([Data("hello".utf8)])).changed { $0.trailers = ["X-Sum": "1"] }
+        }
+        let session = Session(configuration: SessionConfiguration { $0.httpVersion = .http2PriorKnowledge })
+        let response = await session.request(server.url("/x")).response()
+        #expect(response.head?.version == .http2)
+        #expect(response.trailers?["x-sum"] == "1")
+    }
+
+    @Test("a cache stores none")
+    func cached() async throws {
+        let transport = MockTransport { _ in
+            .text("stored").header("Cache-Control", "max-age=60").changed { $0.trailers = ["X-Sum": "1"] }
+        }
+        let session = Session(
+            configuration: SessionConfiguration { $0.cache = ResponseCache() }, transport: transport)
+        let first = await session.request("https://example.org/").response()
+        #expect(first.cacheStatus == .miss && first.trailers == ["X-Sum": "1"])
+        let second = await session.request("https://example.org/").response()
+        #expect(second.cacheStatus == .hit && second.trailers == [:])
+    }
+
+    // MARK: Sent
+
+    @Test("an upload and a stream send them behind a body of unknown length")
+    func sent() async throws {
+        let count = Lock(0)
+        let chunks = AsyncStream<Data> { continuation in
+            for index in 0..<5 { continuation.yield(Data("\(index)".utf8)) }
+            continuation.finish()
+        }
+        let upload = session.upload(
+            chunks.map { chunk in
+                count.withLock { $0 += chunk.count }
+                return chunk
+            }, to: server.url("/anything"), headers: ["Trailer": "X-Count"])
+        _ = try await upload.sendingTrailers { ["X-Count": "\(count.withLock { $0 })"] }.data()
+        #expect(server.requests.last?.trailers == ["X-Count": "5"])
+        #expect(server.requests.last?.headers["Trailer"] == "X-Count")
+        let body = RequestBody.sequence { AsyncStream<Data> { $0.finish() } }
+        let stream = session.streamRequest(server.url("/anything"), method: .post, body: body)
+        for try await _ in stream.sendingTrailers({ ["X": "last"] }).chunks {}
+        #expect(server.requests.last?.trailers == ["X": "last"])
+    }
+
+    @Test("what cannot carry them fails before it is sent")
+    func impossible() async throws {
+        let requests: [Request] = [
+            session.request(server.url("/get")).sendingTrailers { ["X": "1"] },
+            session.upload(Data("x".utf8), to: server.url("/anything")).sendingTrailers { ["X": "1"] },
+            session.streamRequest(server.url("/anything"), method: .post, body: .data(Data())).sendingTrailers { [:] },
+        ]
+        for request in requests {
+            let result = await request.outcome(checksStatus: true)
+            #expect(result.error?.code == .invalidBody)
+        }
+        #expect(server.connectionCount == 0)
+    }
+
+    @Test("a redirect takes them along with the body, and drops them with it", arguments: [303, 307])
+    func redirected(_ status: Int) async throws {
+        let transport = MockTransport { request in
+            request.path == "/first" ? .status(status, headers: ["Location": "/second"]) : .text("done")
+        }
+        let body = RequestBody.sequence { AsyncStream<Data> { $0.finish() } }
+        let request = Session(transport: transport).streamRequest(
+            "https://example.org/first", method: .post, body: body)
+        for try await _ in request.sendingTrailers({ ["X": "1"] }).chunks {}
+        #expect(transport.requests.map(\.trailers) == [["X": "1"], status == 303 ? [:] : ["X": "1"]])
+    }
+
+    @Test("a forbidden field ends the request")
+    func refused() async throws {
+        let body = RequestBody.sequence { AsyncStream<Data> { $0.finish() } }
+        let request = session.streamRequest(server.url("/anything"), method: .post, body: body)
+            .sendingTrailers { ["Authorization": "secret"] }
+        let error = await #expect(throws: CurlewError.self) { for try await _ in request.chunks {} }
+        #expect(error?.code == .invalidHeader && error?.reason.contains("Authorization") == true)
+        #expect("\(error as Any)".contains("secret") == false)
+    }
+}

@@ -1,0 +1,179 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Trailers", .timeLimit(.minutes(4)))
+struct TrailerTests {
+    // MARK: Received
+
+    private func chunked(_ trailers: [String]) -> TestServer.Response {
+        .raw([
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
+                + trailers.map { $0 + "\r\n" }.joined() + "\r\n"
+        ])
+    }
+
+    @Test("many and repeated ones arrive in order")
+    func many() async throws {
+        try await withTransport { transport, server in
+            let lines = (0..<100).map { "X-\($0 % 10): \($0)" }
+            server.script("/x", chunked(lines))
+            let trailers = try await transport.fetch(request(server.url("/x"))).outcome.trailers
+            #expect(trailers.map { "\($0.name): \($0.value)" } == lines)
+        }
+    }
+
+    @Test("head and trailers together are bounded")
+    func tooMany() async throws {
+        try await withTransport {
+            $0.maximumHeaderSize = 16 * 1024
+        } _: { transport, server in
+            server.script("/x", chunked((0..<40).map { "X-\($0): " + String(repeating: "v", count: 1000) }))
+            let error = await transport.failure(request(server.url("/x")))
+            #expect(error.code == .limitExceeded && error.responseCode == 200)
+            server.script("/x", chunked((0..<8).map { "X-\($0): " + String(repeating: "v", count: 1000) }))
+            let answer = try await transport.fetch(request(server.url("/x")))
+            #expect(answer.outcome.trailers.count == 8)
+        }
+    }
+
+    /// libcurl bounds a field of a chunked body itself, and calls that a lack of memory.
+    @Test("one field above 4 KiB is a limit that was exceeded")
+    func tooLong() async throws {
+        try await withTransport { transport, server in
+            server.script("/x", chunked(["X: " + String(repeating: "v", count: 5000)]))
+            let error = await transport.failure(request(server.url("/x")))
+            #expect(error.code == .limitExceeded && error.responseCode == 200, "\(error)")
+            #expect(error.reason.contains("trailer"))
+            server.script("/x", chunked(["X: " + String(repeating: "v", count: 4000)]))
+            let answer = try await transport.fetch(request(server.url("/x")))
+            #expect(answer.outcome.trailers["X"]?.count == 4000)
+        }
+    }
+
+    // MARK: Sent
+
+    private func upload(
+        _ url: URL,
+        _ body: ScriptedBody = ScriptedBody([.bytes("hello"), .end]),
+        length: Int64? = nil,
+        trailers: HTTPHeaders?
+    ) -> TransferRequest {
+        request(url, method: .post, body: .stream(body, length: length)) {
+            $0.options.expectContinue = .never
+            $0.trailers = trailers.map { fields in RequestTrailers { fields } }
+        }
+    }
+
+    /// A handle that has sent trailers must not serve another body: see `LibcurlQuirks.sendsTrailersOnce`.
+    @Test("they follow the body, and requests without them are not disturbed")
+    func sent() async throws {
+        try await withTransport { transport, server in
+            let url = server.url("/anything")
+            for round in 0..<12 {
+                let trailers: HTTPHeaders? = round % 3 == 2 ? nil : ["X-Sum": "\(round)", "X-Empty": ""]
+                let text = String(repeating: "\(round),", count: round * 3000)
+                let body = ScriptedBody([.bytes(text), .bytes("end"), .end])
+                _ = try await transport.fetch(upload(url, body, trailers: trailers))
+                let seen = try #require(server.requests.last)
+                #expect(seen.bodyText == text + "end" && seen.isBodyComplete)
+                #expect(seen.trailers == trailers ?? [:])
+                #expect(seen.headers["Transfer-Encoding"] == "chunked")
+            }
+            #expect(server.connectionCount == 1)
+        }
+    }
+
+    @Test("they follow an empty body too, and there may be none")
+    func empty() async throws {
+        try await withTransport { transport, server in
+            for fields in [["X-Sum": "0"], [:]] as [HTTPHeaders] {
+                _ = try await transport.fetch(upload(server.url("/anything"), ScriptedBody([.end]), trailers: fields))
+                #expect(server.requests.last?.trailers == fields)
+                #expect(server.requests.last?.isBodyComplete == true)
+            }
+        }
+    }
+
+    @Test(
+        "a field that cannot follow a body ends the request, and the server gets no complete body",
+        arguments: [
+            HTTPHeader(name: "Content-Length", value: "5"), HTTPHeader(name: "X", value: "a\r\nY: b"),
+        ])
+    func refused(_ field: HTTPHeader) async throws {
+        try await withTransport { transport, server in
+            let error = await transport.failure(upload(server.url("/anything"), trailers: [field]))
+            #expect(error.code == .invalidHeader && !error.isSafeToRetry)
+            try await server.waitForOpenConnections(atMost: 0)
+            #expect(server.requestCount == 0)
+            // The handle and the engine are as before.
+            _ = try await transport.fetch(upload(server.url("/anything"), trailers: ["X": "1"]))
+            #expect(server.requests.last?.trailers == ["X": "1"])
+        }
+    }
+
+    @Test("a body with a length, and a version without chunks, are refused before anything is sent")
+    func impossible() async throws {
+        for version in [HTTPVersionPolicy.automatic, .http2PriorKnowledge] {
+            try await withTransport {
+                $0.httpVersion = version
+            } _: { transport, server in
+                let length: Int64? = version == .automatic ? 5 : nil
+                let error = await transport.failure(
+                    upload(server.url("/anything"), length: length, trailers: ["X": "1"]))
+                #expect(error.code == (version == .automatic ? .invalidBody : .unsupported))
+                #expect(server.connectionCount == 0)
+            }
+        }
+    }
+
+    @Test("without a body there are none")
+    func bodiless() async throws {
+        try await withTransport { transport, server in
+            let error = await transport.failure(
+                request(server.url("/get")) { $0.trailers = RequestTrailers { ["X": "1"] } })
+            #expect(error.code == .invalidBody && server.connectionCount == 0)
+        }
+    }
+
+    @Test("a response that refuses the body is not told its trailers")
+    func moot() async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .text("too large", status: 413).changed { $0.readsBody = false })
+            let calls = Lock(0)
+            let body = ScriptedBody([.bytes("hello"), .pending])
+            let answer = try await transport.fetch(
+                request(server.url("/x"), method: .post, body: .stream(body)) {
+                    $0.options.expectContinue = .never
+                    $0.trailers = RequestTrailers {
+                        calls.withLock { $0 += 1 }
+                        return ["X": "1"]
+                    }
+                })
+            #expect(answer.status == 413)
+            #expect(calls.withLock { $0 } == 0)
+        }
+    }
+
+    /// Before 8.7 libcurl cannot send a chunked body after one with trailers: the challenge is the response.
+    @Test("a challenge is answered if libcurl can send them twice")
+    func challenged() async throws {
+        try await withTransport { transport, server in
+            let body = ScriptedBody([.bytes("hello"), .end], isReplayable: true)
+            var challenged = upload(server.url("/digest-auth/auth/user/password"), body, trailers: ["X": "1"])
+            challenged.options.authentication = TransferAuthentication(
+                scheme: .any, username: "user", password: "password")
+            let answer = try await transport.fetch(challenged)
+            let sendsOnce = Capabilities.ofLibcurl.quirks.sendsTrailersOnce
+            #expect(answer.status == (sendsOnce ? 401 : 200))
+            #expect(server.requests.map(\.trailers) == Array(repeating: ["X": "1"], count: sendsOnce ? 1 : 2))
+            // Another body on the same connections, to see that the memory is whole.
+            _ = try await transport.fetch(upload(server.url("/anything"), trailers: nil))
+            #expect(server.requests.last?.bodyText == "hello")
+        }
+    }
+}
