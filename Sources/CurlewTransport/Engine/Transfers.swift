@@ -70,6 +70,38 @@ final class Transfers {
         // A transfer that was suspended before it had a connection is launched here after its pause. Its timeouts have
         // to run again; otherwise they would never expire.
         if !transfer.pauses.isHeld { transfer.clocks.released(at: now) }
+        if let question = transfer.plan.question, let resolver = settings.resolver {
+            transfer.addresses = resolver.find(question.name, for: transfer)
+            guard transfer.addresses != nil else { return waitForAddresses(transfer) }
+        }
+        enterLine(transfer)
+    }
+
+    private func waitForAddresses(_ transfer: ActiveTransfer) {
+        transfer.stage = .resolving
+        transfer.clocks.resolvingStarted(at: now)
+        clockChanged(transfer)
+    }
+
+    /// Called when the user's resolver has answered.
+    private func resolved(_ transfer: ActiveTransfer, _ result: Result<[String], CurlewError>) {
+        guard case .resolving = transfer.stage else { return }
+        switch result {
+        case .failure(let error): fail(transfer, transfer.completed(error))
+        case .success(let addresses):
+            transfer.clocks.resolvingEnded(at: now)
+            // A suspended transfer asks again when it is resumed: by then the answer may have expired.
+            if transfer.pauses.isSuspended {
+                transfer.stage = .held
+                return
+            }
+            transfer.addresses = addresses
+            transfer.stage = .created
+            enterLine(transfer)
+        }
+    }
+
+    private func enterLine(_ transfer: ActiveTransfer) {
         transfer.clocks.queued(at: now)
         if inFlight.lines.mayEnter(transfer) { return handOver(transfer) }
         transfer.stage = .inLine
@@ -97,6 +129,10 @@ final class Transfers {
     }
 
     private func handOver(_ transfer: ActiveTransfer) {
+        // Another transfer may have got a newer answer while this one was in line.
+        if let question = transfer.plan.question, let newest = settings.resolver?.newest(question.name) {
+            transfer.addresses = newest
+        }
         guard let (easy, code) = handles.handle(for: transfer, of: self), let multi = handles.multi(for: transfer)
         else {
             let shortage = SystemError.shortage(transfer.phase).map(transfer.completed)
@@ -131,6 +167,7 @@ final class Transfers {
         case .cancel(let error):
             if case .created = transfer.stage { return transfer.cancelsBeforeStart(error) }
             fail(transfer, transfer.completed(transfer.cancellation(error)))
+        case .resolved(let result): resolved(transfer, result)
         case .suspend:
             transfer.pauses.isSuspended = true
             applyPauses(transfer)
@@ -267,6 +304,7 @@ final class Transfers {
         if result != CURLE_OK, transfer.isAboutToAuthenticateConnection, transfer.leaveSharedConnection(self) {
             return true
         }
+        if transfer.asksAgain() { return true }
         if transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) { return true }
         if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return true }
         return transfer.startAgain(after: result)
@@ -307,6 +345,9 @@ final class Transfers {
         if let easy = transfer.easy {
             releaseHandle(easy)
             handles.recycle(easy, after: transfer)
+        }
+        if case .resolving = transfer.stage, let question = transfer.plan.question {
+            settings.resolver?.abandon(question.name, by: transfer)
         }
         transfer.closeBody()
         transfer.ends()
