@@ -31,6 +31,22 @@ struct SocksTests {
         #expect(try await through("socks5h").exchange(url).status == 200)
     }
 
+    @Test("a resolver of the user's finds the address that the proxy is told", arguments: ["socks4", "socks5"])
+    func theResolverIsAskedForWhatLibcurlTellsTheProxy(scheme: String) async throws {
+        var parts = try #require(
+            URLComponents(url: IntegrationEnvironment.url("DANTE"), resolvingAgainstBaseURL: false)
+        )
+        parts.scheme = scheme
+        let proxy = try #require(parts.url)
+        let transport = try makeTrustingTransport {
+            $0.proxy = .url(proxy)
+            $0.dns.resolver = { _, _ in DNSAnswer(addresses: ["127.0.0.1"]) }
+        }
+        let port = try #require(IntegrationEnvironment.url("NGINX").port)
+        let url = try #require(URL(string: "http://shop.test:\(port)/info"))
+        #expect(try await transport.exchange(url).status == 200)
+    }
+
     @Test(arguments: ["socks4", "socks5", "socks5h"])
     func whatTheProxyForbidsIsProxyFailed(scheme: String) async throws {
         let url = try IntegrationEnvironment.url("CLOSED", "/")

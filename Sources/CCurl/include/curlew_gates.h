@@ -3,6 +3,7 @@
 #ifndef CURLEW_GATES_H
 #define CURLEW_GATES_H
 #include <curl/curl.h>
+#include <string.h>
 
 enum {
     CURLEW_OPT_QUICK_EXIT = CURLOPTTYPE_LONG + 322,          // 7.87.0
@@ -28,4 +29,15 @@ enum {
 
 // The version that the header had, for messages.
 static inline unsigned int curlew_header_version(void) { return LIBCURL_VERSION_NUM; }
+
+// Whether the running libcurl has a feature that has a name and no bit. Names exist since 7.87, and such features since 8.
+static inline int curlew_has_named_feature(const char *name) {
+#if LIBCURL_VERSION_NUM >= 0x075700 // 7.87.0
+    const curl_version_info_data *info = curl_version_info(CURLVERSION_NOW);
+    if (info->age >= CURLVERSION_ELEVENTH && info->feature_names)
+        for (const char *const *next = info->feature_names; *next; next++)
+            if (strcmp(*next, name) == 0) return 1;
+#endif
+    return 0;
+}
 #endif

@@ -132,6 +132,8 @@ extension PartitionText {
             add("override", [name] + addresses)
         }
         add("resolver", configuration.dns.dohURL?.absoluteString)
+        // A resolver of the user's is code, which cannot be compared.
+        add("own resolver", configuration.dns.ownResolver?.identity)
         if !configuration.dns.servers.isEmpty { add("name servers", configuration.dns.servers) }
         if configuration.dns.ipVersion != .any { add("addresses of", "\(configuration.dns.ipVersion)") }
         addTLS(configuration.tls)

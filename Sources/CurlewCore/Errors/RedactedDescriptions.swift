@@ -71,6 +71,7 @@ extension DNSConfiguration: CustomStringConvertible {
             "overrides \(overrides.keys.sorted())", "servers \(servers)", "cache \(cacheLifetime)", "\(ipVersion)",
         ]
         if let dohURL { parts.append("DoH \(Redaction.redacted(dohURL).absoluteString)") }
+        if ownResolver != nil { parts.append("own resolver") }
         if let happyEyeballsDelay { parts.append("happy eyeballs \(happyEyeballsDelay)") }
         return parts.joined(separator: ", ")
     }

@@ -110,6 +110,29 @@ public enum AddressPolicy: Sendable, Hashable {
 public struct DNSConfiguration: Sendable, Hashable {
     /// Maps `host` or `host:port` to addresses, which are used instead of a resolver.
     public var overrides: [String: [String]] = [:]
+    /// Finds the addresses of hosts instead of libcurl, for instance in Consul, etcd or Kubernetes.
+    ///
+    /// ```swift
+    /// let session = Session(configuration: SessionConfiguration {
+    ///     $0.dns.resolver = { host, port in
+    ///         DNSAnswer(addresses: try await registry.addresses(of: host), timeToLive: .seconds(10))
+    ///     }
+    /// })
+    /// ```
+    ///
+    /// It gets the URL's host, in ASCII and lower case without a final dot, and the port. It is called once for all
+    /// requests that wait for the same host and port, and again when the answer has expired. Its time counts towards
+    /// the connect and total timeouts. It is cancelled when no request waits for it any longer. If it throws, or
+    /// returns no usable address, the waiting requests fail with `.resolveFailed`; failures are not cached.
+    ///
+    /// It is not called for IP addresses, hosts in `overrides` or `tls.connectTo`, a Unix socket, and proxies that
+    /// resolve names themselves. `addressPolicy` and `ipVersion` apply to what it returns. A new answer concerns new
+    /// connections: open ones are reused by the name of their host, whatever their address.
+    public var resolver: (@Sendable (_ host: String, _ port: Int) async throws -> DNSAnswer)? {
+        get { ownResolver?.resolve }
+        set { ownResolver = newValue.map(DNSResolver.init) }
+    }
+    package private(set) var ownResolver: DNSResolver?
     /// The URL of a DNS-over-HTTPS server.
     ///
     /// libcurl connects to it directly, without the configured `proxy`, and always verifies its certificate: chain and
@@ -119,7 +142,7 @@ public struct DNSConfiguration: Sendable, Hashable {
     public var dohURL: URL?
     /// The addresses of the name servers. They require a libcurl built with c-ares.
     public var servers: [String] = []
-    /// The time for which a resolved name is cached.
+    /// The time for which libcurl caches a resolved name. `resolver` determines the time of its answers itself.
     public var cacheLifetime: Duration = .seconds(60)
     /// The IP versions to use.
     public var ipVersion: IPVersion = .any

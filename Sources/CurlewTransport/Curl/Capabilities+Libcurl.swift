@@ -20,6 +20,7 @@ extension Capabilities {
             http3Library: info.quic_version.map { String(cString: $0) },
             internationalNameLibrary: info.libidn.map { "libidn2 " + String(cString: $0) }
         )
+        for name in namedFeatures where curlew_has_named_feature(name) != 0 { capabilities.features.insert(name) }
         capabilities.contentCodings = ContentCoding.names(offeredBy: capabilities)
         return capabilities
     }()
@@ -31,6 +32,9 @@ extension Capabilities {
         (19, "UnixSockets"), (20, "PSL"), (21, "HTTPS-proxy"), (22, "MultiSSL"), (23, "brotli"), (24, "alt-svc"),
         (25, "HTTP3"), (26, "zstd"), (28, "HSTS"), (29, "gsasl"), (30, "threadsafe"),
     ]
+
+    /// Features without a bit.
+    private static let namedFeatures = ["HTTPSRR"]
 
     private static func names(_ list: UnsafePointer<UnsafePointer<CChar>?>?) -> Set<String> {
         var result: Set<String> = []

@@ -31,6 +31,8 @@ class CurlEasy {
     private var addresses: HeaderList?
     /// The index of the multi handle that has read `addresses`.
     private var addressesMulti = MultiIndex.none
+    /// The addresses of the last transfer's host, if the user's resolver has found them.
+    private var answer: HeaderList?
     private var parts = URLParts()
     /// The handle of `parts` if libcurl takes the URL from it, `nil` otherwise.
     private var handedParts: OpaquePointer?
@@ -87,15 +89,26 @@ class CurlEasy {
         curl_easy_reset(handle)
         setTrace([])
         handedParts = nil
-        if addresses != nil {
+        if addresses != nil || answer != nil {
             // libcurl stores this list twice, and curl_easy_reset clears only one of the two. A handle that was set up
             // but did not run would read the other one after the list is freed.
             curlew_set_list(handle, CURLOPT_RESOLVE, nil)
             addresses = nil
             addressesMulti = MultiIndex.none
+            answer = nil
         }
         lists.removeAll()
         blobs.removeAll()
+    }
+
+    /// Gives libcurl the addresses of the next transfer's host, or takes back those of the last one. Call it for every
+    /// transfer, after its options are set: libcurl reads the list when the transfer begins, and puts it into its cache
+    /// in place of an older one. A handle whose options have addresses is reset before, so that it never has both.
+    final func setAnswer(_ list: HeaderList?) -> CURLcode {
+        guard list != nil || answer != nil else { return CURLE_OK }
+        let code = curlew_set_list(handle, CURLOPT_RESOLVE, list?.head)
+        answer = list
+        return code
     }
 
     /// Called before the handle is added to a multi handle. libcurl reads a list of addresses once, into the DNS cache

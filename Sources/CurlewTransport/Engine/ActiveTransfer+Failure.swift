@@ -39,6 +39,7 @@ extension ActiveTransfer {
         case .firstByte: return .waiting
         case .receive: return .receive
         case .connect:
+            if case .resolving = stage { return .resolve }
             guard let handle = easy?.handle else { return .connect }
             if connection.isSecuring { return .tls }
             if curlew_get_offset(handle, CURLINFO_CONNECT_TIME_T) > 0 {

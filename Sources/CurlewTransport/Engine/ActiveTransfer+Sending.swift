@@ -182,7 +182,7 @@ extension ActiveTransfer {
     private static let mostAnsweredChallenges = 3
 
     /// libcurl's own limit for retries of a refused stream.
-    private static let mostRestarts = 5
+    static let mostRestarts = 5
 
     /// Resets a failed transfer to send it again if no server has processed it: no byte of it was sent, or HTTP/2 says
     /// so (RFC 9113, 8.7). Returns false if the server asked for fewer requests, because only a retrier waits before it

@@ -5,6 +5,8 @@ internal import Foundation
 /// A command for a transfer, carried out in the loop's turns.
 enum TransferCommand {
     case cancel(CurlewError)
+    /// The user's resolver has found the host's addresses, or failed.
+    case resolved(Result<[String], CurlewError>)
     case suspend
     case resume
     case resumeReceiving
@@ -27,6 +29,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         case created
         /// Suspended before the request was sent. The transfer has no handle.
         case held
+        /// Waits for the user's resolver. The transfer has no handle.
+        case resolving
         /// Waits in `ConnectionLines` until libcurl has room for it.
         case inLine
         case running
@@ -45,6 +49,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var hasFailed: Bool { if case .some = failure { true } else { false } }
     var result: TransferResult
     var pauses = TransferPauses()
+    /// The addresses that the user's resolver has found; `nil` before, and if it is not asked.
+    var addresses: [String]?
     /// The handle on which the transfer runs; `nil` before and after.
     private(set) var easy: TransferHandle?
 

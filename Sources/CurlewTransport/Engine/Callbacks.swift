@@ -108,8 +108,10 @@ enum Callbacks {
     }
 
     private static let resolverStart: curlew_resolver_start_callback = { _, _, data in
-        withTransfer(data, or: ()) { transfer, transfers in transfer.connectionStarted(transfers) }
-        return 0
+        withTransfer(data, or: 0) { transfer, transfers in
+            transfer.connectionStarted(transfers)
+            return transfer.mayLookUp(transfers.settings) ? 0 : 1
+        }
     }
 
     private static let openSocket: curl_opensocket_callback = { data, _, address in

@@ -90,6 +90,9 @@ public final class CurlTransport: Transport {
             loop = try engine.get().loop
             upload = try UploadSource.make(for: request)
             plan = try RequestPlan.of(request, planner: planner, bodyLength: upload?.length)
+            if let question = plan.question {
+                try NameResolver.checkCaller(question.name, planner.configuration.dns)
+            }
         } catch {
             var error = error
             if error.url == nil { error.url = request.url }

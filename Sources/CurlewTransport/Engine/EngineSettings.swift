@@ -14,6 +14,10 @@ final class EngineSettings: Sendable {
     let verifiesTLSProxies: Bool
     let refusesPrivateAddresses: Bool
     let keepAlive: KeepAlive?
+    /// Finds the addresses of hosts; `nil` if libcurl does.
+    let resolver: NameResolver?
+    /// libcurl also looks up HTTPS records, and announces that as it does the look-up of addresses.
+    let looksUpHTTPSRecords: Bool
     /// libcurl resolves names over HTTPS. It does so with internal handles, which inherit the transfer's callbacks.
     let resolvesOverHTTPS: Bool
     let usesOpenSSL: Bool
@@ -61,6 +65,8 @@ final class EngineSettings: Sendable {
         evaluatorDecidesAlone = configuration.trustEvaluationReplacesVerification || !verifiesTLSProxies
         keepAlive = configuration.keepAlive
         refusesPrivateAddresses = configuration.addressPolicy != .any
+        resolver = NameResolver(configuration.dns)
+        looksUpHTTPSRecords = capabilities.features.contains("HTTPSRR")
         resolvesOverHTTPS = configuration.dns.dohURL != nil
         usesOpenSSL = capabilities.usesOpenSSL
         usesGnuTLS = capabilities.usesTLS("GnuTLS")

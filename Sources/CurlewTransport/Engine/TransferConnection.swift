@@ -18,6 +18,8 @@ struct TransferConnection {
     var mutedSocket: Int32 = -1
     /// The number of times that libcurl has asked a proxy for a tunnel.
     private var tunnelRequests = 0
+    /// libcurl was about to look up a host whose addresses it was given. See `ActiveTransfer.mayLookUp`.
+    var hasLostAddresses = false
     /// A TLS handshake has begun on a new connection made for this transfer.
     var isSecuring = false
     var wasAskedForCertificate = false
@@ -52,6 +54,7 @@ struct TransferConnection {
     /// Called by `ActiveTransfer.reset`. The failures of addresses and the certificates are kept for the error.
     mutating func startOver() {
         openedSockets = []
+        hasLostAddresses = false
         isSecuring = false
         tlsAlert = nil
         tunnelRequests = 0

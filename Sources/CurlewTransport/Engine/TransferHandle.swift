@@ -65,6 +65,8 @@ final class TransferHandle: CurlEasy {
         }
         var code = apply(transfer.plan.wire.string, transfer.plan.wire.outline)
         guard code == CURLE_OK else { return code }
+        code = setAnswer(transfer.addressList)
+        guard code == CURLE_OK else { return code }
         // A session's list may be set already. It is retained, so that no other list gets its address. A request's own
         // list, which may hold secrets, is not.
         if sharedHeaders == nil || sharedHeaders !== transfer.headers {

@@ -67,6 +67,40 @@ final class Transfers {
     }
 
     private func launch(_ transfer: ActiveTransfer) {
+        if let question = transfer.plan.question, let resolver = settings.resolver {
+            // A transfer that was suspended before is launched after its pause: the connect timeout runs again.
+            if !transfer.pauses.isHeld { transfer.clocks.released(at: now) }
+            transfer.addresses = resolver.find(question.name, for: transfer)
+            guard transfer.addresses != nil else { return waitForAddresses(transfer) }
+        }
+        enterLine(transfer)
+    }
+
+    private func waitForAddresses(_ transfer: ActiveTransfer) {
+        transfer.stage = .resolving
+        transfer.clocks.resolvingStarted(at: now)
+        clockChanged(transfer)
+    }
+
+    /// Called when the user's resolver has answered.
+    private func resolved(_ transfer: ActiveTransfer, _ result: Result<[String], CurlewError>) {
+        guard case .resolving = transfer.stage else { return }
+        switch result {
+        case .failure(let error): fail(transfer, transfer.completed(error))
+        case .success(let addresses):
+            transfer.clocks.resolvingEnded(at: now)
+            // A suspended transfer asks again when it is resumed: by then the answer may have expired.
+            if transfer.pauses.isSuspended {
+                transfer.stage = .held
+                return
+            }
+            transfer.addresses = addresses
+            transfer.stage = .created
+            enterLine(transfer)
+        }
+    }
+
+    private func enterLine(_ transfer: ActiveTransfer) {
         transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
         if inFlight.lines.mayEnter(transfer) { return handOver(transfer) }
         transfer.stage = .inLine
@@ -94,6 +128,10 @@ final class Transfers {
     }
 
     private func handOver(_ transfer: ActiveTransfer) {
+        // Another transfer may have got a newer answer while this one was in line.
+        if let question = transfer.plan.question, let newest = settings.resolver?.newest(question.name) {
+            transfer.addresses = newest
+        }
         guard let (easy, code) = handles.handle(for: transfer, of: self), let multi = handles.multi(for: transfer)
         else {
             let shortage = SystemError.shortage(transfer.phase).map(transfer.completed)
@@ -130,6 +168,7 @@ final class Transfers {
         case .cancel(let error):
             if case .created = transfer.stage { return transfer.cancelBeforeStart(error) }
             fail(transfer, transfer.completed(transfer.cancellation(error)))
+        case .resolved(let result): resolved(transfer, result)
         case .suspend:
             transfer.pauses.isSuspended = true
             applyPauses(transfer)
@@ -272,6 +311,7 @@ final class Transfers {
         if result != CURLE_OK, transfer.isAboutToAuthenticateConnection, transfer.leaveSharedConnection(self) {
             return true
         }
+        if transfer.asksAgain() { return true }
         if transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) { return true }
         if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return true }
         return transfer.startAgain(after: result)
@@ -306,6 +346,9 @@ final class Transfers {
         if let easy = transfer.easy {
             releaseHandle(easy, of: transfer)
             handles.recycle(easy, after: transfer)
+        }
+        if case .resolving = transfer.stage, let question = transfer.plan.question {
+            settings.resolver?.abandon(question.name, by: transfer)
         }
         transfer.end()
         inFlight.lines.ended(transfer)

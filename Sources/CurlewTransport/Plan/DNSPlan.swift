@@ -9,10 +9,14 @@ enum DNSPlan {
         if dns.overrides.isEmpty { return [] }
         for (key, addresses) in dns.overrides where !addresses.isEmpty {
             guard matches(key, host: host, port: port) else { continue }
-            let bracketed = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
-            return [.list(CURLOPT_RESOLVE, ["\(host):\(port):\(bracketed.joined(separator: ","))"])]
+            return [.list(CURLOPT_RESOLVE, ["\(host):\(port):\(list(addresses))"])]
         }
         return []
+    }
+
+    /// Addresses as `CURLOPT_RESOLVE` has them.
+    static func list(_ addresses: [String]) -> String {
+        addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }.joined(separator: ",")
     }
 
     private static func matches(_ key: String, host: String, port: Int) -> Bool {
@@ -46,8 +50,9 @@ enum DNSPlan {
     static func options(_ dns: DNSConfiguration, _ capabilities: Capabilities) throws(CurlewError) -> [OptionValue] {
         try check(dns)
         var options: [OptionValue] = []
-        if dns.cacheLifetime != .seconds(60) {
-            let seconds = Int32(clamping: dns.cacheLifetime.components.seconds)
+        let lifetime = dns.resolver == nil ? dns.cacheLifetime : max(dns.cacheLifetime, leastLifetime)
+        if lifetime != .seconds(60) {
+            let seconds = Int32(clamping: lifetime.components.seconds)
             options.append(.long(CURLOPT_DNS_CACHE_TIMEOUT, Int(seconds)))
         }
         switch dns.ipVersion {

@@ -96,11 +96,43 @@ enum ProxyPlan {
     /// Whether the environment names a proxy for this host. libcurl 7 does not report the address of a failed
     /// connection, so this repeats libcurl's rules.
     static func isProxied(host: String, isTLS: Bool, environment: [String: String]) -> Bool {
+        proxyText(host: host, isTLS: isTLS, environment: environment) != nil
+    }
+
+    private static func proxyText(host: String, isTLS: Bool, environment: [String: String]) -> String? {
         let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
         // A CGI request can set HTTP_PROXY by a header field, so libcurl does not read it.
         let names = isTLS ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
-        guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { value($0) != nil }) else { return false }
-        return !ProxyExclusions(value("no_proxy") ?? value("NO_PROXY") ?? "").contains(host)
+        guard let text = (names + ["all_proxy", "ALL_PROXY"]).lazy.compactMap(value).first,
+            !ProxyExclusions(value("no_proxy") ?? value("NO_PROXY") ?? "").contains(host)
+        else { return nil }
+        return text
+    }
+
+    /// Who looks up the host of a request's URL.
+    enum Lookup {
+        /// libcurl, to connect to it.
+        case direct
+        /// libcurl, to tell a SOCKS proxy the address.
+        case beforeProxy
+        /// The proxy.
+        case atProxy
+    }
+
+    static func lookup(
+        of host: String, isTLS: Bool, through proxy: Proxy,
+        environment: @autoclosure () -> [String: String] = ProcessInfo.processInfo.environment
+    ) -> Lookup {
+        let text: String
+        switch proxy {
+        case .none: return .direct
+        case .url(let url, _, _, _): text = url.absoluteString
+        case .environment:
+            guard let named = proxyText(host: host, isTLS: isTLS, environment: environment()) else { return .direct }
+            text = named
+        }
+        let scheme = text.lowercased()
+        return scheme.hasPrefix("socks5://") || scheme.hasPrefix("socks4://") ? .beforeProxy : .atProxy
     }
 
     static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]

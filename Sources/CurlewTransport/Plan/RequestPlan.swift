@@ -22,6 +22,8 @@ struct RequestPlan: Sendable {
     }
     /// The HTTP/3 route; `nil` if the request takes the usual one.
     private(set) var route: PlannedRoute?
+    /// What the configuration's resolver has to find; `nil` if there is nothing.
+    var question: HostQuestion?
     /// The plan of all requests of this kind; `nil` if the request has its own settings.
     private var cached: CachedPlan?
     private var ownSettings: [OptionValue] = []
@@ -91,6 +93,7 @@ struct RequestPlan: Sendable {
             try plan.planParts(request, planner, bodyLength)
         }
         if request.trailers == nil, let route = planner.route(for: request, wire) { plan.take(route) }
+        plan.question = try planner.question(for: request, wire, leavesOutProxy: plan.leavesOutProxy)
         return plan
     }
 

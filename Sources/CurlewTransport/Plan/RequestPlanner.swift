@@ -11,6 +11,7 @@ final class RequestPlanner: Sendable {
     /// `nil` if the transport cannot use alternative services.
     let alternatives: (any AlternativeServices)?
     let proxies: ProxyConnectionCredentials
+    private let hasResolver: Bool
     private let plans = Lock(CachedPlans())
     /// The end of every header list; `nil` if there is nothing to suppress. A line without a value keeps libcurl from
     /// adding the field itself, and is not sent.
@@ -25,6 +26,7 @@ final class RequestPlanner: Sendable {
         proxies = ProxyConnectionCredentials(
             configuration.proxy, environmentNamesProxy: environment.environmentNamesProxy)
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
+        hasResolver = configuration.dns.resolver != nil
         alternatives = HTTP3Plan.alternatives(configuration, environment)
     }
 
@@ -34,7 +36,18 @@ final class RequestPlanner: Sendable {
             let route = alternatives.route(
                 to: SecureOrigin(host: wire.host, port: wire.port), allowing: HTTP3Plan.freedom(configuration))
         else { return nil }
+        // The resolver is asked for the origin, and its answer says nothing about another host or port.
+        if hasResolver, route.isElsewhere { return nil }
         return PlannedRoute(route, configuration, request.options.timeouts)
+    }
+
+    /// Returns the question for the configuration's resolver; `nil` if it has none, or is not to be asked.
+    func question(for request: TransferRequest, _ wire: WireURL, leavesOutProxy: Bool) throws(CurlewError)
+        -> HostQuestion?
+    {
+        guard hasResolver else { return nil }
+        let proxy = leavesOutProxy ? .none : request.options.proxy ?? configuration.proxy
+        return try DNSPlan.question(configuration, wire, proxy: proxy)
     }
 
     /// Whether exclusions make the request bypass its proxy: the request's own, or else the transport's.

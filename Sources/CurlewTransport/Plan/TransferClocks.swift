@@ -41,6 +41,8 @@ struct TransferClocks {
     private var stretchBegan = LoopInstant.unset
     private var lastByte = LoopInstant.unset
     private var heldSince = LoopInstant.unset
+    /// The part of the connect timeout that the user's resolver has used up, in nanoseconds.
+    private var resolving: UInt64 = 0
 
     init(_ timeouts: Timeouts) {
         queue = timeouts.queue?.clampedNanoseconds
@@ -68,11 +70,23 @@ struct TransferClocks {
         if case .queue = stretch { enter(.connect, now) }
     }
 
+    /// Called when the transfer begins to wait for the user's resolver.
+    mutating func resolvingStarted(at now: LoopInstant) { enter(.connect, now) }
+
+    /// Called when the resolver has answered. The transfer then waits for a connection, with what is left of the connect
+    /// timeout.
+    mutating func resolvingEnded(at now: LoopInstant) {
+        resolving += now.nanoseconds(since: stretchBegan)
+        stretch = .queue
+        stretchBegan = .unset
+    }
+
     /// Returns to the queue: the transfer has given up its connection and will be sent again. Pass `isHeld: false` if
     /// the pause ended with the connection.
     mutating func startOver(isHeld: Bool) {
         stretch = .queue
         stretchBegan = .unset
+        resolving = 0
         if !isHeld { heldSince = .unset }
     }
 
@@ -143,7 +157,7 @@ struct TransferClocks {
         let own: (at: LoopInstant, timeout: Timeout) =
             switch stretch {
             case .queue: (isHeld ? .never : Self.deadline(stretchBegan, queue), .queue)
-            case .connect: (Self.deadline(stretchBegan, connect), .connect)
+            case .connect: (Self.deadline(stretchBegan, connect.map { $0 - min(resolving, $0) }), .connect)
             case .firstByte: (isHeld ? .never : Self.deadline(stretchBegan, firstByte), .firstByte)
             case .send, .receive: (isHeld ? .never : Self.deadline(lastByte, idle), .idle)
             }

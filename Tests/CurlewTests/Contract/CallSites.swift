@@ -206,6 +206,9 @@ private func extensionPoints() {
         $0.tls.publicKeyPins = ["sha256//AAAA"]
         $0.cookies = CookieJar()
         $0.dns.overrides = ["example.com": ["127.0.0.1"]]
+        $0.dns.resolver = { host, port in
+            DNSAnswer(addresses: ["192.0.2.\(host.count)", "2001:db8::\(port)"], timeToLive: .seconds(10))
+        }
         $0.localAddress = nil
         $0.interface = nil
         $0.unixSocketPath = "/run/x.sock"

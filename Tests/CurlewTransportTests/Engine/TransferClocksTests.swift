@@ -35,6 +35,24 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(31), .idle))
     }
 
+    @Test func theResolversTimeIsPartOfTheConnectTimeout() {
+        var clocks = clocks()
+        clocks.resolvingStarted(at: at(1))
+        #expect(clocks.next == (at(11), .connectTimedOut))
+        clocks.resolvingEnded(at: at(4))
+        #expect(clocks.next.at == .never)
+        clocks.queued(at: at(4))
+        #expect(clocks.next == (at(44), .queueTimedOut))
+        clocks.connectionStarted(at: at(20))
+        #expect(clocks.next == (at(27), .connectTimedOut))
+        #expect(clocks.limit(.connectTimedOut) == .seconds(10))
+        // A new connection has the whole timeout.
+        clocks.startOver(isHeld: false)
+        clocks.queued(at: at(21))
+        clocks.connectionStarted(at: at(22))
+        #expect(clocks.next == (at(32), .connectTimedOut))
+    }
+
     @Test func totalRunsThroughAll() {
         var clocks = clocks(total: .seconds(5))
         #expect(clocks.next == (at(5), .total))

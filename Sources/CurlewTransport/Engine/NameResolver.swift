@@ -1,0 +1,136 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// Asks the user's resolver for addresses, once for all transfers that wait for the same host.
+///
+/// A transfer asks when it is launched. If the answer is known, it goes on at once; otherwise it waits, without a
+/// handle, for the command `.resolved`. The user's code runs in a task of its own, never in the loop's turns: no single
+/// transfer owns the question, so the cancellation of one must not end it for the others. The task is cancelled when the
+/// last transfer that waits for it has ended.
+///
+/// Two races have no effect. An answer that arrives while its transfer ends finds it ended (`Transfers.take`). A task
+/// that has answered although its question was dropped has another number than the question that was asked since.
+final class NameResolver: Sendable {
+    private struct State {
+        var names = ResolvedNames<ActiveTransfer>()
+        /// The tasks of the questions, by number.
+        var tasks: [Int: Task<Void, Never>] = [:]
+    }
+
+    private let resolver: DNSResolver
+    private let ipVersion: DNSConfiguration.IPVersion
+    private let state = Lock(State())
+
+    /// `nil` if the configuration has no resolver.
+    init?(_ dns: DNSConfiguration) {
+        guard let resolver = dns.ownResolver else { return nil }
+        (self.resolver, ipVersion) = (resolver, dns.ipVersion)
+    }
+
+    /// Returns the addresses of the host, or `nil` if the transfer has to wait for them.
+    func find(_ name: HostAndPort, for transfer: ActiveTransfer) -> [String]? {
+        state.withLock { state in
+            switch state.names.find(name, for: transfer, at: .now) {
+            case .known(let addresses): return addresses
+            case .joined: return nil
+            case .ask(let number):
+                // Detached: the question gets no values of the task that happens to be the first.
+                state.tasks[number] = Task.detached { await self.ask(name, number) }
+                return nil
+            }
+        }
+    }
+
+    /// Returns the last answer, which may have expired.
+    func newest(_ name: HostAndPort) -> [String]? { state.withLock { $0.names.newest(name) } }
+
+    /// Called when a transfer ends that waits for an answer.
+    func abandon(_ name: HostAndPort, by transfer: ActiveTransfer) {
+        let task = state.withLock { state in
+            state.names.abandoned(name, by: transfer).flatMap { state.tasks.removeValue(forKey: $0) }
+        }
+        task?.cancel()
+    }
+
+    private func ask(_ name: HostAndPort, _ number: Int) async {
+        let result = await answer(name)
+        let answer = try? result.get()
+        let (waiting, task) = state.withLock { state in
+            let known = answer.map { (addresses: $0.addresses, timeToLive: $0.timeToLive) }
+            return (
+                state.names.answered(name, number: number, known, at: .now), state.tasks.removeValue(forKey: number)
+            )
+        }
+        let addresses = result.map(\.addresses)
+        for transfer in waiting { transfer.send(.resolved(addresses)) }
+        // Released without the lock.
+        _ = task
+    }
+
+    /// Runs the user's code. The addresses of the result can be used.
+    private func answer(_ name: HostAndPort) async -> Result<DNSAnswer, CurlewError> {
+        var answer: DNSAnswer
+        do {
+            let question = Question(resolver: ObjectIdentifier(resolver), name: name)
+            answer = try await Self.$questions.withValue(Self.questions.union([question])) {
+                try await resolver.resolve(name.host, name.port)
+            }
+        } catch {
+            return .failure(.unresolved("the resolver failed: \(Explanation.of(error))", error))
+        }
+        do throws(CurlewError) {
+            answer.addresses = try answer.usableAddresses(of: ipVersion)
+            return .success(answer)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    // MARK: Questions within questions
+
+    private struct Question: Hashable {
+        let resolver: ObjectIdentifier
+        let name: HostAndPort
+    }
+
+    /// The questions whose code the current task is part of.
+    @TaskLocal private static var questions: Set<Question> = []
+
+    /// Throws if the calling task is part of the question for this host: it would wait for itself. A resolver that sends
+    /// its requests over the session that it serves does so, unless it names its server by address.
+    static func checkCaller(_ name: HostAndPort, _ dns: DNSConfiguration) throws(CurlewError) {
+        guard let resolver = dns.ownResolver else { return }
+        guard questions.contains(Question(resolver: ObjectIdentifier(resolver), name: name)) else { return }
+        throw .unresolved("the resolver asks for the host that it is to resolve")
+    }
+}
+
+extension ActiveTransfer {
+    /// The addresses of the host, as libcurl reads them; `nil` unless the user's resolver has found them.
+    var addressList: HeaderList? {
+        guard let question = plan.question, let addresses else { return nil }
+        return HeaderList(lines: [question.line(addresses)])
+    }
+
+    /// Whether libcurl may look up a name.
+    ///
+    /// It must not look up a host whose addresses it was given: the answer could be another one. It does so if the
+    /// transfer has waited within libcurl, or sends again, after `DNSPlan.leastLifetime`. The transfer is then launched
+    /// again, and asks anew.
+    func mayLookUp(_ settings: EngineSettings) -> Bool {
+        guard let question = plan.question, question.isDirect, !settings.looksUpHTTPSRecords else { return true }
+        if sending.hasBegun {
+            failure = makeError(.resolveFailed, "the addresses of the resolver have expired", phase: .resolve)
+        } else {
+            connection.hasLostAddresses = true
+        }
+        return false
+    }
+
+    /// Resets a transfer that has lost its addresses, to launch it again. Returns false if there is no point in that.
+    func asksAgain() -> Bool {
+        guard connection.hasLostAddresses, sending.restarts < Self.mostRestarts, goBackToStart() else { return false }
+        sending.restarts += 1
+        return true
+    }
+}

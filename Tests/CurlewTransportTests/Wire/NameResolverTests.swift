@@ -1,0 +1,373 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+/// The user's resolver (`dns.resolver`), with connections to a server on loopback.
+@Suite("A resolver of one's own", .timeLimit(.minutes(4)))
+struct NameResolverTests {
+    /// A resolver that answers as a test says, and counts its questions.
+    private final class Registry: Sendable {
+        struct State: Sendable {
+            var asked: [HostAndPort] = []
+            var cancelled = 0
+        }
+
+        let state = Lock(State())
+        private let answer: @Sendable (Int) async throws -> DNSAnswer
+
+        /// `answer` gets the number of the question, from 1 on.
+        init(_ answer: @escaping @Sendable (Int) async throws -> DNSAnswer) { self.answer = answer }
+
+        var asked: [HostAndPort] { state.withLock { $0.asked } }
+
+        func resolve(_ host: String, _ port: Int) async throws -> DNSAnswer {
+            let number = state.withLock { state in
+                state.asked.append(HostAndPort(host: host, port: port))
+                return state.asked.count
+            }
+            do { return try await answer(number) } catch {
+                if error is CancellationError { state.withLock { $0.cancelled += 1 } }
+                throw error
+            }
+        }
+    }
+
+    private struct Unreachable: Error, Equatable {}
+
+    private static let loopback = DNSAnswer(addresses: ["127.0.0.1"], timeToLive: .seconds(3600))
+
+    private func withRegistry(
+        _ registry: Registry,
+        _ configure: (inout TransportConfiguration) -> Void = { _ in },
+        _ body: (CurlTransport, TestServer) async throws -> Void
+    ) async throws {
+        try await withTransport {
+            $0.dns.resolver = { try await registry.resolve($0, $1) }
+            configure(&$0)
+        } _: {
+            try await body($0, $1)
+        }
+    }
+
+    private func url(_ server: TestServer, _ host: String = "shop.test", _ path: String = "/get") -> URL {
+        URL(string: "http://\(host):\(server.port)\(path)")!
+    }
+
+    /// A request that leaves no connection behind.
+    private func closing(_ url: URL) -> TransferRequest { request(url, headers: ["Connection": "close"]) }
+
+    @discardableResult
+    private func succeeds(
+        _ transport: CurlTransport, _ request: TransferRequest, _ sink: CollectingSink = CollectingSink()
+    ) async throws -> Int {
+        let status = try await transport.fetch(request, sink).status
+        #expect(status == 200)
+        return status
+    }
+
+    // MARK: Answers
+
+    @Test func theAddressIsTheResolversAndTheHostTheURLs() async throws {
+        let registry = Registry { _ in Self.loopback }
+        try await withRegistry(registry) { transport, server in
+            let answer = try await transport.fetch(request(url(server, "Shop.Test.")))
+            #expect(answer.status == 200)
+            #expect(answer.outcome.metrics.remoteAddress == "127.0.0.1:\(server.port)")
+            #expect(server.requests[0].headers["Host"]?.lowercased().hasPrefix("shop.test") == true)
+            #expect(registry.asked == [HostAndPort(host: "shop.test", port: server.port)])
+        }
+    }
+
+    @Test func anAnswerServesUntilItExpires() async throws {
+        let registry = Registry { _ in Self.loopback }
+        try await withRegistry(registry) { transport, server in
+            for _ in 0..<5 { try await succeeds(transport, closing(url(server))) }
+            #expect(registry.asked.count == 1)
+            try await succeeds(transport, closing(url(server, "other.test")))
+            #expect(registry.asked.map(\.host) == ["shop.test", "other.test"])
+        }
+    }
+
+    /// Nothing listens on 127.0.0.2. libcurl's own cache must not answer with an earlier address, in either direction.
+    @Test func aNewerAnswerWins() async throws {
+        let registry = Registry { number in
+            DNSAnswer(addresses: [number.isMultiple(of: 2) ? "127.0.0.1" : "127.0.0.2"], timeToLive: .zero)
+        }
+        try await withRegistry(registry) { transport, server in
+            for _ in 0..<3 {
+                let error = await transport.failure(closing(url(server)))
+                #expect(error.code == .connectFailed, "\(error)")
+                let answer = try await transport.fetch(closing(url(server)))
+                #expect(answer.outcome.metrics.remoteAddress == "127.0.0.1:\(server.port)")
+            }
+            #expect(registry.asked.count == 6)
+        }
+    }
+
+    @Test func otherAddressesAreTriedToo() async throws {
+        let registry = Registry { _ in DNSAnswer(addresses: ["127.0.0.2", "127.0.0.1"]) }
+        try await withRegistry(registry) { transport, server in
+            try await succeeds(transport, request(url(server)))
+        }
+    }
+
+    @Test func anOpenConnectionIsReusedWhateverTheAddress() async throws {
+        let registry = Registry { number in
+            DNSAnswer(addresses: [number == 1 ? "127.0.0.1" : "127.0.0.2"], timeToLive: .zero)
+        }
+        try await withRegistry(registry) { transport, server in
+            for _ in 0..<2 { try await succeeds(transport, request(url(server))) }
+            #expect(registry.asked.count == 2 && server.connectionCount == 1)
+        }
+    }
+
+    @Test func aThousandRequestsAskOnce() async throws {
+        let gate = Gate()
+        let registry = Registry { _ in
+            try await gate.wait()
+            return Self.loopback
+        }
+        try await withRegistry(registry) { transport, server in
+            let target = url(server)
+            let count = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<1_000 { group.addTask { try await succeeds(transport, request(target)) } }
+                try await CurlewTesting.eventually { transport.statistics.liveTransfers == 1_000 }
+                #expect(transport.statistics.easyHandlesInUse == 0)
+                gate.open()
+                return try await group.reduce(0) { $0 + ($1 == 200 ? 1 : 0) }
+            }
+            #expect(count == 1_000)
+            #expect(registry.asked.count == 1)
+        }
+    }
+
+    @Test func addressesAndOverridesAreNotAskedFor() async throws {
+        let registry = Registry { _ in throw Unreachable() }
+        try await withRegistry(registry) {
+            $0.dns.overrides = ["known.test": ["127.0.0.1"]]
+        } _: { transport, server in
+            for host in ["127.0.0.1", "2130706433", "known.test"] {
+                try await succeeds(transport, request(url(server, host)))
+            }
+            #expect(registry.asked.isEmpty)
+            // The same handle then serves a host that is asked for, and one that is not.
+            let error = await transport.failure(request(url(server)))
+            #expect(error.code == .resolveFailed)
+            try await succeeds(transport, request(url(server, "known.test")))
+        }
+    }
+
+    @Test func byteConnectionsAskAsWell() async throws {
+        let registry = Registry { _ in Self.loopback }
+        try await withRegistry(registry) { transport, server in
+            let connection = try await transport.connect(request(url(server)), sendBuffer: 1024)
+            #expect(connection.metrics.remoteAddress == "127.0.0.1:\(server.port)")
+            #expect(registry.asked.count == 1)
+            connection.close()
+            await expectNoConnection(transport, countingSockets: false)
+        }
+    }
+
+    // MARK: Failures
+
+    @Test func anErrorOfTheResolverIsTheCause() async throws {
+        let registry = Registry { _ in throw Unreachable() }
+        try await withRegistry(registry) { transport, server in
+            for count in 1...2 {
+                let error = await transport.failure(request(url(server), method: .post))
+                #expect(error.code == .resolveFailed && error.phase == .resolve)
+                #expect(error.underlying as? Unreachable == Unreachable())
+                #expect(error.isSafeToRetry && error.url?.host() == "shop.test")
+                #expect(registry.asked.count == count, "failures are not stored")
+            }
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ([], DNSConfiguration.IPVersion.any), (["::1"], .v4), (["127.0.0.1"], .v6), (["shop.internal"], .any),
+        (["127.0.0.1", "127.0.0.1:80"], .any),
+    ])
+    func anUnusableAnswerIsResolveFailed(_ addresses: [String], _ version: DNSConfiguration.IPVersion) async throws {
+        let registry = Registry { _ in DNSAnswer(addresses: addresses) }
+        try await withRegistry(registry) {
+            $0.dns.ipVersion = version
+        } _: { transport, server in
+            for _ in 0..<2 {
+                let error = await transport.failure(request(url(server)))
+                #expect(error.code == .resolveFailed, "\(error)")
+            }
+            #expect(registry.asked.count == 2 && server.connectionCount == 0)
+        }
+    }
+
+    @Test func aPrivateAddressIsRefused() async throws {
+        let registry = Registry { _ in DNSAnswer(addresses: ["10.1.2.3", "127.0.0.1"]) }
+        try await withRegistry(registry) {
+            $0.addressPolicy = .publicOnly
+        } _: { transport, server in
+            let error = await transport.failure(request(url(server)))
+            #expect(error.code == .addressRefused, "\(error)")
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test(arguments: [CurlewError.Code.connectTimedOut, .totalTimedOut])
+    func aResolverThatHangsIsATimeout(_ code: CurlewError.Code) async throws {
+        let registry = Registry { _ in
+            try await Gate().wait()
+            return Self.loopback
+        }
+        try await withRegistry(registry) { transport, server in
+            let slow = request(url(server)) {
+                if code == .totalTimedOut {
+                    $0.options.timeouts.total = .milliseconds(50)
+                } else {
+                    $0.options.timeouts.connect = .milliseconds(50)
+                }
+            }
+            let error = await transport.failure(slow)
+            #expect(error.code == code && error.phase == .resolve, "\(error)")
+            // The code is cancelled, because no request waits for it.
+            try await CurlewTesting.eventually { registry.state.withLock { $0.cancelled } == 1 }
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test func aCancelledRequestLeavesTheOthersTheirAnswer() async throws {
+        let gate = Gate()
+        let registry = Registry { _ in
+            try await gate.wait()
+            return Self.loopback
+        }
+        try await withRegistry(registry) { transport, server in
+            let target = url(server)
+            let first = Task { await transport.failure(request(target)) }
+            try await gate.waitForArrivals(count: 1)
+            async let second = succeeds(transport, request(target))
+            try await CurlewTesting.eventually { transport.statistics.liveTransfers == 2 }
+            first.cancel()
+            let error = await first.value
+            #expect(error.code == .cancelled && error.phase == .resolve)
+            gate.open()
+            #expect(try await second == 200)
+            #expect(registry.asked.count == 1 && registry.state.withLock { $0.cancelled } == 0)
+        }
+    }
+
+    @Test func theLastCancellationCancelsTheResolver() async throws {
+        let gate = Gate()
+        let registry = Registry { number in
+            if number == 1 { try await gate.wait() }
+            return Self.loopback
+        }
+        try await withRegistry(registry) { transport, server in
+            let target = url(server)
+            let task = Task { await transport.failure(request(target)) }
+            try await gate.waitForArrivals(count: 1)
+            task.cancel()
+            #expect(await task.value.code == .cancelled)
+            try await CurlewTesting.eventually { registry.state.withLock { $0.cancelled } == 1 }
+            // The next request asks anew.
+            try await succeeds(transport, request(target))
+            #expect(registry.asked.count == 2)
+        }
+    }
+
+    @Test func aControlCancelsASuspendedRequestAndOneThatResolves() async throws {
+        let gate = Gate()
+        let registry = Registry { _ in
+            try await gate.wait()
+            return Self.loopback
+        }
+        try await withRegistry(registry) { transport, server in
+            let target = url(server)
+            for isSuspended in [false, true] {
+                let sink = CollectingSink()
+                async let failure = transport.failure(request(target), sink)
+                try await gate.waitForArrivals(count: isSuspended ? 2 : 1)
+                if isSuspended { sink.control?.suspend() }
+                sink.control?.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
+                #expect(await failure.code == .cancelled)
+            }
+        }
+    }
+
+    @Test func aRequestThatIsSuspendedMeanwhileAsksAgainWhenItIsResumed() async throws {
+        let gate = Gate()
+        let registry = Registry { number in
+            if number == 1 { try await gate.wait() }
+            return DNSAnswer(addresses: ["127.0.0.1"], timeToLive: .zero)
+        }
+        try await withRegistry(registry) { transport, server in
+            let (target, sink) = (url(server), CollectingSink())
+            async let answer = succeeds(transport, request(target), sink)
+            try await gate.waitForArrivals(count: 1)
+            sink.control?.suspend()
+            gate.open()
+            // A second request shows that the first answer has been delivered.
+            try await succeeds(transport, request(target))
+            #expect(server.requests.count == 1)
+            sink.control?.resume()
+            #expect(try await answer == 200)
+            #expect(registry.asked.count >= 2)
+        }
+    }
+
+    @Test func shutdownEndsRequestsThatResolve() async throws {
+        let gate = Gate()
+        let registry = Registry { _ in
+            try await gate.wait()
+            return Self.loopback
+        }
+        try await withRegistry(registry) { transport, server in
+            let target = url(server)
+            async let failure = transport.failure(request(target))
+            try await gate.waitForArrivals(count: 1)
+            await transport.shutdown()
+            #expect(await failure.code == .sessionClosed)
+            try await CurlewTesting.eventually { registry.state.withLock { $0.cancelled } == 1 }
+        }
+    }
+
+    @Test func aResolverThatNeedsItsOwnAnswerFailsAtOnce() async throws {
+        let made = Lock<CurlTransport?>(nil)
+        let server = try TestServer()
+        let target = url(server)
+        var configuration = TransportConfiguration()
+        configuration.proxy = .none
+        configuration.dns.resolver = { _, _ in
+            guard let transport = made.withLock({ $0 }) else { throw Unreachable() }
+            _ = try await transport.perform(request(target), sink: CollectingSink())
+            return Self.loopback
+        }
+        let transport = CurlTransport(configuration: configuration)
+        made.withLock { $0 = transport }
+        let error = await transport.failure(request(target) { $0.options.timeouts.connect = nil })
+        #expect(error.code == .resolveFailed)
+        #expect((error.underlying as? CurlewError)?.code == .resolveFailed)
+        made.withLock { $0 = nil }
+        await transport.shutdown()
+    }
+
+    /// If libcurl has dropped the addresses, it must not look the host up: here the entry is that of another host.
+    @Test func libcurlDoesNotLookUpTheHostItself() async throws {
+        let registry = Registry { _ in DNSAnswer(addresses: ["127.0.0.1"], timeToLive: .zero) }
+        try await withRegistry(registry) { transport, server in
+            // `localhost` would be found without a name server.
+            let target = url(server, "localhost")
+            let transfer = try transport.makeTransfer(request(target), NoSink.shared)
+            let name = HostAndPort(host: "localhost", port: server.port)
+            transfer.plan.question = HostQuestion(name: name, key: "elsewhere.test", isDirect: true)
+            await withUnsafeContinuation { transfer.start(resuming: $0) }
+            #expect { try transfer.outcome() } throws: { CurlewError.Code.resolveFailed ~= $0 }
+            #expect(server.connectionCount == 0)
+            // Every new launch asks anew.
+            #expect(registry.asked.count > 1)
+        }
+    }
+}
