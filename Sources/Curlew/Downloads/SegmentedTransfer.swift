@@ -67,7 +67,7 @@ struct SegmentedTransfer: Sendable {
             let before = progress.current.segments[index].written
             let sink = SegmentSink(self, index: index, controls)
             do throws(CurlewError) {
-                _ = try await exchange.session.transport.perform(part, sink: sink)
+                _ = try await exchange.perform(part, over: exchange.session.transport, to: sink)
             } catch {
                 return error
             }
