@@ -122,7 +122,7 @@ extension CacheRun {
 
     /// Returns at the event or at the deadline. Throws the error that the request was ended with.
     private func wait(
-        on exchange: CacheExchange,
+        on exchange: ResponseDelivery,
         for event: OneShot<Bool>,
         until deadline: ContinuousClock.Instant?
     ) async throws(CurlewError) {

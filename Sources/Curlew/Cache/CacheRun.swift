@@ -14,7 +14,7 @@ struct CacheRun: Sendable {
     /// The total timeout, which covers waits and all exchanges.
     let budget: TimeoutBudget
     /// The control that the sink has, if it is the cache's and not the network's.
-    var exchange: CacheExchange?
+    var exchange: ResponseDelivery?
     /// The flight that this request leads: others may wait for its response.
     var flight: CacheFlight?
     /// The end of the flight that this request has waited for.
@@ -165,9 +165,9 @@ struct CacheRun: Sendable {
     }
 
     /// Returns the cache's control. The first call gives it to the sink, in place of the network's.
-    mutating func ownExchange() -> CacheExchange {
+    mutating func ownExchange() -> ResponseDelivery {
         if let exchange { return exchange }
-        let made = CacheExchange()
+        let made = ResponseDelivery()
         exchange = made
         sink.willStart(made)
         return made
@@ -220,7 +220,10 @@ extension CacheRun {
         let deadline = budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
         let result: Result<Int64, CurlewError> = await withTaskCancellationHandler {
             do throws(CurlewError) {
-                return .success(try await exchange.deliver(head, reader, to: sink, limit: limit, deadline: deadline))
+                let size = try await exchange.deliver(head, to: sink, limit: limit, deadline: deadline) {
+                    () async throws(CurlewError) -> Data? in try await reader?.next()
+                }
+                return .success(size)
             } catch {
                 return .failure(error)
             }

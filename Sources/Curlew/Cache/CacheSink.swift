@@ -18,7 +18,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
 
     private let reader: any TransferSink
     /// The control that the reader has already; `nil` if it gets the network's.
-    private let exchange: CacheExchange?
+    private let exchange: ResponseDelivery?
     private let request: TransferRequest
     private let asked: CacheRequest
     private let context: CacheContext

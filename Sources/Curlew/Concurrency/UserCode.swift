@@ -205,6 +205,20 @@ final class UserCodeCall<Output: Sendable>: InterruptibleUserCode, @unchecked Se
     }
 }
 
+/// Lets the control of an exchange end user code that runs before or around a transfer.
+final class UserCodeControl: TransferControl {
+    private let call: InterruptibleUserCode
+
+    init(_ call: InterruptibleUserCode) { self.call = call }
+
+    func cancel(with error: CurlewError) { call.cancel() }
+
+    // User code can be ended and not suspended.
+    func suspend() {}
+    func resume() {}
+    func resumeReceiving() {}
+}
+
 /// The waits of refreshes for other refreshes, which are named by their interceptors.
 private struct RefreshWaits {
     typealias Call = Lock<UserCode.Caller?>

@@ -38,7 +38,7 @@ struct SegmentedTransfer: Sendable {
 
     /// Returns the first error; `nil` if the file is complete.
     func run() async -> CurlewError? {
-        let controls = SegmentControls()
+        let controls = TransferControls()
         exchange.continueUnder(controls)
         let indices = progress.current.segments.indices
         return await withTaskGroup(of: CurlewError?.self) { group in
@@ -55,7 +55,7 @@ struct SegmentedTransfer: Sendable {
         }
     }
 
-    private func fetch(segment index: Int, _ controls: SegmentControls) async -> CurlewError? {
+    private func fetch(segment index: Int, _ controls: TransferControls) async -> CurlewError? {
         // A server may send less than it was asked for. Without a limit, responses of one byte each would cause as many
         // requests as the file has bytes.
         var shortAnswers = 0
@@ -67,7 +67,7 @@ struct SegmentedTransfer: Sendable {
             let before = progress.current.segments[index].written
             let sink = SegmentSink(self, index: index, controls)
             do throws(CurlewError) {
-                _ = try await exchange.session.transport.perform(part, sink: sink)
+                _ = try await exchange.perform(part, over: exchange.session.transport, to: sink)
             } catch {
                 return error
             }
@@ -90,15 +90,15 @@ struct SegmentedTransfer: Sendable {
 private final class SegmentSink: TransferSink {
     private let transfer: SegmentedTransfer
     private let index: Int
-    private let controls: SegmentControls
+    private let controls: TransferControls
 
-    init(_ transfer: SegmentedTransfer, index: Int, _ controls: SegmentControls) {
+    init(_ transfer: SegmentedTransfer, index: Int, _ controls: TransferControls) {
         self.transfer = transfer
         self.index = index
         self.controls = controls
     }
 
-    func willStart(_ control: any TransferControl) { controls.add(control, forSegment: index) }
+    func willStart(_ control: any TransferControl) { controls.add(control, for: index) }
 
     func didReceive(head: ResponseHead) -> Disposition {
         switch transfer.progress.current.decision(for: head, segment: index) {
@@ -144,76 +144,5 @@ final class SegmentProgress: Sendable {
             plan.wrote(Int64(count), inSegment: index)
             return TransferCount(completed: plan.bytesWritten, total: plan.total)
         }
-    }
-}
-
-/// The controls of all exchanges of a segmented download, as one. An exchange that starts after `suspend` or `cancel`
-/// is suspended or cancelled at once.
-private final class SegmentControls: TransferControl {
-    fileprivate struct State {
-        /// By segment. The control of the next exchange replaces that of an ended one.
-        var controls: [Int: any TransferControl] = [:]
-        var isSuspended = false
-        var cancellation: CurlewError?
-        /// Commands in the order in which they were decided. One thread at a time carries them out, without the lock,
-        /// because users can implement transports.
-        var orders: [@Sendable () -> Void] = []
-        var isCarryingOut = false
-    }
-
-    private let state = Lock(State())
-
-    func add(_ control: any TransferControl, forSegment index: Int) {
-        let former = state.withLock { state in
-            if let cancellation = state.cancellation {
-                state.orders.append { control.cancel(with: cancellation) }
-            } else if state.isSuspended {
-                state.orders.append { control.suspend() }
-            }
-            return state.controls.updateValue(control, forKey: index)
-        }
-        carryOut()
-        withExtendedLifetime(former) {}
-    }
-
-    private func order(_ change: (inout State) -> Void, _ order: @escaping @Sendable (any TransferControl) -> Void) {
-        state.withLock { state in
-            change(&state)
-            for control in state.controls.values { state.orders.append { order(control) } }
-        }
-        carryOut()
-    }
-
-    private func carryOut() {
-        while let order = state.withLock({ state in state.next() }) {
-            order()
-            state.withLock { $0.isCarryingOut = false }
-        }
-    }
-
-    func resumeReceiving() {
-        order({ _ in }, { $0.resumeReceiving() })
-    }
-
-    func suspend() {
-        order({ $0.isSuspended = true }, { $0.suspend() })
-    }
-
-    func resume() {
-        order({ $0.isSuspended = false }, { $0.resume() })
-    }
-
-    func cancel(with error: CurlewError) {
-        order({ $0.cancellation = $0.cancellation ?? error }, { $0.cancel(with: error) })
-    }
-}
-
-extension SegmentControls.State {
-    /// Removes and returns the next command; `nil` if there is none, or if another thread is carrying one out and will
-    /// ask again.
-    fileprivate mutating func next() -> (@Sendable () -> Void)? {
-        guard !isCarryingOut, !orders.isEmpty else { return nil }
-        isCarryingOut = true
-        return orders.removeFirst()
     }
 }

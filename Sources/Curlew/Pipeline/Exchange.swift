@@ -22,6 +22,10 @@ final class Exchange: KeepingSink {
     let credentials: StoredCredentials
     let budget: TimeoutBudget
     let events: EventSink?
+    /// The exchange adapters and the middleware, which see each request that is sent for the exchange. `nil` without any.
+    let interceptors: ExchangeInterceptors?
+    /// The number of redirects that led to the exchange.
+    let hop: Int
     /// Whether a status outside 200..<300 is an error, unless the request has its own validation.
     let checksStatus: Bool
     let state: Lock<ExchangeState>
@@ -45,6 +49,8 @@ final class Exchange: KeepingSink {
         task = run.task
         budget = run.budget
         events = run.events
+        interceptors = run.attempt.options.interceptors
+        hop = run.attempt.hops.count
         checksStatus = run.checksStatus
         self.outgoing = outgoing
         self.state = state

@@ -113,6 +113,8 @@ struct AttemptOptions: Sendable {
     /// The session's adapter, then the request's own.
     var adapters: [any RequestAdapter] = []
     var hasRetriers = false
+    /// `nil` without exchange adapters and middleware.
+    var interceptors: ExchangeInterceptors?
     /// `nil` without monitors.
     var events: EventSink?
     var totalTimeout: Duration?
@@ -127,6 +129,7 @@ extension RequestRecord {
         AttemptOptions(
             adapters: context.adapters(before: extras?.options.adapters ?? []),
             hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
+            interceptors: context.exchangeInterceptors(before: extras),
             events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
             totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
             isAskedFor: lifecycle.isAskedFor,

@@ -34,7 +34,10 @@ extension Run {
             body?.bind()
             defer { body?.unbind() }
             let transport = request.kind.connection?.transport(in: session, for: exchange) ?? session.transport
-            outcome = .success(try await transport.perform(exchange.sent, sink: exchange))
+            outcome = .success(
+                exchange.interceptors == nil
+                    ? try await transport.perform(exchange.sent, sink: exchange)
+                    : try await exchange.perform(exchange.sent, over: transport, to: exchange))
         } catch {
             // The driver's task was cancelled, and the transport noticed before the request's cancellation handler ran.
             // Cancel the request here, so that it ends as cancelled.

@@ -239,6 +239,8 @@ struct RequestOptions {
     var cachedResponseHandler: (any CachedResponseHandler)?
     var adapters: [any RequestAdapter] = []
     var retriers: [any RequestRetrier] = []
+    var exchangeAdapters: [any ExchangeAdapter] = []
+    var middleware: [any RequestMiddleware] = []
     var validations: [Validation] = []
     var expectContinue = ExpectContinue.automatic
     var multiplexes = true

@@ -59,6 +59,12 @@ public struct SessionConfiguration: Sendable {
     /// The netrc file to read further credentials from.
     public var netrc: Netrc = .ignored
 
+    /// The adapters of every request on the wire, in the order in which they change it. `Request.exchangeAdapter(_:)` adds
+    /// one for one request.
+    public var exchangeAdapters: [any ExchangeAdapter] = []
+    /// The middleware around every exchange, the outermost first. `Request.middleware(_:)` adds one inside of these.
+    public var middleware: [any RequestMiddleware] = []
+
     /// The default options of WebSockets. Each WebSocket can change its options.
     public var webSocket = WebSocketOptions()
 

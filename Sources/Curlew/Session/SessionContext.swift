@@ -16,6 +16,8 @@ package final class SessionContext: Sendable {
     package let redirectHandler: (any RedirectHandler)?
     /// Decides what is stored in the cache, for requests without such a handler.
     package let cachedResponseHandler: (any CachedResponseHandler)?
+    /// The session's exchange adapters and middleware. `nil` without either.
+    let exchangeInterceptors: ExchangeInterceptors?
     let monitorQueues: [MonitorQueue]
     /// The session, for monitors that ask for it. Set only if there are monitors, because a weak reference makes every
     /// strong one slower.
@@ -49,6 +51,7 @@ package final class SessionContext: Sendable {
         self.redirectHandler = redirectHandler
         self.cachedResponseHandler = cachedResponseHandler
         self.startsImmediately = startsImmediately
+        exchangeInterceptors = ExchangeInterceptors(configuration.exchangeAdapters, configuration.middleware)
         monitorQueues = eventMonitors.reduce(into: []) { $0.add($1) }
         baseURL = configuration.baseURL.map { url in
             Result { () throws(CurlewError) in try BaseURL(url) }

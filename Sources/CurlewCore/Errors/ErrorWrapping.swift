@@ -14,6 +14,12 @@ package enum ErrorWrapping {
         return .adaptationFailed(error)
     }
 
+    /// Wraps an error of a middleware, or of a body that it returned. A `CurlewError` is not wrapped.
+    package static func interception(_ error: any Error) -> CurlewError {
+        if error is CancellationError { return .cancelled }
+        return error.asCurlewError(or: .middlewareFailed(error))
+    }
+
     package static func uploadable(_ error: any Error) -> CurlewError {
         error.asCurlewError(or: .bodyNotCreated(error))
     }

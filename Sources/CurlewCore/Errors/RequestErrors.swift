@@ -103,6 +103,28 @@ extension CurlewError {
     }
 }
 
+extension CurlewError {
+    /// A middleware threw.
+    package static func middlewareFailed(_ error: any Error) -> CurlewError {
+        CurlewError(
+            .adaptationFailed,
+            phase: .adaptation,
+            reason: "A middleware failed with error: \(Explanation.of(error))",
+            underlying: error
+        )
+    }
+
+    /// An exchange adapter or a middleware changed a part of the request that is fixed.
+    package static func exchangeIsFixed(_ reason: String, url: URL? = nil) -> CurlewError {
+        CurlewError(
+            .unsupported,
+            phase: .adaptation,
+            reason: "an exchange adapter or a middleware made a change that an exchange does not allow: \(reason)",
+            url: url
+        )
+    }
+}
+
 // MARK: Parameters
 
 extension CurlewError {

@@ -2,9 +2,11 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// The control of an exchange that the cache answers: from the store, after a wait, or by passing on a response from
-/// the network. Its reader sees one control throughout.
-final class CacheExchange: TransferControl {
+/// Delivers a response that Curlew has, from a cache's store or from a middleware, to a sink at the sink's speed.
+///
+/// It is the control that the sink's owner has throughout: during a wait, during the delivery, and while a response from
+/// the network is passed on.
+final class ResponseDelivery: TransferControl {
     private struct State: Sendable {
         var network: (any TransferControl)?
         /// The number of network controls that have been attached.
@@ -148,21 +150,22 @@ final class CacheExchange: TransferControl {
         }
     }
 
-    // MARK: Delivery from a store
+    // MARK: Delivery
 
-    /// Delivers a stored response to a sink, at the sink's speed. Returns the number of bytes in the body.
+    /// Delivers a response to a sink, at the sink's speed. `next` returns the chunks of the body, and `nil` at its end.
+    /// Returns the number of bytes in the body.
     func deliver(
         _ head: ResponseHead,
-        _ body: (any CacheReader)?,
         to sink: any TransferSink,
         limit: Int?,
-        deadline: ContinuousClock.Instant?
+        deadline: ContinuousClock.Instant?,
+        next: () async throws(CurlewError) -> Data?
     ) async throws(CurlewError) -> Int64 {
         let keeper = sink as? any KeepingSink
         if try !isClear { try await clearance(until: deadline) }
         _ = try offer { sink.didReceive(head: head) }
         var delivered: Int64 = 0
-        while let chunk = try await body?.next() {
+        while let chunk = try await next() {
             delivered += Int64(chunk.count)
             if let limit, delivered > limit {
                 throw CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")

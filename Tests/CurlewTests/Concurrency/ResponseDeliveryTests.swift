@@ -6,9 +6,9 @@ import Testing
 @testable import Curlew
 
 /// The control that a reader holds while a cache is between it and the network.
-@Suite struct CacheExchangeTests {
+@Suite struct ResponseDeliveryTests {
     @Test func theNetworkIsToldWhatCameBeforeIt() {
-        let (exchange, network) = (CacheExchange(), FakeNetwork())
+        let (exchange, network) = (ResponseDelivery(), FakeNetwork())
         exchange.suspend()
         exchange.attach(network)
         #expect(network.isSuspended)
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func whatComesWhileTheNetworkIsBeingToldIsToldAfterwards() {
-        let (exchange, network) = (CacheExchange(), FakeNetwork())
+        let (exchange, network) = (ResponseDelivery(), FakeNetwork())
         exchange.suspend()
         // Another thread resumes after `attach` has decided to suspend the network and before it does so.
         network.beforeSuspending.withLock { $0 = { exchange.resume() } }
@@ -27,7 +27,7 @@ import Testing
 
     @Test func theLastOfManyWordsCounts() async {
         for _ in 0..<200 {
-            let (exchange, network) = (CacheExchange(), FakeNetwork())
+            let (exchange, network) = (ResponseDelivery(), FakeNetwork())
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { exchange.attach(network) }
                 for _ in 0..<2 {
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func anExchangeThatIsOverCancelsTheNetwork() {
-        let (exchange, network) = (CacheExchange(), FakeNetwork())
+        let (exchange, network) = (ResponseDelivery(), FakeNetwork())
         exchange.cancel(with: CurlewError(.cancelled, phase: .waiting))
         exchange.attach(network)
         #expect(network.ending?.code == .cancelled)

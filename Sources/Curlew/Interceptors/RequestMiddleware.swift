@@ -1,0 +1,54 @@
+internal import CurlewLocks
+public import FoundationNetworking
+
+/// Wraps one exchange: the request on the wire, and its reply.
+///
+///     struct Timing: RequestMiddleware {
+///         func intercept(_ request: URLRequest, next: Next) async throws -> Reply {
+///             let start = ContinuousClock.now
+///             let reply = try await next(request)
+///             print(request.url?.path ?? "", reply.head.status, ContinuousClock.now - start)
+///             return reply
+///         }
+///     }
+///
+/// A middleware may change the request and the reply, send the request several times, or reply without sending it. It is
+/// called for every request on the wire: each attempt, each redirect, each answered challenge, each segment of a download.
+/// Redirects, retries, cookies and validation happen around it and go by the reply that it returns. The cache is inside:
+/// a stored response is a reply like any other. WebSockets are not wrapped.
+///
+/// - The request may be changed as by an `ExchangeAdapter`, and the change concerns this exchange alone.
+/// - If the body is kept in memory, `next` returns with all of it. The body of a download or a stream arrives while it is
+///   read, and slows down the sender if nobody reads.
+/// - Cancelling the request, and its total timeout, cancel the task of the middleware. The request ends when the
+///   middleware has returned.
+public protocol RequestMiddleware: Sendable {
+    /// Returns the reply. `next` sends a request to the next middleware, or over the network.
+    ///
+    /// An error that is thrown ends the exchange: a `CurlewError` unchanged, any other error as `.adaptationFailed`.
+    func intercept(_ request: URLRequest, next: Next) async throws -> Reply
+}
+
+/// The rest of the way of an exchange: further middleware, the cache, and the network.
+///
+/// It may be called several times, also at the same time, or not at all. Every call is a request of its own, and the reply
+/// that is not used ends its transfer. A body that can be read only once can be sent only once. After `intercept` has
+/// returned, a call fails.
+public struct Next: Sendable {
+    private let proceed: @Sendable (URLRequest) async throws -> Reply
+
+    /// Creates an end of the way, for calling a middleware yourself.
+    public init(_ proceed: @escaping @Sendable (URLRequest) async throws -> Reply) { self.proceed = proceed }
+
+    /// Sends the request, and returns its reply when the head has arrived, or with a body in memory.
+    public func callAsFunction(_ request: URLRequest) async throws -> Reply { try await proceed(request) }
+}
+
+extension Request {
+    /// Adds a middleware inside of the session's and the existing ones.
+    @discardableResult
+    public func middleware(_ middleware: any RequestMiddleware) -> Self {
+        record.withLock { $0.ownExtras.options.middleware.append(middleware) }
+        return self
+    }
+}

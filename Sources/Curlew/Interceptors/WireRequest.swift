@@ -1,0 +1,142 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// The request of an exchange, as exchange adapters and middleware see it, and the way back.
+///
+///     sent: TransferRequest ──▶ view: URLRequest ── user code ──▶ changed(by:): TransferRequest
+///
+/// Only differences from the view are applied. What a `URLRequest` cannot express (repeated fields, a body that is read
+/// while it is sent, credentials for libcurl) stays as it is unless it was replaced.
+///
+/// | part | may be changed |
+/// |---|---|
+/// | header fields | yes; a removed field of the session is not sent either |
+/// | method | yes |
+/// | URL | within the origin: the path and the query |
+/// | body in memory | yes; none with `nil` or empty data |
+/// | body of a file or stream | only replaced by data; `nil` keeps it |
+/// | everything else | no: `.unsupported` |
+struct WireRequest: Sendable {
+    let sent: TransferRequest
+    /// The request as user code sees it.
+    let view: URLRequest
+    /// Whether path segments such as `..` are sent unchanged.
+    private let keepsDotSegments: Bool
+
+    init(_ sent: TransferRequest, keepsDotSegments: Bool = false) {
+        self.sent = sent
+        self.keepsDotSegments = keepsDotSegments
+        var view = URLRequest(url: sent.url)
+        if sent.method != .get { view.httpMethod = sent.method.rawValue }
+        view.allHTTPHeaderFields = Self.merged(sent.effectiveHeaders)
+        if case .data(let data) = sent.body { view.httpBody = data }
+        self.view = view
+    }
+
+    /// Whether the body is not part of the view.
+    var hasStreamedBody: Bool {
+        switch sent.body {
+        case .none, .data: false
+        case .file, .stream: true
+        }
+    }
+
+    /// Returns the request with the changes of the answer.
+    func changed(by answer: URLRequest) throws(CurlewError) -> TransferRequest {
+        if answer.isCopy(of: view) { return sent }
+        guard answer.timeoutInterval == view.timeoutInterval, answer.cachePolicy == view.cachePolicy,
+            answer.networkServiceType == view.networkServiceType,
+            answer.httpShouldHandleCookies == view.httpShouldHandleCookies
+        else {
+            throw CurlewError.exchangeIsFixed(
+                "the timeout, the cache policy, the service type and the use of cookies are those of the request")
+        }
+        var next = sent
+        try changeURL(of: &next, answer)
+        try changeFields(of: &next, answer)
+        if answer.httpMethod != view.httpMethod {
+            let method = HTTPMethod(rawValue: answer.httpMethod ?? "GET")
+            guard method.isValid else {
+                throw CurlewError(
+                    .requestCreationFailed, phase: .adaptation, reason: "the method is not a valid HTTP token")
+            }
+            next.method = method
+        }
+        try changeBody(of: &next, answer)
+        let isNew = answer.httpMethod != view.httpMethod || answer.httpBody != view.httpBody
+        if isNew, next.method == .get, case .data(let body) = next.body { throw .bodyNotAllowed(body) }
+        return next
+    }
+
+    // MARK: Parts
+
+    private func changeURL(of next: inout TransferRequest, _ answer: URLRequest) throws(CurlewError) {
+        guard let url = answer.url?.absoluteURL else {
+            throw CurlewError(.invalidURL, phase: .adaptation, reason: "the request has no URL")
+        }
+        guard url != sent.url else { return }
+        // Cookies, credentials, the proxy and HSTS were chosen for this origin.
+        guard RedirectLocation.isSameOrigin(url, sent.url) else {
+            throw CurlewError.exchangeIsFixed(
+                "the origin is that of the request; a RequestAdapter can change it", url: url)
+        }
+        guard url.user(percentEncoded: true) == nil, url.password(percentEncoded: true) == nil else {
+            throw CurlewError.exchangeIsFixed(
+                "credentials in the URL are not sent; set the field Authorization", url: url)
+        }
+        next.url = keepsDotSegments ? url : DotSegments.removed(from: url)
+    }
+
+    private func changeFields(of next: inout TransferRequest, _ answer: URLRequest) throws(CurlewError) {
+        let (before, after) = (Self.folded(view), Self.folded(answer))
+        let removed = before.keys.filter { after[$0] == nil }
+        for name in removed { next.headers.remove(name: name) }
+        if !removed.isEmpty { next.defaultHeaders = next.defaultHeaders?.without(removed) }
+        // Sorted, so that equal requests are sent in equal form.
+        for (name, field) in after.sorted(by: { $0.key < $1.key }) where before[name]?.value != field.value {
+            guard field.isValid else { throw .invalidHeader(field) }
+            next.headers.add(field)
+        }
+        if next.headers.asksForIdentity == true { next.options.decodesContent = false }
+    }
+
+    private func changeBody(of next: inout TransferRequest, _ answer: URLRequest) throws(CurlewError) {
+        guard answer.httpBodyStream == nil else {
+            throw CurlewError.exchangeIsFixed("a new body has to be data")
+        }
+        let body = answer.httpBody
+        guard body != view.httpBody else { return }
+        next.body = if let body, !body.isEmpty { .data(body) } else { .none }
+        // The transport sends the length of the body that it has.
+        next.headers.remove(name: "Content-Length")
+    }
+
+    // MARK: Fields
+
+    /// Returns the fields as Foundation keeps them: one value for each name.
+    private static func merged(_ headers: HTTPHeaders) -> [String: String] {
+        var merged: [String: String] = [:]
+        var names: [String: String] = [:]
+        for field in headers {
+            let folded = field.name.lowercased()
+            if let name = names[folded], let value = merged[name] {
+                // RFC 9110, 5.3 and RFC 6265, 4.2.
+                merged[name] = value + (folded == "cookie" ? "; " : ", ") + field.value
+            } else {
+                names[folded] = field.name
+                merged[field.name] = field.value
+            }
+        }
+        return merged
+    }
+
+    /// Returns the fields by their names in lower case. Foundation changes the case of names.
+    private static func folded(_ request: URLRequest) -> [String: HTTPHeader] {
+        let fields = (request.allHTTPHeaderFields ?? [:]).map { HTTPHeader(name: $0.key, value: $0.value) }
+        return Dictionary(
+            fields.sorted { $0.name < $1.name }.map { ($0.name.lowercased(), $0) },
+            uniquingKeysWith: { _, last in last }
+        )
+    }
+}

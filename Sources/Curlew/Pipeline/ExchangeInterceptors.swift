@@ -1,0 +1,91 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+/// The exchange adapters and the middleware of an attempt. A class, so that requests without them have one empty pointer.
+final class ExchangeInterceptors: Sendable {
+    let adapters: [any ExchangeAdapter]
+    /// The outermost first.
+    let middleware: [any RequestMiddleware]
+
+    /// `nil` without either.
+    init?(_ adapters: [any ExchangeAdapter], _ middleware: [any RequestMiddleware]) {
+        if adapters.isEmpty, middleware.isEmpty { return nil }
+        self.adapters = adapters
+        self.middleware = middleware
+    }
+}
+
+extension SessionContext {
+    /// Returns those of the session, followed by the request's own.
+    func exchangeInterceptors(before own: RequestExtras?) -> ExchangeInterceptors? {
+        guard let own, !(own.options.exchangeAdapters.isEmpty && own.options.middleware.isEmpty) else {
+            return exchangeInterceptors
+        }
+        return ExchangeInterceptors(
+            configuration.exchangeAdapters + own.options.exchangeAdapters,
+            configuration.middleware + own.options.middleware
+        )
+    }
+}
+
+extension Exchange {
+    /// Sends a request of the exchange over the transport, through exchange adapters and middleware.
+    ///
+    /// That is the request of the exchange, or one for a segment of its download. What adapters and middleware change is
+    /// in no other copy of the request.
+    func perform(
+        _ request: TransferRequest,
+        over transport: any Transport,
+        to sink: any TransferSink
+    ) async throws(CurlewError) -> TransferOutcome {
+        guard let interceptors else { return try await transport.perform(request, sink: sink) }
+        var request = request
+        if !interceptors.adapters.isEmpty {
+            request = try await adapted(request, by: interceptors.adapters, for: sink)
+            if let remaining = budget.remaining { request.options.timeouts.total = remaining }
+        }
+        // A WebSocket is not a response.
+        guard !interceptors.middleware.isEmpty, self.request.kind.connection == nil else {
+            return try await transport.perform(request, sink: sink)
+        }
+        let wrapped = MiddlewareTransport(
+            base: transport, middleware: interceptors.middleware, request: self.request, budget: budget)
+        return try await wrapped.perform(request, sink: sink)
+    }
+
+    /// Returns the request as the adapters change it. The sink's owner can cancel them; the transport then replaces the
+    /// control that the sink gets here.
+    private func adapted(
+        _ sent: TransferRequest,
+        by adapters: [any ExchangeAdapter],
+        for sink: any TransferSink
+    ) async throws(CurlewError) -> TransferRequest {
+        let wire = WireRequest(sent, keepsDotSegments: session.context.configuration.keepsDotSegments)
+        let info = ExchangeInfo(
+            attempt: sent.attempt,
+            hop: hop,
+            url: sent.url,
+            task: sent.identifier,
+            hasStreamedBody: wire.hasStreamedBody
+        )
+        let request = request
+        let call = UserCodeCall {
+            try await UserCode.call(for: request) {
+                var adapted = wire.view
+                for adapter in adapters { adapted = try await adapter.adapt(adapted, for: info) }
+                return adapted
+            }
+        }
+        sink.willStart(UserCodeControl(call))
+        let answer: URLRequest
+        do {
+            answer = try await budget.limit(.adaptation) { try await call.run() }
+        } catch {
+            if let timeout = error as? CurlewError, timeout.code == .totalTimedOut { throw timeout }
+            throw ErrorWrapping.adaptation(error)
+        }
+        return try wire.changed(by: answer)
+    }
+}

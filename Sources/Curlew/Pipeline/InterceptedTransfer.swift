@@ -1,0 +1,157 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// One request that a middleware has sent over the network, or the cache, and its response: the transport's sink.
+///
+/// The transfer has a task of its own, because the middleware continues when the head has arrived. The body waits in a
+/// channel, which pauses the transport. The transfer ends when the body's reader is released.
+final class InterceptedTransfer: TransferSink {
+    /// The result. The transport makes no call afterwards.
+    let outcome = OneShot<Result<TransferOutcome, CurlewError>>()
+    private let request: TransferRequest
+    private let key: Int
+    private let run: MiddlewareRun
+    private let head = OneShot<Result<ResponseHead, CurlewError>>()
+    private let task: TransferTask
+    private let channel: BodyChannel
+
+    init(_ request: TransferRequest, key: Int, of run: MiddlewareRun) {
+        self.request = request
+        self.key = key
+        self.run = run
+        let task = TransferTask()
+        self.task = task
+        channel = BodyChannel(onAbandon: { task.cancel() })
+    }
+
+    func start(over transport: any Transport) { task.start { [self] in await perform(over: transport) } }
+
+    func cancel() { task.cancel() }
+
+    private func perform(over transport: any Transport) async {
+        let result: Result<TransferOutcome, CurlewError>
+        do throws(CurlewError) {
+            result = .success(try await transport.perform(request, sink: self))
+        } catch {
+            result = .failure(error)
+        }
+        // First: a middleware that hears of the end may send the request, with its body, again.
+        run.ended(key)
+        outcome.resolve(result)
+        head.resolve(result.map(\.head))
+        // Last: the end of the body is the end of the transfer, of which the outcome is then known.
+        channel.finish(throwing: result.failure)
+    }
+
+    // MARK: The transport's calls
+
+    func willStart(_ control: any TransferControl) {
+        channel.producerStarts(control)
+        run.controls.add(control, for: key)
+    }
+
+    // These reach the exchange while it is sent, and so may come while a reply is delivered that a middleware has made
+    // meanwhile. What they change in the exchange is behind its lock.
+
+    func didReceive(informational head: ResponseHead) { run.sink.didReceive(informational: head) }
+
+    func didSend(bodyBytes: Int64, of expected: Int64?) { run.sink.didSend(bodyBytes: bodyBytes, of: expected) }
+
+    func didReceive(head: ResponseHead) -> Disposition {
+        self.head.resolve(.success(head))
+        return .proceed
+    }
+
+    func didReceive(body: UnsafeRawBufferPointer) -> Disposition { channel.receive(body) }
+
+    // MARK: The middleware's reply
+
+    /// Returns the reply when its head has arrived. Its body is read from the channel.
+    func reply() async throws(CurlewError) -> Reply {
+        // Released, it ends a transfer whose caller was cancelled.
+        let body = ChannelBody(channel)
+        let head = try await arrivedHead()
+        return Reply(head, .stream(Reply.Stream { ChannelReading(body).next }), of: outcome)
+    }
+
+    /// Returns the reply with its whole body.
+    func collectedReply(upTo limit: Int) async throws(CurlewError) -> Reply {
+        let reading = ChannelReading(ChannelBody(channel))
+        var body = Data()
+        while let chunk = try await reading.next() {
+            // The transport enforces the limit, if it is Curlew's own.
+            guard chunk.count <= limit - body.count else { throw Reply.Stream.tooLarge(limit) }
+            // Most bodies arrive in one piece, which is not copied.
+            if body.isEmpty { body = chunk } else { body.append(chunk) }
+        }
+        let whole = try await outcome.waitThroughCancellation().get()
+        return Reply(whole.head, .data(body), of: outcome)
+    }
+
+    private func arrivedHead() async throws(CurlewError) -> ResponseHead {
+        let arrived = await withTaskCancellationHandler {
+            await head.waitThroughCancellation()
+        } onCancel: {
+            task.cancel()
+        }
+        return try arrived.get()
+    }
+}
+
+/// The task of a transfer, which may be cancelled before it starts.
+private final class TransferTask: Sendable {
+    private struct State: Sendable {
+        var task: Task<Void, Never>?
+        var isCancelled = false
+    }
+
+    private let state = Lock(State())
+
+    func start(_ work: @escaping @Sendable () async -> Void) {
+        let task = BodyTask.start(work)
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }
+        task?.cancel()
+    }
+}
+
+/// The unread body of a transfer. The transfer ends when it is released.
+private final class ChannelBody: Sendable {
+    let channel: BodyChannel
+
+    init(_ channel: BodyChannel) { self.channel = channel }
+
+    deinit { channel.leave() }
+}
+
+/// Reads the body of a transfer piece by piece. The transfer ends when it is released before the end of the body.
+private final class ChannelReading {
+    private let body: ChannelBody
+    private var pieces: ArraySlice<Data> = []
+
+    init(_ body: ChannelBody) { self.body = body }
+
+    deinit { body.channel.leave() }
+
+    func next() async throws(CurlewError) -> Data? {
+        if let piece = pieces.popFirst() { return piece }
+        guard let taken = try await body.channel.take() else { return nil }
+        pieces = taken[...]
+        return pieces.popFirst()
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}

@@ -1,0 +1,203 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+/// Performs an exchange through middleware.
+///
+///     Exchange ◀── sink ── MiddlewareRun ─▶ intercept ─▶ intercept ─▶ InterceptedTransfer ── perform ──▶ base
+///                             ▲                                             │
+///                             └──────────── Reply: head, data or stream ◀───┘
+///
+/// It is made for one exchange, and only if there is middleware.
+struct MiddlewareTransport: Transport {
+    /// The cache, or the network.
+    let base: any Transport
+    /// The outermost first.
+    let middleware: [any RequestMiddleware]
+    /// The request whose code the middleware is.
+    let request: Request
+    let budget: TimeoutBudget
+
+    func perform(_ sent: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
+        let run = MiddlewareRun(self, sent, sink)
+        sink.willStart(run.delivery)
+        let result = await withTaskCancellationHandler {
+            await run.result()
+        } onCancel: {
+            run.delivery.cancel(with: CurlewError(.cancelled, phase: .receive))
+        }
+        return try result.get()
+    }
+}
+
+/// One exchange through middleware: calls them, and delivers the reply of the outermost one to the sink.
+///
+/// Middleware may send several requests. Each is an `InterceptedTransfer`, which the run ends, and waits for, before it
+/// returns: nothing calls the sink afterwards.
+final class MiddlewareRun: Sendable {
+    private struct State: Sendable {
+        /// Whether the outermost middleware has returned.
+        var isOver = false
+        /// The transfers that run, by their keys.
+        var transfers: [Int: InterceptedTransfer] = [:]
+        var lastKey = MiddlewareRun.callKey
+        /// The key of the last transfer that reads the body from its stream.
+        var bodyReader: Int?
+    }
+
+    /// The control that the sink's owner has.
+    let delivery = ResponseDelivery()
+    /// What the owner's commands reach: user code under `callKey`, and the transfers.
+    let controls = TransferControls()
+    let sink: any TransferSink
+    private let transport: MiddlewareTransport
+    private let wire: WireRequest
+    private let state = Lock(State())
+    private static let callKey = 0
+
+    init(_ transport: MiddlewareTransport, _ sent: TransferRequest, _ sink: any TransferSink) {
+        self.transport = transport
+        self.sink = sink
+        let configuration = transport.request.context.configuration
+        wire = WireRequest(sent, keepsDotSegments: configuration.keepsDotSegments)
+        delivery.attach(controls)
+    }
+
+    func result() async -> Result<TransferOutcome, CurlewError> {
+        let began = Date()
+        let result: Result<Reply, CurlewError>
+        do throws(CurlewError) {
+            let reply = try await intercepted()
+            try await deliver(reply)
+            result = .success(reply)
+        } catch {
+            // User code that was cancelled may throw anything.
+            result = .failure(delivery.ending ?? error)
+        }
+        await endTransfers()
+        return result.map { Self.outcome(of: $0, began) }
+    }
+
+    private static func outcome(of reply: Reply, _ began: Date) -> TransferOutcome {
+        let metrics = reply.metrics ?? TransferMetrics(queued: began, ended: Date())
+        var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
+        outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? []
+        return outcome
+    }
+
+    // MARK: The middleware
+
+    private func intercepted() async throws(CurlewError) -> Reply {
+        defer { state.withLock { $0.isOver = true } }
+        do {
+            let reply = try await calling(in: .waiting) { [self] in try await proceed(0, wire.view) }
+            guard (200...999).contains(reply.head.status) else {
+                let reason = "a middleware returned a reply with the status \(reply.head.status)"
+                throw CurlewError(.protocolViolation, phase: .receive, reason: reason)
+            }
+            return reply
+        } catch {
+            throw ErrorWrapping.interception(error)
+        }
+    }
+
+    /// Calls the middleware with this index, or sends the request if it is behind the last.
+    private func proceed(_ index: Int, _ request: URLRequest) async throws -> Reply {
+        guard index < transport.middleware.count else { return try await send(request) }
+        // Weak: a middleware may keep `next`, which must not keep the request.
+        let next = Next { [weak self] request in
+            guard let self else { throw Self.isOver }
+            return try await self.proceed(index + 1, request)
+        }
+        return try await transport.middleware[index].intercept(request, next: next)
+    }
+
+    /// Runs user code in a child task that the owner's control and the total timeout cancel.
+    private func calling<T: Sendable>(
+        in phase: CurlewError.Phase,
+        _ work: @escaping @Sendable () async throws -> T
+    ) async throws -> T {
+        let request = transport.request
+        let call = UserCodeCall { try await UserCode.call(for: request) { try await work() } }
+        controls.add(UserCodeControl(call), for: Self.callKey)
+        // The call refers to this run.
+        defer { controls.remove(Self.callKey) }
+        return try await transport.budget.limit(phase) { try await call.run() }
+    }
+
+    // MARK: Transfers
+
+    private func send(_ answer: URLRequest) async throws(CurlewError) -> Reply {
+        var request = try wire.changed(by: answer)
+        if let remaining = transport.budget.remaining { request.options.timeouts.total = remaining }
+        let transfer = try begin(request)
+        transfer.start(over: transport.base)
+        // The transport has no limit if the user may turn the body into a file: then it is not collected.
+        guard request.options.purpose == .memory, let limit = request.options.maximumBodySize else {
+            return try await transfer.reply()
+        }
+        return try await transfer.collectedReply(upTo: limit)
+    }
+
+    private func begin(_ request: TransferRequest) throws(CurlewError) -> InterceptedTransfer {
+        try state.withLock { state throws(CurlewError) in
+            guard !state.isOver else { throw Self.isOver }
+            state.lastKey += 1
+            if case .stream(let stream, _) = request.body {
+                if let reader = state.bodyReader {
+                    guard state.transfers[reader] == nil else { throw Self.bodyIsBeingRead }
+                    guard stream.isReplayable else { throw Self.bodyWasRead }
+                }
+                state.bodyReader = state.lastKey
+            }
+            let transfer = InterceptedTransfer(request, key: state.lastKey, of: self)
+            state.transfers[state.lastKey] = transfer
+            return transfer
+        }
+    }
+
+    /// Called when a transfer has ended, before anyone hears of it.
+    func ended(_ key: Int) {
+        controls.remove(key)
+        _ = state.withLock { $0.transfers.removeValue(forKey: key) }
+    }
+
+    /// Ends the transfers that the reply did not need, and waits for them. A transfer that is not in the list any more makes
+    /// no call to the sink.
+    private func endTransfers() async {
+        let rest = state.withLock { Array($0.transfers.values) }
+        for transfer in rest { transfer.cancel() }
+        for transfer in rest { _ = await transfer.outcome.waitThroughCancellation() }
+    }
+
+    // MARK: Delivery
+
+    private func deliver(_ reply: Reply) async throws(CurlewError) {
+        let limit = wire.sent.options.maximumBodySize
+        let deadline = transport.budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
+        do {
+            _ = try await calling(in: .receive) { [delivery, sink] in
+                let next = reply.body.opened()
+                return try await delivery.deliver(reply.head, to: sink, limit: limit, deadline: deadline) {
+                    () async throws(CurlewError) -> Data? in
+                    do { return try await next() } catch { throw ErrorWrapping.interception(error) }
+                }
+            }
+        } catch {
+            throw ErrorWrapping.interception(error)
+        }
+    }
+
+    // MARK: Errors
+
+    private static let isOver = CurlewError(
+        .unsupported, phase: .lifecycle, reason: "`next` was called after the middleware had returned")
+
+    private static let bodyIsBeingRead = CurlewError(
+        .bodyUnavailable, phase: .send, reason: "another call of `next` is reading the request's body")
+
+    private static let bodyWasRead = CurlewError(
+        .bodyUnavailable, phase: .send,
+        reason: "the middleware sends the request again, but its body can be read only once")
+}
