@@ -4,87 +4,89 @@ internal import Foundation
 // Of many simultaneous requests for one response, only one is sent. The others wait for it and then ask the store
 // again. They are sent themselves if the response is another variant, or cannot be shared.
 extension CacheRun {
-    /// The position of a request among others for the same response.
-    enum Place {
+    /// The turn of a request among others for the same response.
+    enum Turn {
         /// It can be sent: it is the first, or it does not take part in collapsing.
-        case free
+        case now
         /// It is the first in this process. Another process may have sent one.
-        case claiming(CacheFlight)
-        case following(CacheFollowers)
-        /// Another one has landed since the store was asked.
-        case late
-
-        var isFree: Bool { if case .free = self { true } else { false } }
+        case claim(SharedFetch)
+        /// Another one has been sent.
+        case wait(for: FetchWaiters)
+        /// Another one has stored its response since the store was asked.
+        case lookAgain
     }
 
-    mutating func place(since mark: UInt64, mayWait: Bool) -> Place {
+    /// Joins the requests for the same response, or leads them. `mark` is what `SharedFetches.storedCount` was before the
+    /// store was asked.
+    mutating func turn(since mark: UInt64, mayWait: Bool) -> Turn {
         guard asked.isPlain, cache.collapsesRequests, mayWait, !isInBackground, awaited != .notStored else {
-            return .free
+            return .now
         }
-        switch flights.join(asked, since: mark) {
-        case .lookAgain: return .late
-        case .follow(let other): return .following(other)
+        switch fetches.join(asked, since: mark) {
+        case .lookAgain: return .lookAgain
+        case .wait(let other): return .wait(for: other)
         case .lead(let led):
-            guard !cache.storeMayWait else { return .claiming(led) }
-            flight = led
-            return .free
+            guard !cache.storeMayWait else { return .claim(led) }
+            fetch = led
+            return .now
         }
     }
 
-    /// Whether to send this request. False if the store has to be asked again.
-    mutating func takesOff(from place: Place) async throws(CurlewError) -> Bool {
-        switch place {
-        case .free: return true
-        case .late: return false
-        case .claiming(let led):
+    /// Waits until the request can be sent. False if the store has to be asked again.
+    mutating func waitForTurn(_ turn: Turn) async throws(CurlewError) -> Bool {
+        switch turn {
+        case .now: return true
+        case .lookAgain: return false
+        case .claim(let led):
             do throws(CurlewError) {
                 guard try await claim() else {
                     // Another process has stored the response.
-                    flights.land(led, for: asked, .stored)
+                    fetches.end(led, for: asked, .stored)
                     return false
                 }
             } catch {
-                flights.land(led, for: asked, .failed)
+                fetches.end(led, for: asked, .failed)
                 throw error
             }
             var claimed = led
             claimed.claim = CacheClaim(of: asked.key, from: cache.store)
-            flight = claimed
+            fetch = claimed
             return true
-        case .following(let other):
-            awaited = try await follow(other)
-            return awaited == .notStored
+        case .wait(let other):
+            let end = try await end(of: other)
+            awaited = end
+            return end == .notStored
         }
     }
 
-    /// Ends the flight that this request leads, and its claim.
-    mutating func land(_ end: CacheFlight.End) async {
-        let claim = flight?.claim
-        landInProcess(end)
+    /// Ends the fetch that this request leads, and its claim.
+    mutating func endFetch(_ end: SharedFetch.End) async {
+        let claim = fetch?.claim
+        endFetchInProcess(end)
         await claim?.end(stored: end == .stored)
     }
 
-    /// Ends the flight that this request leads, if there is no claim.
-    mutating func landInProcess(_ end: CacheFlight.End) {
-        guard let landed = flight else { return }
-        flight = nil
-        flights.land(landed, for: asked, end)
+    /// Ends the fetch that this request leads, if there is no claim.
+    mutating func endFetchInProcess(_ end: SharedFetch.End) {
+        guard let ended = fetch else { return }
+        fetch = nil
+        fetches.end(ended, for: asked, end)
     }
 }
 
 // Waits for events other than those of the network. The reader and the request's own time limits can end them.
 extension CacheRun {
-    /// Waits for the response to the request that leads a flight.
-    private mutating func follow(_ other: CacheFollowers) async throws(CurlewError) -> CacheFlight.End {
+    /// Waits for the end of a fetch that another request leads.
+    private mutating func end(of other: FetchWaiters) async throws(CurlewError) -> SharedFetch.End {
         let exchange = ownExchange()
-        let clocks = FollowerClocks(request.options.timeouts, remaining: budget.remaining, joined: .now)
+        let timeouts = WaiterTimeouts(request.options.timeouts, remaining: budget.remaining, joined: .now)
         while true {
             if let end = other.end { return end }
-            let limit = clocks.limit(lastHeard: other.lastHeard)
+            let limit = timeouts.limit(lastBytes: other.lastBytes)
             if let limit, limit.instant <= .now {
-                guard limit.verdict == .stalled else { throw late(limit.verdict) }
-                // One of the waiting requests leads the next flight.
-                other.end(.stalled)
+                guard limit.verdict == .stalled else { throw timeout(limit.verdict) }
+                // One of the waiting requests leads the next fetch.
+                other.end(.abandoned)
                 continue
             }
             let event = OneShot<Bool>()
@@ -97,8 +99,8 @@ extension CacheRun {
     private mutating func claim() async throws(CurlewError) -> Bool {
         let (store, key) = (cache.store, asked.key)
         let exchange = ownExchange()
-        let clocks = FollowerClocks(request.options.timeouts, remaining: budget.remaining, joined: .now)
-        let limit = clocks.limit(lastHeard: nil)
+        let timeouts = WaiterTimeouts(request.options.timeouts, remaining: budget.remaining, joined: .now)
+        let limit = timeouts.limit(lastBytes: nil)
         let (event, answer) = (OneShot<Bool>(), OneShot<Bool>())
         var error = await withTaskGroup(of: Void.self) { [self] group -> CurlewError? in
             group.addTask {
@@ -114,7 +116,7 @@ extension CacheRun {
             }
         }
         let isOurs = answer.value ?? true
-        if error == nil, event.value == false, limit?.verdict == .totalTimedOut { error = late(.totalTimedOut) }
+        if error == nil, event.value == false, limit?.verdict == .totalTimedOut { error = timeout(.totalTimedOut) }
         guard let error else { return isOurs }
         if isOurs { await store.fetchEnded(of: key, stored: false) }
         throw error
@@ -141,7 +143,7 @@ extension CacheRun {
         if !isThere { throw CurlewError(.cancelled, phase: .waiting, url: request.url) }
     }
 
-    private func late(_ verdict: FollowerClocks.Verdict) -> CurlewError {
+    private func timeout(_ verdict: WaiterTimeouts.Verdict) -> CurlewError {
         CurlewError(
             verdict == .totalTimedOut ? .totalTimedOut : .firstByteTimedOut,
             phase: .waiting,

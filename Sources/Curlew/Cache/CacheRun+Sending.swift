@@ -28,7 +28,7 @@ extension CacheRun {
                 }
                 return try await serveInsteadOfFailure(stored, .noResponse(error))
             }
-            await land(.failed)
+            await endFetch(.failed)
             throw error
         }
         exchange?.detach()
@@ -38,19 +38,21 @@ extension CacheRun {
             }
             return try await finish(validationOf: stored, with: outcome, cacheSink.requestTime)
         }
-        if stored == nil, isOver(status, &outcome, cacheSink) { return outcome }
+        if stored == nil, endWithoutWaiting(status, &outcome, cacheSink) { return outcome }
         await conclude(status, &outcome, cacheSink, validating: stored)
         return outcome
     }
 
     /// Ends the run without a wait, if the response neither is stored nor concerns stored ones. True for most responses
     /// that are not stored.
-    mutating func isOver(_ status: CacheStatus, _ outcome: inout TransferOutcome, _ cacheSink: CacheSink) -> Bool {
+    mutating func endWithoutWaiting(_ status: CacheStatus, _ outcome: inout TransferOutcome, _ cacheSink: CacheSink)
+        -> Bool
+    {
         guard cacheSink.storage == nil, asked.policy != .reload, !cache.storeMayWait, asked.method.isSafe,
             !cacheSink.mayInvalidate
         else { return false }
-        if cacheSink.hasLanded { flight = nil } else { landInProcess(.notStored) }
-        note(status, in: &outcome)
+        if cacheSink.hasEndedFetch { fetch = nil } else { endFetchInProcess(.notStored) }
+        setStatus(status, of: &outcome)
         return true
     }
 
@@ -72,14 +74,14 @@ extension CacheRun {
         // Becoming outdated on the way does not mean that the next response cannot be stored, unless the response has
         // caused the invalidation itself.
         let isOutdated = invalidation == .none && cacheSink.storage?.isOutdated == true
-        await land(isStored ? .stored : isOutdated ? .stalled : .notStored)
-        note(status, in: &outcome)
+        await endFetch(isStored ? .stored : isOutdated ? .abandoned : .notStored)
+        setStatus(status, of: &outcome)
     }
 
     /// Concludes the run of a failed request.
     mutating func abandon(_ storage: ResponseStorage?) async {
         await storage?.drop()
-        await land(.failed)
+        await endFetch(.failed)
     }
 
     /// Whether a response must not reach the reader, because it is about a stored one.
@@ -118,7 +120,7 @@ extension CacheRun {
         }
     }
 
-    private func note(_ status: CacheStatus, in outcome: inout TransferOutcome) {
+    private func setStatus(_ status: CacheStatus, of outcome: inout TransferOutcome) {
         cache.count(status)
         outcome.metrics.cacheStatus = status
     }
@@ -146,7 +148,7 @@ extension CacheRun {
         _ stored: StoredEntry,
         _ failure: Failure
     ) async throws(CurlewError) -> TransferOutcome {
-        await land(.failed)
+        await endFetch(.failed)
         if !isInBackground, let served = try await serve(stored, .whole, .stale(.ifError)) { return served }
         switch failure {
         case .noResponse(let error): throw error
@@ -158,7 +160,7 @@ extension CacheRun {
         case .response(let response, var outcome):
             let body = DataCacheBody(response.body)
             _ = try await deliver(response.head, await body.reader(of: 0..<body.size))
-            note(.miss, in: &outcome)
+            setStatus(.miss, of: &outcome)
             return outcome
         }
     }
@@ -184,7 +186,7 @@ extension CacheRun {
         if request.method == .head, outcome.head.status == 200 {
             await update(with: outcome.head, requestTime)
         }
-        note(status, in: &outcome)
+        setStatus(status, of: &outcome)
         return outcome
     }
 }
@@ -199,16 +201,16 @@ extension CacheRun {
     ) async throws(CurlewError) -> TransferOutcome {
         guard !Self.isOfAnotherVersion(outcome.head, than: stored.entry) else {
             await cache.store.remove(stored.entry)
-            // The server has to send the version that it means. Waiters of the collapsed request keep waiting.
+            // The server has to send the version that it means. Requests that wait for this one keep waiting.
             if !isInBackground { return try await send(.miss, adding: []) }
-            await land(.notStored)
+            await endFetch(.notStored)
             return outcome
         }
         var fresh = stored
         fresh.entry = updated(stored.entry, with: outcome.head, requestTime)
         let stays = mayStay(fresh.entry)
         if stays { await cache.store.update(fresh.entry) } else { await cache.store.remove(stored.entry) }
-        await land(stays ? .stored : .notStored)
+        await endFetch(stays ? .stored : .notStored)
         guard !isInBackground else {
             cache.count(.revalidated)
             return outcome

@@ -15,10 +15,10 @@ struct CacheRun: Sendable {
     let budget: TimeoutBudget
     /// The control that the sink has, if it is the cache's and not the network's.
     var exchange: ResponseDelivery?
-    /// The flight that this request leads: others may wait for its response.
-    var flight: CacheFlight?
-    /// The end of the flight that this request has waited for.
-    var awaited: CacheFlight.End?
+    /// The fetch that this request leads while it is sent: others may wait for its response.
+    var fetch: SharedFetch?
+    /// The end of the fetch that this request has waited for.
+    var awaited: SharedFetch.End?
 
     init(_ request: TransferRequest, sink: any TransferSink, over transport: CachingTransport) {
         self.request = request
@@ -40,7 +40,7 @@ struct CacheRun: Sendable {
     }
 
     var cache: ResponseCache { context.cache }
-    var flights: CacheFlights { context.flights }
+    var fetches: SharedFetches { context.fetches }
     var network: any Transport { context.network }
     var isInBackground: Bool { background == nil }
 
@@ -61,88 +61,96 @@ struct CacheRun: Sendable {
         request.options.timeouts.total.map { TimeoutBudget(total: $0, started: .now) } ?? .unlimited
     }
 
-    /// The first step of a request, as far as it needs no wait.
-    enum Start: Sendable {
-        /// Undecided: the request is not plain or has a body, or the store has to be waited for.
-        case open
-        case decided(CacheDecision, since: UInt64)
-        /// No response is stored for the request. It has to wait for its place among others.
-        case placed(Place)
-        /// No response is stored for the request. It can be sent at once.
-        case send
+    // MARK: The path
+
+    /// What to do after the store was asked.
+    enum Step: Sendable {
+        case refuse
+        case serve(StoredEntry, AnswerForm, CacheStatus)
+        case serveAndRevalidate(StoredEntry, AnswerForm)
+        /// Send the request with these fields added, when it is its turn. With `validating`, the response may validate
+        /// that one.
+        case send(CacheStatus, adding: [HTTPHeader], validating: StoredEntry?, Turn)
     }
 
-    mutating func start() -> Start {
-        guard asked.isPlain, !request.hasBody else { return .open }
-        let mark = flights.landings
-        guard let entries = cache.entriesAtHand(for: asked.key) else { return .open }
-        guard entries.isEmpty else { return .decided(decision(entries), since: mark) }
-        let place = place(since: mark, mayWait: true)  // CacheRun+Collapsing.swift
-        return place.isFree ? .send : .placed(place)
+    /// Returns the first step if it is known without a wait: the request is plain, and the store has its entries at hand.
+    mutating func firstStep() -> Step? {
+        guard asked.isPlain, !request.hasBody else { return nil }
+        let mark = fetches.storedCount
+        guard let entries = cache.entriesAtHand(for: asked.key) else { return nil }
+        return step(with: entries, since: mark, mayWait: true)
+    }
+
+    /// Carries out the request. `first` is the result of `firstStep`.
+    ///
+    /// A response that was found may be gone when it is read, and a request that this one waits for may fail. The store
+    /// is then asked again, a limited number of times.
+    mutating func outcome(beginningWith first: Step?) async throws(CurlewError) -> TransferOutcome {
+        if first == nil, let outcome = try await outcomeWithoutStore() { return outcome }
+        for round in 0..<4 {
+            let step =
+                if round == 0, let first { first } else { await nextStep(mayWait: round < 3) }
+            switch step {
+            case .refuse:
+                await endFetch(.failed)
+                throw notInCache
+            case .serve(let stored, let form, let status):
+                if let outcome = try await serve(stored, form, status) { return outcome }
+            case .serveAndRevalidate(let stored, let form):
+                revalidateInBackground(stored)
+                if let outcome = try await serve(stored, form, .stale(.whileRevalidate)) { return outcome }
+            case .send(let status, let fields, let stored, let turn):
+                if try await waitForTurn(turn) {  // CacheRun+Collapsing.swift
+                    return try await send(status, adding: fields, validating: stored)  // CacheRun+Sending.swift
+                }
+            }
+        }
+        return try await send(.miss, adding: [])
+    }
+
+    /// The outcome of a request that no stored response may answer; `nil` if one may.
+    private mutating func outcomeWithoutStore() async throws(CurlewError) -> TransferOutcome? {
+        let early = CacheDecision(beforeLookup: asked, hasBody: request.hasBody)
+        if case .refuse? = early { throw notInCache }
+        guard !request.hasBody else { return try await pass(.bypassed(.method)) }
+        guard case .send(let status, let fields)? = early else { return nil }
+        return try await send(status, adding: fields)
+    }
+
+    /// Asks the store, and decides about what it has.
+    private mutating func nextStep(mayWait: Bool) async -> Step {
+        let mark = fetches.storedCount
+        let entries =
+            if let entries = cache.entriesAtHand(for: asked.key) { entries } else {
+                await cache.store.entries(for: asked.key)
+            }
+        return step(with: entries, since: mark, mayWait: mayWait)
+    }
+
+    /// Decides about stored responses. A request that has to be sent takes its place among others.
+    private mutating func step(with entries: [StoredEntry], since mark: UInt64, mayWait: Bool) -> Step {
+        // Most requests find nothing, and a plain one needs no other decision.
+        if entries.isEmpty, asked.isPlain {
+            return .send(.miss, adding: [], validating: nil, turn(since: mark, mayWait: mayWait))
+        }
+        switch decision(entries) {
+        case .refuse: return .refuse
+        case .serve(let stored, let form, let status):
+            let isCollapsed = status == .hit && awaited == .stored
+            return .serve(stored, form, isCollapsed ? .collapsed : status)
+        case .serveAndRevalidate(let stored, let form): return .serveAndRevalidate(stored, form)
+        case .validate(let stored, let fields):
+            // The server has just failed for another request.
+            if awaited == .failed, allowsOnFailure(stored) { return .serve(stored, .whole, .stale(.ifError)) }
+            return .send(.miss, adding: fields, validating: stored, turn(since: mark, mayWait: mayWait))
+        case .send(let status, let fields):
+            return .send(status, adding: fields, validating: nil, turn(since: mark, mayWait: mayWait))
+        }
     }
 
     private func decision(_ entries: [StoredEntry]) -> CacheDecision {
         let found = entries.isEmpty ? nil : Variants.select(entries, for: asked, digest: CacheDigest.name)
         return CacheDecision(for: asked, found: found, mode: cache.mode, now: found == nil ? began : cache.clock())
-    }
-
-    mutating func outcome(after start: Start) async throws(CurlewError) -> TransferOutcome {
-        var rounds = 1..<4
-        switch start {
-        case .open:
-            let early = CacheDecision(beforeLookup: asked, hasBody: request.hasBody)
-            if case .refuse? = early { throw notInCache }
-            guard !request.hasBody else { return try await pass(.bypassed(.method)) }
-            if case .send(let status, let fields)? = early {
-                return try await send(status, adding: fields)  // CacheRun+Sending.swift
-            }
-            rounds = 0..<4
-        case .decided(let decision, let mark):
-            if let outcome = try await carryOut(decision, since: mark, mayWait: true) { return outcome }
-        case .placed(let place):
-            if try await takesOff(from: place) { return try await send(.miss, adding: []) }
-        case .send: return try await send(.miss, adding: [])
-        }
-        // A response that was found may be gone when it is read, and a request that this one waits for may fail. The
-        // run then starts over, a limited number of times.
-        for round in rounds {
-            let mark = flights.landings
-            let entries =
-                if let entries = cache.entriesAtHand(for: asked.key) { entries } else {
-                    await cache.store.entries(for: asked.key)
-                }
-            if let outcome = try await carryOut(decision(entries), since: mark, mayWait: round < 3) { return outcome }
-        }
-        return try await send(.miss, adding: [])
-    }
-
-    /// `nil` if the store has to be asked again.
-    private mutating func carryOut(
-        _ decision: CacheDecision,
-        since mark: UInt64,
-        mayWait: Bool
-    ) async throws(CurlewError) -> TransferOutcome? {
-        switch decision {
-        case .refuse:
-            await land(.failed)
-            throw notInCache
-        case .serve(let stored, let form, let status):
-            let isCollapsed = status == .hit && awaited == .stored
-            return try await serve(stored, form, isCollapsed ? .collapsed : status)
-        case .serveAndRevalidate(let stored, let form):
-            revalidateInBackground(stored)
-            return try await serve(stored, form, .stale(.whileRevalidate))
-        case .validate(let stored, let fields):
-            // The server has just failed for another request.
-            if awaited == .failed, allowsOnFailure(stored) { return try await serve(stored, .whole, .stale(.ifError)) }
-            let place = place(since: mark, mayWait: mayWait)  // CacheRun+Collapsing.swift
-            if !place.isFree, try await !takesOff(from: place) { return nil }
-            return try await send(.miss, adding: fields, validating: stored)
-        case .send(let status, let fields):
-            let place = place(since: mark, mayWait: mayWait)
-            if !place.isFree, try await !takesOff(from: place) { return nil }
-            return try await send(status, adding: fields)
-        }
     }
 
     private var notInCache: CurlewError {

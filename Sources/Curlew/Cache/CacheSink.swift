@@ -22,8 +22,8 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     private let request: TransferRequest
     private let asked: CacheRequest
     private let context: CacheContext
-    /// The flight of the request. It lands at once if the response cannot be shared.
-    private let flight: CacheFlight?
+    /// The fetch that the request leads. It ends with a head that cannot be shared.
+    private let fetch: SharedFetch?
     /// Whether a head concerns the cache alone. `nil` if no stored response is being validated.
     private let withholds: ((ResponseHead) -> Bool)?
     let requestTime: Date
@@ -35,8 +35,8 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     private(set) var storage: ResponseStorage?
     /// Whether the response may invalidate stored ones, as far as its head tells.
     private(set) var mayInvalidate = true
-    /// Whether the flight has landed early, because the response cannot be shared.
-    private(set) var hasLanded = false
+    /// Whether the fetch has ended with the head, because the response cannot be shared.
+    private(set) var hasEndedFetch = false
 
     /// Creates the sink for the request of a run, with the run's state at this moment.
     init(_ run: borrowing CacheRun, requestTime: Date, withholds: ((ResponseHead) -> Bool)? = nil) {
@@ -45,7 +45,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         request = run.request
         asked = run.asked
         context = run.context
-        flight = run.flight
+        fetch = run.fetch
         self.requestTime = requestTime
         mark = run.context.cache.invalidations.mark
         self.withholds = withholds
@@ -60,7 +60,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
 
     func didReceive(head: ResponseHead) -> Disposition {
         if withholds?(head) == true {
-            headCame()
+            headArrived()
             fate = .withheld(ProvisionalResponse(head, .validation))
             return .proceed
         }
@@ -70,7 +70,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         if Storability.isStorable(head, fields, for: asked, mode: context.cache.mode),
             Variants.canTell(asked, from: head)
         {
-            headCame()
+            headArrived()
             storage = ResponseStorage(
                 head,
                 of: request,
@@ -78,19 +78,19 @@ final class CacheSink: TransferSink, @unchecked Sendable {
                 over: context,
                 requestTime: requestTime,
                 mark: mark,
-                flight: flight,
+                fetch: fetch,
                 control: control
             )
-        } else if let flight {
-            context.flights.land(flight, for: asked, .notStored)
-            flight.claim?.giveUp()
-            hasLanded = true
+        } else if let fetch {
+            context.fetches.end(fetch, for: asked, .notStored)
+            fetch.claim?.giveUp()
+            hasEndedFetch = true
         }
         return reader.didReceive(head: head)
     }
 
-    private func headCame() {
-        if let flight { context.flights.headCame(of: flight, for: asked) }
+    private func headArrived() {
+        if let fetch { context.fetches.headArrived(of: fetch, for: asked) }
     }
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {

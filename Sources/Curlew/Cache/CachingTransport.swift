@@ -17,10 +17,12 @@ final class CachingTransport: Transport {
 
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
         var run = CacheRun(request, sink: sink, over: self)
-        let start = run.start()
-        guard case .send = start else { return try await run.outcome(after: start) }
-        // The path of most requests: no response is stored for them. Unless their own response is stored or concerns
-        // stored ones, they wait only for the network.
+        let first = run.firstStep()
+        guard case .send(.miss, adding: let fields, validating: nil, .now)? = first, fields.isEmpty else {
+            return try await run.outcome(beginningWith: first)
+        }
+        // The path of most requests, as `CacheRun.send` without a wait: no response is stored for them. Unless their own
+        // response is stored or concerns stored ones, they wait only for the network.
         let cacheSink = CacheSink(run, requestTime: run.began)
         var outcome: TransferOutcome
         do throws(CurlewError) {
@@ -29,7 +31,7 @@ final class CachingTransport: Transport {
             await run.abandon(cacheSink.storage)
             throw error
         }
-        if run.isOver(.miss, &outcome, cacheSink) { return outcome }
+        if run.endWithoutWaiting(.miss, &outcome, cacheSink) { return outcome }
         await run.conclude(.miss, &outcome, cacheSink)
         return outcome
     }
@@ -55,12 +57,12 @@ final class CachingTransport: Transport {
 final class CacheContext: Sendable {
     let network: any Transport
     let cache: ResponseCache
-    let flights: CacheFlights
+    let fetches: SharedFetches
     let partitions: CachePartitions
 
     init(_ network: any Transport, _ cache: ResponseCache, _ partitions: CachePartitions) {
         (self.network, self.cache, self.partitions) = (network, cache, partitions)
-        flights = CacheFlights(cache.invalidations)
+        fetches = SharedFetches(cache.invalidations)
     }
 }
 

@@ -16,9 +16,9 @@ final class ResponseStorage: @unchecked Sendable {
     private let expectedSize: Int64?
     /// The invalidation mark at the beginning of the request.
     private let mark: UInt64
-    /// The flight of the request. It is ended early if others need not wait for the response.
-    private let flight: CacheFlight?
-    private let flights: CacheFlights
+    /// The fetch that the request leads. It is ended early if others need not wait for the response.
+    private let fetch: SharedFetch?
+    private let fetches: SharedFetches
     private let control: (any TransferControl)?
 
     private(set) var isStoring = true
@@ -43,15 +43,15 @@ final class ResponseStorage: @unchecked Sendable {
         over context: CacheContext,
         requestTime: Date,
         mark: UInt64,
-        flight: CacheFlight?,
+        fetch: SharedFetch?,
         control: (any TransferControl)?
     ) {
         cache = context.cache
-        flights = context.flights
+        fetches = context.fetches
         self.request = request
         self.asked = asked
         self.mark = mark
-        self.flight = flight
+        self.fetch = fetch
         self.control = control
         let response = StoredResponse(
             head: Storability.stored(head, mode: cache.mode),
@@ -73,7 +73,7 @@ final class ResponseStorage: @unchecked Sendable {
         let size = isSizeKnown ? head.headers["Content-Length"].flatMap { Int64($0) } : nil
         expectedSize = size.flatMap { $0 < 0 ? nil : $0 }
         // A stale response is of no use to waiting requests: they would have to validate it.
-        if !freshness.isFresh(at: response.responseTime) { endFlight() }
+        if !freshness.isFresh(at: response.responseTime) { endFetch() }
     }
 
     // MARK: On the network's thread
@@ -82,7 +82,7 @@ final class ResponseStorage: @unchecked Sendable {
     var isFull: Bool { backlog?.isFull ?? false }
 
     func take(_ bytes: UnsafeRawBufferPointer) {
-        if let flight { flights.bytesCame(of: flight, for: asked) }
+        if let fetch { fetches.bytesArrived(of: fetch, for: asked) }
         if let maximum = cache.maximumSizeInMemory { collect(bytes, maximum) } else { cut(bytes) }
     }
 
@@ -148,12 +148,12 @@ final class ResponseStorage: @unchecked Sendable {
         isStoring = false
         buffer = Data()
         memory = nil
-        endFlight()
-        flight?.claim?.giveUp()
+        endFetch()
+        fetch?.claim?.giveUp()
     }
 
-    private func endFlight() {
-        if let flight { flights.land(flight, for: asked, .notStored) }
+    private func endFetch() {
+        if let fetch { fetches.end(fetch, for: asked, .notStored) }
     }
 
     // MARK: In the cache's task

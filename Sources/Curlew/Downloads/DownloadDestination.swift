@@ -1,7 +1,7 @@
 internal import CurlewCore
-internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
+internal import Glibc
 
 extension DownloadRequest {
     /// Options for moving a finished download to its destination.
@@ -57,50 +57,66 @@ extension DownloadRequest {
     }
 }
 
-/// Counts the calls that read a download's file, to find out whether it can be removed when they have failed.
-struct FileReading: Sendable {
-    /// The number of calls that are making a value, or wait for the file.
-    private var readers = 0
-    /// Whether a call could not make its value.
-    private var hasFailed = false
-    /// Whether the location of the file has been disclosed.
-    private var isGivenAway = false
+/// The file name that a response suggests, safe to append to a directory.
+enum SuggestedFilename {
+    /// The name from `Content-Disposition`, otherwise the last component of the URL. `nil` if neither is usable.
+    static func make(for response: HTTPURLResponse) -> String? {
+        make(disposition: response.value(forHTTPHeaderField: "Content-Disposition"), url: response.url)
+    }
 
-    mutating func begins() { readers += 1 }
-
-    mutating func fails() { hasFailed = true }
-
-    fileprivate mutating func givesAway() { isGivenAway = true }
-
-    /// Ends a call. Returns whether the file can be removed: a call has failed, and no call has got or awaits it.
-    mutating func ends(withValue: Bool) -> Bool {
-        readers -= 1
-        // The request's `fileURL` still discloses the location.
-        if withValue { isGivenAway = true }
-        return readers == 0 && hasFailed && !isGivenAway
+    static func make(disposition: String?, url: URL?) -> String? {
+        if let disposition, let name = ContentDisposition(parsing: disposition).safeFilename { return name }
+        guard let last = url?.lastPathComponent, last != "/" else { return nil }
+        return SafeFilename.make(last)
     }
 }
 
-extension DownloadRequest {
-    /// Records that the caller, or a handler, learns the location of the file.
-    func givesFileAway() { download.withLock { $0.reading.givesAway() } }
+/// Chooses the directory of a download's temporary file, and creates the destination's directory.
+enum DestinationDirectory {
+    /// Returns the destination's directory if a file can be created there, so that the final move is a rename.
+    /// Otherwise returns the directory for temporary files.
+    static func forTemporaryFile(beside destination: URL?) -> String {
+        if let destination {
+            let parent = FileMove.parent(of: destination.path(percentEncoded: false))
+            if FileMove.isDirectory(parent), access(parent, W_OK | X_OK) == 0 { return parent }
+        }
+        return temporary
+    }
+
+    /// TMPDIR, or the system's temporary directory.
+    static var temporary: String {
+        let path = FileManager.default.temporaryDirectory.path(percentEncoded: false)
+        return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+
+    /// Creates `path` and its missing parents. Returns the directories that were created, outermost first.
+    static func create(_ path: String) throws(CurlewError) -> [String] {
+        var missing: [String] = []
+        var current = path
+        while !FileMove.exists(current), current != "/", current != "." {
+            missing.append(current)
+            current = FileMove.parent(of: current)
+        }
+        var made: [String] = []
+        for directory in missing.reversed() {
+            if mkdir(directory, 0o777) == 0 {
+                made.append(directory)
+            } else if errno != EEXIST {
+                let number = errno
+                removeIfEmpty(made)
+                throw FileFailure.error(number, "making the directory", directory)
+            }
+        }
+        return made
+    }
+
+    /// Removes directories that `create` made, unless they contain something.
+    static func removeIfEmpty(_ directories: [String]) {
+        for directory in directories.reversed() { rmdir(directory) }
+    }
 }
 
 extension Request {
-    /// Removes a file without a chosen destination, because no value can be made of it or another attempt fetches a new
-    /// one.
-    func dropUnplacedFile() async {
-        guard let url = record.withLock({ $0.body.fileURL }),
-            downloadDestination(unless: (self as? DownloadRequest)?.destination) == nil
-        else { return }
-        // The old result is released outside the lock.
-        _ = record.withLock { record in
-            record.exchange?.withLock { $0.body = .none }
-            return record.lifecycle.replaceResult { $0.withoutBody }
-        }
-        await FileLane.next().carryOut { try? FileManager.default.removeItem(at: url) }
-    }
-
     /// Returns the destination of a download. The session's hook takes precedence over the request's own destination.
     func downloadDestination(unless own: DownloadRequest.Destination?) -> DownloadRequest.Destination? {
         guard let hook = context.configuration.decisions?.downloadDestination else { return own }

@@ -116,7 +116,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
     /// Removes the download's file and its entry.
     public func discard() async {
         await FileLane.next().carryOut { [part, file] in
-            DownloadFile.reopen(part, keeping: 0)?.discard()
+            TemporaryFile.reopen(part, keeping: 0)?.discard()
             try? FileManager.default.removeItem(at: file)
         }
     }
@@ -143,77 +143,72 @@ extension DownloadRequest {
     }
 
     /// Records the beginning of a body. Removes the entry if the file could not be continued.
-    func noteBeginning(to target: OpenedDownload.Target?) {
+    func journalBeginning(to target: OpenedDownload.Target?) {
         guard let (journal, session) = journal else { return }
-        let (id, part, began) = download.withLock { record in
-            let note = record.note ?? JournalNote()
-            record.note = note
-            record.note?.target = target
-            var part = record.currentPart
+        let (state, part) = download.withLock { record in
+            var state = record.journal ?? JournalState()
+            state.target = target
+            record.journal = state
             // A file of segments has holes. An entry without its segments would count the whole length as written.
-            if let plan = record.currentSegments?.current { part?.follow(plan) }
-            return (note.id, part, note.began)
+            return (state, record.part.growing.map { $0.data(with: $0.bytesAtStart) })
         }
         if let part {
-            journal.keep(JournalEntry(part, of: self, to: target, began: began), of: session, under: id)
+            journal.keep(JournalEntry(part, of: self, state), of: session, under: state.id)
         } else {
-            journal.remove(id, of: session)
+            journal.remove(state.id, of: session)
         }
     }
 
     /// Records the progress of segments from time to time. Called on the transport's thread.
-    func noteSegments(_ progress: SegmentProgress, on lane: FileLane) {
+    func journalSegments(_ progress: SegmentProgress, on lane: FileLane) {
         guard let (journal, session) = journal else { return }
-        let isDue = download.withLock { record in
-            guard var note = record.note else { return false }
-            let written = progress.current.bytesWritten
-            guard written - note.written >= JournalNote.step else { return false }
-            note.written = written
-            record.note = note
-            return true
-        }
+        let isDue = download.withLock { $0.journal?.isDue(progress.current.bytesWritten) ?? false }
         guard isDue else { return }
         lane.enqueue { [self] in
-            let (note, currentPart) = download.withLock { ($0.note, $0.currentPart) }
-            guard let note, var part = currentPart else { return }
-            part.follow(progress.current)
-            let entry = JournalEntry(part, of: self, to: note.target, began: note.began)
-            journal.keep(entry, of: session, under: note.id)
+            let (state, growing) = download.withLock { ($0.journal, $0.part.growing) }
+            guard let state, let growing else { return }
+            let entry = JournalEntry(growing.data(with: growing.bytesAtStart), of: self, state)
+            journal.keep(entry, of: session, under: state.id)
         }
     }
 
     /// Records the end of the last exchange. A remaining part is left for other requests to continue.
-    func noteEnd() async {
+    func journalEnd() async {
         guard let (journal, session) = journal else { return }
-        let (note, part) = download.withLock { (exchange(&$0.note, with: nil), $0.part) }
-        guard let note else { return }
+        let (state, part) = download.withLock { (exchange(&$0.journal, with: nil), $0.part.resumable) }
+        guard let state else { return }
         await FileLane.next().carryOut { [self] in
-            guard let part else { return journal.remove(note.id, of: session) }
-            var entry = JournalEntry(part, of: self, to: note.target, began: note.began)
+            guard let part else { return journal.remove(state.id, of: session) }
+            var entry = JournalEntry(part, of: self, state)
             entry.isVouchedFor = true
-            journal.keep(entry, of: session, under: note.id)
+            journal.keep(entry, of: session, under: state.id)
         }
     }
 }
 
-extension ResumeData {
-    /// Copies the progress of the segments.
-    fileprivate mutating func follow(_ plan: SegmentPlan) {
-        bytesWritten = plan.bytesWritten
-        segments = plan.segments
-    }
-}
-
-/// A download's entry in the journal.
-struct JournalNote: Sendable {
-    var id = UUID()
-    var began = Date()
+/// The identity and the progress of a download's entry in the journal.
+struct JournalState: Sendable {
+    let id: UUID
+    let began: Date
     var target: OpenedDownload.Target?
-    /// The written bytes of the segments at the last recording.
-    var written: Int64 = 0
+    /// The written bytes of the segments in the entry.
+    private var written: Int64 = 0
 
-    /// The bytes between two recordings, and thus the most that is fetched again after a crash.
-    static let step: Int64 = 4 * 1024 * 1024
+    /// The bytes between two versions of the entry, and thus the most that is fetched again after a crash.
+    private static let step: Int64 = 4 * 1024 * 1024
+
+    init(id: UUID = UUID(), began: Date = Date(), target: OpenedDownload.Target? = nil) {
+        self.id = id
+        self.began = began
+        self.target = target
+    }
+
+    /// Whether the entry has to be written again because `written` bytes of the segments have arrived. Remembers that.
+    mutating func isDue(_ written: Int64) -> Bool {
+        guard written - self.written >= Self.step else { return false }
+        self.written = written
+        return true
+    }
 }
 
 extension Session {
@@ -248,7 +243,7 @@ extension Session {
         request.taskDescription = unfinished.taskDescription
         // The old destination stays in the entry until a body begins, even if the request fails before that.
         request.download.withLock { record in
-            record.note = JournalNote(id: unfinished.id, began: unfinished.began, target: target)
+            record.journal = JournalState(id: unfinished.id, began: unfinished.began, target: target)
         }
         return request.wasCreated()
     }
@@ -277,6 +272,10 @@ struct JournalEntry: Codable {
         self.began = began
         boot = Self.currentBoot
         isVouchedFor = false
+    }
+
+    init(_ part: ResumeData, of request: DownloadRequest, _ state: JournalState) {
+        self.init(part, of: request, to: state.target, began: state.began)
     }
 
     init?(_ data: Data) {

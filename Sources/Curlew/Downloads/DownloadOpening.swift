@@ -17,7 +17,7 @@ extension DownloadRequest {
             if let checksum {
                 record.checksums.append(checksum)
             } else {
-                record.flaw = CurlewError(
+                record.configurationError = CurlewError(
                     .requestCreationFailed,
                     phase: .creation,
                     reason: "a \(algorithm.rawValue) checksum has \(algorithm.byteCount * 2) hexadecimal digits"
@@ -36,10 +36,10 @@ enum DownloadStep: Sendable {
     case rest(of: ResumeData, at: Int64)
     /// The body is a segment of the file: of a new file if there is no part.
     case segment(Int, SegmentProgress, of: ResumeData?)
-    /// The body is an error page, and the file was complete before.
-    case nothing(complete: ResumeData)
-    /// The body is an error page. The part is kept for another attempt.
-    case unrelated
+    /// The file was complete before, and the body is an error page.
+    case alreadyComplete(ResumeData)
+    /// The body is an error page, and is written to a file of its own. The part is kept for another attempt.
+    case errorPage
 }
 
 /// The open file of one exchange of a download, and its destination.
@@ -49,7 +49,7 @@ struct OpenedDownload: Sendable {
         let options: DownloadRequest.Options
     }
 
-    let file: DownloadFile
+    let file: TemporaryFile
     let target: Target?
     let step: DownloadStep
     let digests: [(expected: Checksum, digest: Digest)]
@@ -120,12 +120,12 @@ struct DownloadOpening: Sendable {
 
     func open() throws -> OpenedDownload {
         switch step {
-        case .wholeFile, .unrelated, .segment(_, _, of: nil):
+        case .wholeFile, .errorPage, .segment(_, _, of: nil):
             let target = target(proposing: URL(filePath: TemporaryName.make(in: DestinationDirectory.temporary)))
             let made = try prepare(target)
             do throws(CurlewError) {
                 let directory = DestinationDirectory.forTemporaryFile(beside: target?.url)
-                let file = try DownloadFile.create(in: directory)
+                let file = try TemporaryFile.create(in: directory)
                 return OpenedDownload(
                     file: file,
                     target: target,
@@ -139,12 +139,12 @@ struct DownloadOpening: Sendable {
             }
         case .rest(let part, let offset): return try reopen(part, hashing: offset)
         case .segment(_, _, of: let part?): return try reopen(part, hashing: 0)
-        case .nothing(let part): return try reopen(part, hashing: part.bytesWritten)
+        case .alreadyComplete(let part): return try reopen(part, hashing: part.bytesWritten)
         }
     }
 
     private func reopen(_ part: ResumeData, hashing count: Int64) throws -> OpenedDownload {
-        guard let file = DownloadFile.reopen(part.file, keeping: part.lengthOfFile) else { throw PartIsGone() }
+        guard let file = TemporaryFile.reopen(part.file, keeping: part.lengthOfFile) else { throw PartIsGone() }
         do {
             let target = target(proposing: file.url)
             let made = try prepare(target)
@@ -191,7 +191,7 @@ struct DownloadOpening: Sendable {
     }
 
     private func digests(
-        of file: DownloadFile,
+        of file: TemporaryFile,
         upTo count: Int64
     ) throws(CurlewError) -> [(expected: Checksum, digest: Digest)] {
         var digests: [(expected: Checksum, digest: Digest)] = []
@@ -201,7 +201,7 @@ struct DownloadOpening: Sendable {
     }
 }
 
-extension DownloadFile {
+extension TemporaryFile {
     /// Adds the first `count` bytes to the digests. May take long, and throws `.cancelled` once `isCancelled` is true.
     fileprivate func hash(
         upTo count: Int64,

@@ -4,53 +4,89 @@ internal import FoundationNetworking
 
 /// The state of a download across its exchanges, under its lock.
 struct DownloadRecord: Sendable {
-    /// The part that the next attempt continues. After the last attempt, `resumeData` describes it.
-    var part: ResumeData?
-    /// The path in the user's resume data, until the file has been checked to be a download's.
-    var unexaminedFile: String?
-    /// The range that the current exchange asks for.
-    var requestedRange = RequestedRange.wholeFile
-    /// The file of the current exchange, as resume data; `nil` if it cannot be continued.
-    var currentPart: ResumeData?
-    /// The segments of that file; `nil` if it is fetched in one piece.
-    var currentSegments: SegmentProgress?
-    /// The request as described, without the fields that resuming adds.
+    /// The part of the file that is on disk.
+    var part: StoredPart
+    /// The request of the current attempt; `nil` before the first one.
     var described: DescribedDownload?
-    /// Whether the last response was useless, so that the request is sent again at once, for the whole file.
-    var asksAgain = false
-    /// Whether `cancel(producingResumeData: true)` or its closure form has been called, before or after `cancel()`.
-    var keepsPartOnCancel = false
-    var onResumeData: [@Sendable (Data?) -> Void] = []
-    /// The lane on which those closures are called; `nil` before the first one is added.
-    var resumeDataLane: FileLane?
-    /// Whether the run has begun to call those closures. A later closure is called by `cancel` itself.
+    var onCancel = PartOnCancel.discard
+    /// Whether the run has begun to call the closures that wait for resume data. A closure that is added later is called
+    /// by `cancel` itself.
     var hasToldResumeData = false
-
     /// The calls that read the file.
     var reading = FileReading()
-
-    /// The download's entry in the session's journal.
-    var note: JournalNote?
+    /// The download's entry in the session's journal; `nil` before the first one is written.
+    var journal: JournalState?
 
     // The user's requirements.
     var checksums: [Checksum] = []
+    /// The number of segments to divide the file into. 1 if the server has shown that it cannot send segments.
     var segments = 1
-    /// The error for a malformed checksum, reported when the request runs.
-    var flaw: CurlewError?
+    /// The error for a malformed checksum or unusable resume data. The request fails with it when it runs.
+    var configurationError: CurlewError?
 
-    init(part: ResumeData? = nil) { self.part = part }
+    init(_ part: StoredPart = .none) { self.part = part }
 }
 
-/// The facts that must match for two exchanges to fetch the same file.
+/// The fate of the received part when the request is cancelled.
+enum PartOnCancel: Sendable {
+    typealias Closure = @Sendable (Data?) -> Void
+
+    case discard
+    case keep
+    /// Also calls the closures with the resume data, on the lane. A closure that has been called is removed.
+    case tell([Closure], on: FileLane)
+
+    var keepsPart: Bool {
+        switch self {
+        case .discard: false
+        case .keep, .tell: true
+        }
+    }
+
+    mutating func keepPart() {
+        if case .discard = self { self = .keep }
+    }
+
+    /// Adds a closure, and returns the lane on which it has to be called.
+    mutating func add(_ closure: @escaping Closure) -> FileLane {
+        switch self {
+        case .discard, .keep:
+            let lane = FileLane.next()
+            self = .tell([closure], on: lane)
+            return lane
+        case .tell(let closures, let lane):
+            self = .tell(closures + [closure], on: lane)
+            return lane
+        }
+    }
+
+    var lane: FileLane? {
+        switch self {
+        case .discard, .keep: nil
+        case .tell(_, let lane): lane
+        }
+    }
+
+    /// Removes and returns the closures that have not been called.
+    mutating func takeClosures() -> [Closure] {
+        guard case .tell(let closures, let lane) = self else { return [] }
+        self = .tell([], on: lane)
+        return closures
+    }
+}
+
+/// The request of an attempt as described, without the fields that resuming adds, and the range that it asks for.
 struct DescribedDownload: Sendable {
     let url: URL
     let method: HTTPMethod
     let headers: HTTPHeaders
     /// Whether the request has neither a body nor a range of the user. Only such a response can be continued.
     let isPlain: Bool
+    let range: RequestedRange
 
-    /// Leaves out `sensitiveHeaders`, because the fields are written to disk.
-    init?(_ request: URLRequest, sensitiveHeaders: [String]) {
+    /// Leaves out `sensitiveHeaders`, because the fields are written to disk. The range is the rest of `part` if that is
+    /// of this file.
+    init?(_ request: URLRequest, sensitiveHeaders: [String], continuing part: ResumeData?, segments: Int) {
         guard let url = request.url else { return nil }
         self.url = url
         method = request.httpMethod.map(HTTPMethod.init(rawValue:)) ?? .get
@@ -59,13 +95,32 @@ struct DescribedDownload: Sendable {
         isPlain = method == .get && !hasBody && !headers.contains(name: "Range")
         for name in sensitiveHeaders { headers.remove(name: name) }
         self.headers = headers
+        if !isPlain {
+            range = .wholeFile
+        } else if let part, Self.isSameFile(url, part.url) {
+            range = RequestedRange(continuing: part)
+        } else {
+            range = segments > 1 ? .probe : .wholeFile
+        }
     }
 
-    /// Whether `part` is of this file. The query may differ: a signed URL gets a new one each time, and the validator
-    /// decides in the end.
-    func isFile(of part: ResumeData) -> Bool {
-        isPlain && url.scheme == part.url.scheme && url.host() == part.url.host() && url.port == part.url.port
-            && url.path() == part.url.path()
+    /// Whether two URLs are of the same file. The query may differ: a signed URL gets a new one each time, and the
+    /// validator decides in the end.
+    private static func isSameFile(_ url: URL, _ other: URL) -> Bool {
+        url.scheme == other.scheme && url.host() == other.host() && url.port == other.port
+            && url.path() == other.path()
+    }
+
+    /// Resume data without received bytes.
+    func resumeData(_ validator: EntityValidator, total: Int64?, in file: URL) -> ResumeData {
+        ResumeData(
+            url: url,
+            headers: headers,
+            validator: validator,
+            bytesWritten: 0,
+            expectedTotal: total,
+            file: file.path(percentEncoded: false)
+        )
     }
 }
 
@@ -79,15 +134,7 @@ enum RequestedRange: Sendable {
     /// The first unfinished segment of an earlier exchange.
     case segment(Int, of: ResumeData, SegmentPlan)
 
-    init(_ record: DownloadRecord, for described: DescribedDownload?) {
-        guard let described, described.isPlain else {
-            self = .wholeFile
-            return
-        }
-        guard let part = record.part, described.isFile(of: part) else {
-            self = record.segments > 1 ? .probe : .wholeFile
-            return
-        }
+    init(continuing part: ResumeData) {
         guard let segments = part.segments, let total = part.expectedTotal else {
             self = .rest(of: part)
             return

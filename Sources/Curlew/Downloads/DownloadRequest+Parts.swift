@@ -11,7 +11,7 @@ extension DownloadRequest {
     /// The data is in `resumeData`, and in the response, when the request has ended.
     @discardableResult
     public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
-        if shouldProduceResumeData { download.withLock { $0.keepsPartOnCancel = true } }
+        if shouldProduceResumeData { download.withLock { $0.onCancel.keepPart() } }
         return cancel()
     }
 
@@ -21,11 +21,7 @@ extension DownloadRequest {
     @discardableResult
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
         let (lane, isLate) = download.withLock { record in
-            record.keepsPartOnCancel = true
-            record.onResumeData.append(completionHandler)
-            let lane = record.resumeDataLane ?? FileLane.next()
-            record.resumeDataLane = lane
-            return (lane, record.hasToldResumeData)
+            (record.onCancel.add(completionHandler), record.hasToldResumeData)
         }
         cancel()
         // The run calls the closure, unless it has ended or has already told all closures that it found.
@@ -38,13 +34,13 @@ extension DownloadRequest {
     func tellResumeData() async {
         let lane = download.withLock { record in
             record.hasToldResumeData = true
-            return record.resumeDataLane
+            return record.onCancel.lane
         }
         await lane?.carryOut { [self] in callOnResumeData() }
     }
 
     private func callOnResumeData() {
-        let closures = download.withLock { exchange(&$0.onResumeData, with: []) }
+        let closures = download.withLock { $0.onCancel.takeClosures() }
         guard !closures.isEmpty else { return }
         let data = resumeData
         for closure in closures { closure(data) }
@@ -57,14 +53,16 @@ extension DownloadRequest {
     func resuming(_ described: URLRequest) throws(CurlewError) -> URLRequest {
         examinePart()
         let sensitive = context.configuration.redirects.sensitiveHeaders
-        let download = DescribedDownload(described, sensitiveHeaders: sensitive)
-        let fields = try self.download.withLock { record throws(CurlewError) -> [HTTPHeader] in
-            if let flaw = record.flaw { throw flaw }
-            record.described = download
-            record.currentPart = nil
-            record.currentSegments = nil
-            record.requestedRange = RequestedRange(record, for: download)
-            return record.requestedRange.headers
+        let fields = try download.withLock { record throws(CurlewError) -> [HTTPHeader] in
+            if let error = record.configurationError { throw error }
+            record.part.beginAttempt()
+            record.described = DescribedDownload(
+                described,
+                sensitiveHeaders: sensitive,
+                continuing: record.part.resumable,
+                segments: record.segments
+            )
+            return record.described?.range.headers ?? []
         }
         var request = described
         for field in fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
@@ -74,80 +72,55 @@ extension DownloadRequest {
     /// Checks the part from the user before anything is requested. The fate of its file must not depend on a server's
     /// response.
     private func examinePart() {
-        guard let path = download.withLock({ exchange(&$0.unexaminedFile, with: nil) }) else { return }
+        let path = download.withLock { record -> String? in
+            guard case .unexamined(let part) = record.part else { return nil }
+            record.part = .left(part)
+            return part.file
+        }
+        guard let path else { return }
         do throws(CurlewError) { _ = try PartialFile.open(path, isFromOutside: true) } catch {
             download.withLock { record in
-                record.part = nil
-                record.flaw = error
+                record.part = .none
+                record.configurationError = error
             }
         }
     }
 
     /// Returns the range that an exchange with this request asks for. An adapter may have changed it.
     func requestedRange(of request: URLRequest?) -> RequestedRange {
-        let requestedRange = download.withLock { $0.requestedRange }
+        let requestedRange = download.withLock { $0.described?.range } ?? .wholeFile
         let range = requestedRange.headers.first { $0.name == "Range" }?.value
         return range == request?.value(forHTTPHeaderField: "Range") ? requestedRange : .wholeFile
     }
 
-    /// Discards the part and starts over, because the response neither continues nor replaces it. The returned error
-    /// ends the exchange but never the request. The part is discarded on `lane`; the exchange waits for its work.
-    func askAgain(on lane: FileLane) -> CurlewError {
-        let gone = download.withLock { record in
-            record.asksAgain = true
+    /// Discards the part, and the file of the exchange, because the response neither continues nor replaces it. The next
+    /// exchange asks for the whole file. Called on a file lane.
+    func startOver(discarding opened: OpenedDownload? = nil) {
+        let old = download.withLock { record in
             // A server without proper ranges is not asked for segments again.
-            if case .probe = record.requestedRange { record.segments = 1 }
-            return exchange(&record.part, with: nil)
+            if case .probe = record.described?.range { record.segments = 1 }
+            return record.part.discard()
         }
-        if let gone { lane.enqueue { DownloadFile.reopen(gone.file, keeping: 0)?.discard() } }
-        return CurlewError(.resumeRejected, phase: .receive, reason: "the download starts over")
+        opened?.discard()
+        if let old { TemporaryFile.reopen(old.file, keeping: 0)?.discard() }
     }
 
     /// Records the file of a body that is about to be written. Called on a file lane.
     func recordFile(of step: DownloadStep, _ head: ResponseHead, total: Int64, in file: URL) {
-        let old = download.withLock { record -> ResumeData? in
-            switch step {
-            case .unrelated: return nil
-            case .rest(let part, _), .nothing(let part):
-                record.currentPart = part
-                record.currentPart?.expectedTotal = total >= 0 ? total : nil
-                return nil
-            case .segment(_, let progress, of: let part?):
-                record.currentPart = part
-                record.currentSegments = progress
-                return nil
-            case .segment(_, let progress, of: nil):
-                let plan = progress.current
-                record.currentPart = record.described?.resumeData(plan.validator, total: plan.total, in: file)
-                record.currentSegments = progress
-                return exchange(&record.part, with: nil)
-            case .wholeFile:
-                record.currentPart = record.described.flatMap { described in
-                    ResumePlan.validator(of: head, method: described.method, hasBody: !described.isPlain).map {
-                        described.resumeData($0, total: total >= 0 ? total : nil, in: file)
-                    }
-                }
-                return exchange(&record.part, with: nil)
-            }
+        let old = download.withLock { record in
+            record.part.begin(step, head, total: total >= 0 ? total : nil, in: file, of: record.described)
         }
-        // The body starts at the first byte of the file and does not continue the old part.
-        if let old { DownloadFile.reopen(old.file, keeping: 0)?.discard() }
+        if let old { TemporaryFile.reopen(old.file, keeping: 0)?.discard() }
     }
 
     /// Keeps or discards the file of a failed exchange, which has `received` bytes. Called on a file lane.
     func keepPart(of opened: OpenedDownload, after received: Int64, _ error: CurlewError) {
-        if case .unrelated = opened.step { return opened.discard() }
+        if case .errorPage = opened.step { return opened.discard() }
         let isKept = download.withLock { record in
-            record.part = nil
-            let segments = exchange(&record.currentSegments, with: nil)?.current
-            guard var part = exchange(&record.currentPart, with: nil), !record.asksAgain,
-                error.code == .cancelled ? record.keepsPartOnCancel : error.leavesGoodBytes
-            else { return false }
-            part.bytesWritten = segments?.bytesWritten ?? received
-            part.segments = segments?.segments
-            guard part.bytesWritten > 0 else { return false }
-            record.part = part
-            return true
+            record.part.end(
+                after: received,
+                isWanted: error.code == .cancelled ? record.onCancel.keepsPart : error.leavesGoodBytes
+            )
         }
         if isKept { opened.file.keep() } else { opened.discard() }
     }
@@ -155,7 +128,7 @@ extension DownloadRequest {
     /// Discards the file of a response that was found unacceptable. Called on a file lane.
     func discard(_ opened: OpenedDownload) {
         opened.discard()
-        if case .unrelated = opened.step { return }
+        if case .errorPage = opened.step { return }
         forgetPart()
     }
 
@@ -165,10 +138,8 @@ extension DownloadRequest {
     /// was not judged: a part from the resume data that the user passed remains for another attempt. A part of an
     /// earlier attempt is discarded, because nothing else refers to it.
     func acceptErrorPage() {
-        let part = download.withLock { exchange(&$0.part, with: nil) }
-        forgetPart()
-        guard let part, hasOwnRules || !began(with: part) else { return }
-        DownloadFile.reopen(part.file, keeping: 0)?.discard()
+        guard let part = download.withLock({ $0.part.discard() }), hasOwnRules || !began(with: part) else { return }
+        TemporaryFile.reopen(part.file, keeping: 0)?.discard()
     }
 
     private func began(with part: ResumeData) -> Bool {
@@ -176,27 +147,8 @@ extension DownloadRequest {
         return given.file == part.file
     }
 
-    /// Forgets the part and the current file, because there is nothing left to continue.
-    func forgetPart() {
-        download.withLock { record in
-            record.part = nil
-            record.currentPart = nil
-            record.currentSegments = nil
-        }
-    }
-}
-
-extension DescribedDownload {
-    fileprivate func resumeData(_ validator: EntityValidator, total: Int64?, in file: URL) -> ResumeData {
-        ResumeData(
-            url: url,
-            headers: headers,
-            validator: validator,
-            bytesWritten: 0,
-            expectedTotal: total,
-            file: file.path(percentEncoded: false)
-        )
-    }
+    /// Forgets the part, because there is nothing left to continue.
+    func forgetPart() { download.withLock { $0.part = .none } }
 }
 
 extension CurlewError {
@@ -209,6 +161,12 @@ extension CurlewError {
     /// Thrown instead of writing the surplus, which would overwrite bytes of the next part.
     static var partIsTooLong: CurlewError {
         CurlewError(.protocolViolation, phase: .receive, reason: "a part is longer than it said")
+    }
+
+    /// The error of an exchange whose response is useless, and so is the part on disk. Monitors see it; the request does
+    /// not fail with it, unless it is cancelled, because it starts over.
+    static var downloadStartsOver: CurlewError {
+        CurlewError(.resumeRejected, phase: .receive, reason: "the download starts over")
     }
 
     static func downloadFailed(_ error: any Error) -> CurlewError {

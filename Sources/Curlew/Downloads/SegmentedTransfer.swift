@@ -102,10 +102,12 @@ private final class SegmentSink: TransferSink {
 
     func didReceive(head: ResponseHead) -> Disposition {
         switch transfer.progress.current.decision(for: head, segment: index) {
-        case .write: .proceed
-        case .startOver: .abort(transfer.request.askAgain(on: transfer.lane))
-        case .unrelated:
-            .abort(
+        case .write: return .proceed
+        case .startOver:
+            transfer.progress.setOutdated()
+            return .abort(.downloadStartsOver)
+        case .errorPage:
+            return .abort(
                 CurlewError(
                     .unacceptableStatus,
                     phase: .validation,
@@ -125,7 +127,7 @@ private final class SegmentSink: TransferSink {
             return .abort(error)
         }
         transfer.exchange.received(transfer.progress.wrote(body.count, inSegment: index))
-        transfer.request.noteSegments(transfer.progress, on: transfer.lane)
+        transfer.request.journalSegments(transfer.progress, on: transfer.lane)
         return .proceed
     }
 }
@@ -133,10 +135,16 @@ private final class SegmentSink: TransferSink {
 /// The progress of the segments of one file, shared by their exchanges.
 final class SegmentProgress: Sendable {
     private let plan: Lock<SegmentPlan>
+    private let outdated = Lock(false)
 
     init(_ plan: SegmentPlan) { self.plan = Lock(plan) }
 
     var current: SegmentPlan { plan.withLock { $0 } }
+
+    /// Whether a response has shown that the server has another file, or has ceased to support ranges.
+    var isOutdated: Bool { outdated.withLock { $0 } }
+
+    func setOutdated() { outdated.withLock { $0 = true } }
 
     /// Counts bytes of a segment. Returns the count of the whole file.
     func wrote(_ count: Int, inSegment index: Int) -> TransferCount {

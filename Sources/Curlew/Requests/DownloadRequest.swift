@@ -38,11 +38,9 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         var download = DownloadRecord()
         if case .resumeData(let data) = downloadable {
             do throws(CurlewError) {
-                let part = try ResumeData(data)
-                download.part = part
-                download.unexaminedFile = part.file
+                download.part = .unexamined(try ResumeData(data))
             } catch {
-                download.flaw = error
+                download.configurationError = error
             }
         }
         self.download = Lock(download)
@@ -64,11 +62,9 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     /// Save it from time to time to survive a crash. A crash leaves the file that it refers to.
     public var currentResumeData: Data? {
         let written = record.withLock { $0.download.completed }
-        let (currentPart, segments) = download.withLock { ($0.currentPart, $0.currentSegments?.current) }
-        guard var currentPart else { return resumeData }
-        currentPart.bytesWritten = segments?.bytesWritten ?? max(currentPart.bytesWritten, written)
-        currentPart.segments = segments?.segments
-        return currentPart.bytesWritten > 0 ? currentPart.encoded : nil
+        guard let part = download.withLock({ $0.part.growing }) else { return resumeData }
+        let data = part.data(with: max(part.bytesAtStart, written))
+        return data.bytesWritten > 0 ? data.encoded : nil
     }
 
     fileprivate func describedRequest() throws -> URLRequest {
@@ -84,17 +80,11 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     }
 
     fileprivate func endParts() async {
-        let keepsPart = !isCancelled || download.withLock { $0.keepsPartOnCancel }
-        if !keepsPart {
-            let part = download.withLock { record in
-                record.currentPart = nil
-                return exchange(&record.part, with: nil)
-            }
-            if let part {
-                await FileLane.next().carryOut { DownloadFile.reopen(part.file, keeping: 0)?.discard() }
-            }
+        let keepsPart = !isCancelled || download.withLock { $0.onCancel.keepsPart }
+        if !keepsPart, let part = download.withLock({ $0.part.discard() }) {
+            await FileLane.next().carryOut { TemporaryFile.reopen(part.file, keeping: 0)?.discard() }
         }
-        await noteEnd()
+        await journalEnd()
         await tellResumeData()
     }
 }
@@ -123,7 +113,7 @@ extension RequestKind {
         resumeData: { request in
             let isCancelled = request.isCancelled
             return (request as? DownloadRequest)?.download.withLock { record in
-                isCancelled && !record.keepsPartOnCancel ? nil : record.part?.encoded
+                isCancelled && !record.onCancel.keepsPart ? nil : record.part.resumable?.encoded
             }
         }
     )

@@ -1,6 +1,6 @@
 public import CurlewCore
 internal import CurlewLocks
-public import Foundation
+internal import Foundation
 public import FoundationNetworking
 
 // The history of a request: its attempts, and the last value of each kind.
@@ -27,12 +27,6 @@ extension Request {
     /// The error with which the request ended, or `nil`.
     public var error: CurlewError? { record.withLock { $0.error } }
 
-    /// A snapshot of the upload progress. Cancelling, pausing or resuming it cancels, suspends or resumes the request.
-    public var uploadProgress: Progress { snapshot { ($0.upload, $0.extras?.hooks.uploadProgress) } }
-    /// A snapshot of the download progress. Cancelling, pausing or resuming it cancels, suspends or resumes the
-    /// request.
-    public var downloadProgress: Progress { snapshot { ($0.download, $0.extras?.hooks.downloadProgress) } }
-
     /// The first and the last method of this attempt. Another attempt would begin with the first.
     var methodsOfAttempt: Set<HTTPMethod> {
         let (first, last) = record.withLock { $0.history.methods }
@@ -43,14 +37,6 @@ extension Request {
     var wasCarriedOut: Bool {
         let (first, last) = record.withLock { $0.history.methods }
         return first?.isIdempotent == false && first != last
-    }
-
-    private func snapshot(_ state: (RequestRecord) -> (TransferCount, ProgressReporter?)) -> Progress {
-        let (count, reporter) = record.withLock { state($0) }
-        let progress = count.progress
-        reporter?.speed.write(to: progress)
-        handControl(to: progress)
-        return progress
     }
 }
 

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 package import Dispatch
-public import Foundation
+internal import Foundation
 public import FoundationNetworking
 
 /// A request as a curl command. A type that distinguishes it from other strings.
@@ -107,29 +107,9 @@ extension Request {
     }
 }
 
-// The request's progress and milestones as streams, which end with the request. The request does not wait for their
-// readers: values that exceed the buffer are dropped.
+// The request's milestones as streams, which end with the request. The request does not wait for their readers: values
+// that exceed the buffer are dropped.
 extension Request {
-    /// The progress of the upload as a sequence. It begins with the latest value, has at most one value per `interval`,
-    /// and always ends with the last value.
-    public func uploadProgress(
-        every interval: Duration = .milliseconds(50),
-        bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .bufferingNewest(1)
-    ) -> StreamOf<Progress> {
-        let reporter = reporter(\.uploadProgress)
-        return StreamOf(bufferingPolicy: bufferingPolicy) { reporter.add($0, every: interval) }
-    }
-
-    /// The progress of the download as a sequence. It begins with the latest value, has at most one value per
-    /// `interval`, and always ends with the last value.
-    public func downloadProgress(
-        every interval: Duration = .milliseconds(50),
-        bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .bufferingNewest(1)
-    ) -> StreamOf<Progress> {
-        let reporter = reporter(\.downloadProgress)
-        return StreamOf(bufferingPolicy: bufferingPolicy) { reporter.add($0, every: interval) }
-    }
-
     /// The final `URLRequest`s of all attempts.
     package func createdRequests(_ policy: StreamOf<URLRequest>.BufferingPolicy) -> StreamOf<URLRequest> {
         stream(policy, last: { $0.history.toldRequest }) { $0 }

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
-public import Dispatch
-public import Foundation
+package import Dispatch
+internal import Foundation
 public import FoundationNetworking
 
 // Options that are set before the request starts. If set later, they apply to the steps that follow.
@@ -131,43 +131,6 @@ extension Request {
         let added = queues[known...]
         record.withLock { $0.ownExtras.hooks.monitorQueues += added }
         return self
-    }
-
-    // MARK: Progress
-
-    /// Sets a closure that is called with the progress of the upload, at most once per `interval`. It always receives
-    /// the first and the last value. The last closure set is used.
-    @discardableResult
-    public func uploadProgress(
-        every interval: Duration = .milliseconds(50),
-        queue: DispatchQueue = .main,
-        closure: @escaping @Sendable (Progress) -> Void
-    ) -> Self {
-        reporter(\.uploadProgress).setHandler(every: interval, queue: queue, closure)
-        return self
-    }
-
-    /// Sets a closure that is called with the progress of the download, at most once per `interval`. It always receives
-    /// the first and the last value. The last closure set is used.
-    @discardableResult
-    public func downloadProgress(
-        every interval: Duration = .milliseconds(50),
-        queue: DispatchQueue = .main,
-        closure: @escaping @Sendable (Progress) -> Void
-    ) -> Self {
-        reporter(\.downloadProgress).setHandler(every: interval, queue: queue, closure)
-        return self
-    }
-
-    func reporter(_ path: WritableKeyPath<RequestHooks, ProgressReporter?>) -> ProgressReporter {
-        let (reporter, hasEnded) = record.withLock { record in
-            let last = path == \.uploadProgress ? record.upload : record.download
-            let reporter = record.ownExtras.hooks[keyPath: path] ?? ProgressReporter(last: last)
-            record.ownExtras.hooks[keyPath: path] = reporter
-            return (reporter, record.lifecycle.result != nil)
-        }
-        if hasEnded { reporter.finish() }
-        return reporter
     }
 
     // MARK: Creation

@@ -43,23 +43,17 @@ final class StoredText: Sendable {
 
     static func write(_ text: String, to url: URL) throws(CurlewError) {
         let path = url.path(percentEncoded: false)
-        let file = try DownloadFile.create(in: FileMove.parent(of: path))
+        // A temporary file is private, and removed if an error is thrown before its end.
+        let file = try TemporaryFile.create(in: FileMove.parent(of: path))
         let bytes = Array(text.utf8)
-        // `DownloadFile` creates a private file. The rename replaces the old file in one step, so readers see either
-        // the old or the new contents.
-        do throws(CurlewError) {
-            let result: Result<Void, CurlewError> = bytes.withUnsafeBytes { buffer in
-                do throws(CurlewError) { return .success(try file.write(buffer, at: 0)) } catch {
-                    return .failure(error)
-                }
-            }
-            try result.get()
-            let failure = FileMove.rename(file.url.path(percentEncoded: false), path, replacing: true)
+        let result: Result<Void, CurlewError> = bytes.withUnsafeBytes { buffer in
+            do throws(CurlewError) { return .success(try file.write(buffer, at: 0)) } catch { return .failure(error) }
+        }
+        try result.get()
+        // The rename replaces the old file in one step, so readers see either the old or the new contents.
+        try file.place { file throws(CurlewError) in
+            let failure = FileMove.rename(file.path, path, replacing: true)
             guard failure == 0 else { throw FileFailure.error(failure, "moving the text to", path) }
-            file.keep()
-        } catch {
-            file.discard()
-            throw error
         }
     }
 }

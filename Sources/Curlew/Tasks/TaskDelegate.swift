@@ -31,7 +31,8 @@ struct CollectedBody {
     var verdict = Verdict.open
     /// A file that is moved to its destination when the response has been accepted.
     var file: (any UnplacedFile)?
-    /// Whether the request has to be repeated at once, because the next attempt asks differently.
+    /// Whether the response is of no use and the next attempt asks differently: the request is repeated at once, and
+    /// retriers are not asked. `error` then is that of the exchange alone.
     var startsOver = false
 
     /// The decision about a head that was validated before the body.

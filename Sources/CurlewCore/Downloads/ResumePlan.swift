@@ -21,13 +21,13 @@ package struct ResumePlan: Sendable, Hashable {
         /// The body belongs at the offset. `total` is the length of the whole file, which tells when it is complete.
         case append(total: Int64)
         /// The body is the whole file: start a new file with it.
-        case startOver
+        case wholeFile
         /// The file was complete already; the body is an error page.
         case alreadyComplete
         /// The body is useless: request the whole file.
-        case askAgain
+        case startOver
         /// An error or another response that says nothing about the file. The received bytes may be used later.
-        case unrelated
+        case errorPage
     }
 
     /// The fields that a resumed request adds to the original ones. It accepts no content coding, because a part of an
@@ -42,10 +42,10 @@ package struct ResumePlan: Sendable, Hashable {
 
     package func decision(for head: ResponseHead) -> Decision {
         switch head.status {
-        case 200: Self.isEncoded(head.headers) ? .askAgain : .startOver
+        case 200: Self.isEncoded(head.headers) ? .startOver : .wholeFile
         case 206: decisionForPart(head.headers)
-        case 416: isComplete(by: head.headers) ? .alreadyComplete : .askAgain
-        default: .unrelated
+        case 416: isComplete(by: head.headers) ? .alreadyComplete : .startOver
+        default: .errorPage
         }
     }
 
@@ -59,7 +59,7 @@ package struct ResumePlan: Sendable, Hashable {
             // must not be taken for the end of the file. Starting over is safe, because the end of a whole body is the
             // end of the file.
             let total = content.length ?? expectedTotal, range.upperBound < total
-        else { return .askAgain }
+        else { return .startOver }
         return .append(total: total)
     }
 

@@ -84,22 +84,22 @@ package struct SegmentPlan: Sendable, Hashable {
         /// The body is the whole file: continue with a single stream.
         case wholeFile
         /// The server does not support ranges, and the body is useless: request the whole file.
-        case askAgain
+        case startOver
         /// An error or another response that says nothing about the file.
-        case unrelated
+        case errorPage
     }
 
     package static func decision(forProbe head: ResponseHead) -> ProbeDecision {
         switch head.status {
-        case 200: return ResumePlan.isEncoded(head.headers) ? .askAgain : .wholeFile
+        case 200: return ResumePlan.isEncoded(head.headers) ? .startOver : .wholeFile
         case 206:
             guard let (range, total) = ResumePlan.contentRange(in: head.headers)?.located, range.lowerBound == 0,
                 let validator = ResumePlan.validator(of: head, method: .get, hasBody: false)
-            else { return .askAgain }
+            else { return .startOver }
             return .divide(validator: validator, have: range.upperBound + 1, total: total)
         // A server may reject the range of an empty file, which has no first byte.
-        case 416: return .askAgain
-        default: return .unrelated
+        case 416: return .startOver
+        default: return .errorPage
         }
     }
 
@@ -110,7 +110,7 @@ package struct SegmentPlan: Sendable, Hashable {
         /// The file has changed, or the server has ceased to support ranges: start over with a single stream.
         case startOver
         /// An error or another response that says nothing about the file.
-        case unrelated
+        case errorPage
     }
 
     package func decision(for head: ResponseHead, segment index: Int) -> SegmentDecision {
@@ -122,7 +122,7 @@ package struct SegmentPlan: Sendable, Hashable {
             else { return .startOver }
             return .write
         case 200, 416: return .startOver
-        default: return .unrelated
+        default: return .errorPage
         }
     }
 }

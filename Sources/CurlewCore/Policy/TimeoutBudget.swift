@@ -36,8 +36,8 @@ package struct TimeoutBudget: Sendable {
     }
 }
 
-/// The time limits of a request that waits for the response to an identical request in flight.
-package struct FollowerClocks: Sendable {
+/// The time limits of a request that waits for the response to an identical request in fetch.
+package struct WaiterTimeouts: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     package enum Verdict: Sendable, Hashable {
@@ -58,12 +58,12 @@ package struct FollowerClocks: Sendable {
         self.joined = joined
     }
 
-    /// Returns the next time limit to expire and its meaning; `nil` without a limit. `lastHeard` is when bytes of the
+    /// Returns the next time limit to expire and its meaning; `nil` without a limit. `lastBytes` is when bytes of the
     /// response last arrived, `nil` before its head.
-    package func limit(lastHeard: Instant?) -> (instant: Instant, verdict: Verdict)? {
+    package func limit(lastBytes: Instant?) -> (instant: Instant, verdict: Verdict)? {
         let own: (Instant, Verdict)? =
-            if let lastHeard {
-                timeouts.idle.map { (max(lastHeard, joined).advanced(by: $0), .stalled) }
+            if let lastBytes {
+                timeouts.idle.map { (max(lastBytes, joined).advanced(by: $0), .stalled) }
             } else {
                 timeouts.firstByte.map { (joined.advanced(by: $0), .firstByteTimedOut) }
             }

@@ -32,10 +32,10 @@ struct ResumePlanTests {
             headers: ["Content-Range": "bytes 100-999/*"], decision: .append(total: 1000)),
         Case(
             name: "a whole of unknown length that was not known before", total: nil, status: 206,
-            headers: ["Content-Range": "bytes 100-999/*"], decision: .askAgain),
+            headers: ["Content-Range": "bytes 100-999/*"], decision: .startOver),
         Case(
             name: "more than the whole", status: 206, headers: ["Content-Range": "bytes 100-1000/*"],
-            decision: .askAgain),
+            decision: .startOver),
         Case(
             name: "a whole that was not known is learned", total: nil, status: 206,
             headers: ["Content-Range": "bytes 100-999/1000"], decision: .append(total: 1000)),
@@ -45,45 +45,45 @@ struct ResumePlanTests {
             decision: .append(total: 1000)),
         Case(
             name: "another tag: another file", status: 206,
-            headers: ["Content-Range": "bytes 100-999/1000", "ETag": "\"v2\""], decision: .askAgain),
+            headers: ["Content-Range": "bytes 100-999/1000", "ETag": "\"v2\""], decision: .startOver),
         Case(
             name: "the tag has become weak", status: 206,
-            headers: ["Content-Range": "bytes 100-999/1000", "ETag": "W/\"v1\""], decision: .askAgain),
+            headers: ["Content-Range": "bytes 100-999/1000", "ETag": "W/\"v1\""], decision: .startOver),
         Case(
             name: "another date: another file", validator: .lastModified(date), status: 206,
             headers: ["Content-Range": "bytes 100-999/1000", "Last-Modified": "Sun, 06 Nov 1994 08:49:38 GMT"],
-            decision: .askAgain),
+            decision: .startOver),
         Case(
             name: "the same date", validator: .lastModified(date), status: 206,
             headers: ["Content-Range": "bytes 100-999/1000", "Last-Modified": date], decision: .append(total: 1000)),
         Case(
             name: "another length: another file", status: 206, headers: ["Content-Range": "bytes 100-998/999"],
-            decision: .askAgain),
+            decision: .startOver),
         Case(
-            name: "a gap", status: 206, headers: ["Content-Range": "bytes 101-999/1000"], decision: .askAgain),
+            name: "a gap", status: 206, headers: ["Content-Range": "bytes 101-999/1000"], decision: .startOver),
         Case(
-            name: "an overlap", status: 206, headers: ["Content-Range": "bytes 0-999/1000"], decision: .askAgain),
-        Case(name: "a part without its place", status: 206, decision: .askAgain),
+            name: "an overlap", status: 206, headers: ["Content-Range": "bytes 0-999/1000"], decision: .startOver),
+        Case(name: "a part without its place", status: 206, decision: .startOver),
         Case(
             name: "a place that contradicts itself", status: 206, headers: ["Content-Range": "bytes 100-1000/1000"],
-            decision: .askAgain),
+            decision: .startOver),
         Case(
             name: "two places", status: 206,
             headers: HTTPHeaders(received: [
                 HTTPHeader(name: "Content-Range", value: "bytes 100-999/1000"),
                 HTTPHeader(name: "Content-Range", value: "bytes 200-999/1000"),
-            ]), decision: .askAgain),
+            ]), decision: .startOver),
         Case(
             name: "several parts in one body", status: 206,
-            headers: ["Content-Type": "multipart/byteranges; boundary=x"], decision: .askAgain),
+            headers: ["Content-Type": "multipart/byteranges; boundary=x"], decision: .startOver),
         Case(
             name: "an encoded part", status: 206,
-            headers: ["Content-Range": "bytes 100-999/1000", "Content-Encoding": "gzip"], decision: .askAgain),
-        Case(name: "the whole instead", status: 200, headers: ["ETag": "\"v2\""], decision: .startOver),
-        Case(name: "the same whole instead", status: 200, headers: ["ETag": tag], decision: .startOver),
+            headers: ["Content-Range": "bytes 100-999/1000", "Content-Encoding": "gzip"], decision: .startOver),
+        Case(name: "the whole instead", status: 200, headers: ["ETag": "\"v2\""], decision: .wholeFile),
+        Case(name: "the same whole instead", status: 200, headers: ["ETag": tag], decision: .wholeFile),
         Case(
             name: "the whole, encoded though it was not to be", status: 200, headers: ["Content-Encoding": "br"],
-            decision: .askAgain),
+            decision: .startOver),
         Case(
             name: "nothing is missing", offset: 1000, status: 416, headers: ["Content-Range": "bytes */1000"],
             decision: .alreadyComplete),
@@ -92,22 +92,22 @@ struct ResumePlanTests {
             headers: ["Content-Range": "bytes */1000"], decision: .alreadyComplete),
         Case(
             name: "beyond the end of a file that was cut", status: 416, headers: ["Content-Range": "bytes */50"],
-            decision: .askAgain),
+            decision: .startOver),
         Case(
             name: "beyond the end of what has grown to that length", offset: 1000, total: 2000, status: 416,
-            headers: ["Content-Range": "bytes */1000"], decision: .askAgain),
+            headers: ["Content-Range": "bytes */1000"], decision: .startOver),
         Case(
-            name: "a refused range without a reason", offset: 1000, status: 416, decision: .askAgain),
+            name: "a refused range without a reason", offset: 1000, status: 416, decision: .startOver),
         Case(
             name: "as long, but another file", offset: 1000, status: 416,
-            headers: ["Content-Range": "bytes */1000", "ETag": "\"v2\""], decision: .askAgain),
+            headers: ["Content-Range": "bytes */1000", "ETag": "\"v2\""], decision: .startOver),
         Case(
             name: "an empty beginning is never complete", offset: 0, total: 0, status: 416,
-            headers: ["Content-Range": "bytes */0"], decision: .askAgain),
-        Case(name: "not found", status: 404, decision: .unrelated),
-        Case(name: "unavailable", status: 503, decision: .unrelated),
-        Case(name: "unauthorized", status: 401, decision: .unrelated),
-        Case(name: "no content", status: 204, decision: .unrelated),
+            headers: ["Content-Range": "bytes */0"], decision: .startOver),
+        Case(name: "not found", status: 404, decision: .errorPage),
+        Case(name: "unavailable", status: 503, decision: .errorPage),
+        Case(name: "unauthorized", status: 401, decision: .errorPage),
+        Case(name: "no content", status: 204, decision: .errorPage),
     ]
 
     @Test("two versions are never mixed", arguments: cases)

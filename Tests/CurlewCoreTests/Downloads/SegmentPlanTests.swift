@@ -62,19 +62,19 @@ struct SegmentPlanTests {
             Probe(
                 status: 206, headers: ["Content-Range": "bytes 0-4/5", "ETag": "\"v1\""],
                 decision: .divide(validator: validator, have: 5, total: 5)),
-            Probe(status: 206, headers: ["Content-Range": "bytes 0-9/*", "ETag": "\"v1\""], decision: .askAgain),
-            Probe(status: 206, headers: ["Content-Range": "bytes 1-9/100", "ETag": "\"v1\""], decision: .askAgain),
-            Probe(status: 206, headers: ["Content-Range": "bytes 0-9/100"], decision: .askAgain),
-            Probe(status: 206, headers: ["Content-Range": "bytes 0-9/100", "ETag": "W/\"v1\""], decision: .askAgain),
+            Probe(status: 206, headers: ["Content-Range": "bytes 0-9/*", "ETag": "\"v1\""], decision: .startOver),
+            Probe(status: 206, headers: ["Content-Range": "bytes 1-9/100", "ETag": "\"v1\""], decision: .startOver),
+            Probe(status: 206, headers: ["Content-Range": "bytes 0-9/100"], decision: .startOver),
+            Probe(status: 206, headers: ["Content-Range": "bytes 0-9/100", "ETag": "W/\"v1\""], decision: .startOver),
             Probe(
                 status: 206,
                 headers: ["Content-Range": "bytes 0-9/100", "ETag": "\"v1\"", "Content-Encoding": "gzip"],
-                decision: .askAgain), Probe(status: 206, headers: ["ETag": "\"v1\""], decision: .askAgain),
+                decision: .startOver), Probe(status: 206, headers: ["ETag": "\"v1\""], decision: .startOver),
             Probe(status: 200, headers: ["ETag": "\"v1\""], decision: .wholeFile),
-            Probe(status: 200, headers: ["Content-Encoding": "gzip"], decision: .askAgain),
-            Probe(status: 416, headers: ["Content-Range": "bytes */0"], decision: .askAgain),
-            Probe(status: 404, headers: [:], decision: .unrelated),
-            Probe(status: 503, headers: [:], decision: .unrelated),
+            Probe(status: 200, headers: ["Content-Encoding": "gzip"], decision: .startOver),
+            Probe(status: 416, headers: ["Content-Range": "bytes */0"], decision: .startOver),
+            Probe(status: 404, headers: [:], decision: .errorPage),
+            Probe(status: 503, headers: [:], decision: .errorPage),
         ])
     func probes(_ probe: Probe) {
         let head = ResponseHead(status: probe.status, headers: probe.headers)
@@ -93,7 +93,7 @@ struct SegmentPlanTests {
             (206, ["Content-Range": "bytes 15-54/*"], .startOver),
             (206, ["Content-Range": "bytes 15-54/100", "ETag": "\"v2\""], .startOver),
             (206, ["Content-Range": "bytes 15-54/100", "Content-Encoding": "gzip"], .startOver), (206, [:], .startOver),
-            (200, [:], .startOver), (416, [:], .startOver), (503, [:], .unrelated), (404, [:], .unrelated),
+            (200, [:], .startOver), (416, [:], .startOver), (503, [:], .errorPage), (404, [:], .errorPage),
         ] as [(Int, [String: String], SegmentPlan.SegmentDecision)])
     func answers(_ status: Int, _ headers: [String: String], _ decision: SegmentPlan.SegmentDecision) {
         var plan = SegmentPlan(validator: Self.validator, total: 100, have: 10, count: 2, minimum: 1)

@@ -109,16 +109,16 @@ struct RetryPacingTests {
     }
 }
 
-@Suite struct FollowerClocksTests {
+@Suite struct WaiterTimeoutsTests {
     private static let joined = ContinuousClock.now
 
     private func limit(
         _ timeouts: Timeouts,
         remaining: Duration? = nil,
         heard: Duration? = nil
-    ) -> (after: Duration, verdict: FollowerClocks.Verdict)? {
-        FollowerClocks(timeouts, remaining: remaining, joined: Self.joined)
-            .limit(lastHeard: heard.map { Self.joined.advanced(by: $0) })
+    ) -> (after: Duration, verdict: WaiterTimeouts.Verdict)? {
+        WaiterTimeouts(timeouts, remaining: remaining, joined: Self.joined)
+            .limit(lastBytes: heard.map { Self.joined.advanced(by: $0) })
             .map { ($0.instant - Self.joined, $0.verdict) }
     }
 

@@ -17,11 +17,11 @@ import Testing
         let response = Task { await request.response() }
         try await store.gate.waitForArrivals(count: 1)
         // A second request waits for the first one.
-        let follower = server.session.request(CacheServer.url)
-        let followed = Task { await follower.response() }
-        while follower.state == .initialized { await Task.yield() }
-        follower.cancel()
-        #expect(await followed.value.error?.code == .cancelled)
+        let waiter = server.session.request(CacheServer.url)
+        let waiterResponse = Task { await waiter.response() }
+        while waiter.state == .initialized { await Task.yield() }
+        waiter.cancel()
+        #expect(await waiterResponse.value.error?.code == .cancelled)
         request.cancel()
         #expect(await response.value.error?.code == .cancelled)
         #expect(server.sent == 0 && store.openClaims == 0)

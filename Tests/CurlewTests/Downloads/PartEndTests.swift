@@ -15,7 +15,7 @@ struct PartEndTests {
     private func part(
         _ written: String, of url: URL, in scratch: ScratchDirectory, total: Int64?, segments: [FileSegment]? = nil
     ) throws -> Data {
-        let file = try DownloadFile.create(in: scratch.path)
+        let file = try TemporaryFile.create(in: scratch.path)
         try Array(written.utf8).withUnsafeBytes { try file.write($0, at: 0) }
         file.keep()
         return ResumeData(

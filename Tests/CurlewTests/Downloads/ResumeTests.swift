@@ -96,7 +96,7 @@ struct ResumeTests {
     func complete() async throws {
         let service = try FileService { $0.length = 10_000 }
         let scratch = try ScratchDirectory()
-        let file = try DownloadFile.create(in: scratch.path)
+        let file = try TemporaryFile.create(in: scratch.path)
         try service.contents.withUnsafeBytes { try file.write($0, at: 0) }
         file.keep()
         for total in [10_000, nil] as [Int64?] {
@@ -123,7 +123,7 @@ struct ResumeTests {
         let contents = Data("0123456789".utf8)
         server.script("/file", .status(416, headers: ["Content-Range": "bytes */10", "ETag": "\"v1\""]))
         let scratch = try ScratchDirectory()
-        let file = try DownloadFile.create(in: scratch.path)
+        let file = try TemporaryFile.create(in: scratch.path)
         try contents.withUnsafeBytes { try file.write($0, at: 0) }
         file.keep()
         let data = ResumeData(

@@ -64,7 +64,7 @@ struct UnaskedPartTests {
     func startedOver() async throws {
         let server = try server(["Content-Range": "bytes 0-9/1000000", "ETag": "\"v2\""])
         let scratch = try ScratchDirectory()
-        let part = try DownloadFile.create(in: scratch.path)
+        let part = try TemporaryFile.create(in: scratch.path)
         try Array("01234".utf8).withUnsafeBytes { try part.write($0, at: 0) }
         part.keep()
         let data = ResumeData(

@@ -31,8 +31,7 @@ struct LockCountProcessWideTests {
 
     @Test func aCacheThatHasNothingForItTakesFiveMore() async throws {
         let configuration = SessionConfiguration { $0.cache = ResponseCache() }
-        // Reading the landings, asking the store, joining the flight, landing it, and the statistics. A flight has no
-        // lock.
+        // Reading what was stored, asking the store, joining the fetch, ending it, and the statistics. A fetch has no lock.
         #expect(try await fewest(Session(configuration: configuration, transport: InstantTransport())) == 28)
     }
 

@@ -3,31 +3,10 @@ internal import CurlewLocks
 internal import Foundation
 
 /// Writes a response's body to a file next to its destination, and moves it there when the response was accepted.
-///
-/// The destination is user code, and opening a file blocks: a file lane does both while the exchange is paused between
-/// head and body.
 final class DownloadTaskDelegate: TaskDelegate {
     private let download: DownloadRequest
     private let asked: RequestedRange
-    private let lane = FileLane.next()
-    private let state = Lock(State())
-
-    private struct State {
-        var file = File.waiting
-        /// The position of the next byte: in the file, or in its segment.
-        var position: Int64 = 0
-        /// The length of the file. -1 if it is unknown.
-        var expected: Int64 = -1
-        /// The position at which a part ends, according to its head. Its body must not be longer. `nil` if the response
-        /// is not a part.
-        var end: Int64?
-    }
-
-    private enum File {
-        case waiting
-        case open(OpenedDownload)
-        case failed(CurlewError)
-    }
+    private let file = BodyFile()
 
     init(_ request: DownloadRequest) {
         download = request
@@ -38,12 +17,13 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition {
         let head = response.head
-        state.withLock { $0.expected = head.lengthOfDecodedBody }
-        guard let step = step(after: head, exchange) else { return .abort(download.askAgain(on: lane)) }
-        // A part that is stored as the whole file: the user's request has a range, or the part covers the whole file.
-        if case .wholeFile = step, exchange.sent.method != .head, let length = ResumePlan.lengthOfPart(head) {
-            state.withLock { $0.end = length }
+        file.span = BodyFile.Span(fileLength: head.lengthOfDecodedBody)
+        guard let step = step(after: head, exchange) else {
+            file.setUseless()
+            return .abort(.downloadStartsOver)
         }
+        // A part that is stored as the whole file: the user's request has a range, or the part covers the whole file.
+        if case .wholeFile = step, exchange.sent.method != .head { file.span.end = ResumePlan.lengthOfPart(head) }
         open(step, head, exchange)
         return .pause
     }
@@ -60,14 +40,14 @@ final class DownloadTaskDelegate: TaskDelegate {
                 return segment(
                     0, SegmentPlan(validator: validator, total: total, have: have, count: count), nil, exchange)
             case .wholeFile: return .wholeFile
-            case .askAgain: return nil
-            case .unrelated: return .unrelated
+            case .startOver: return nil
+            case .errorPage: return .errorPage
             }
         case .segment(let index, let part, let plan):
             switch plan.decision(for: head, segment: index) {
             case .write: return segment(index, plan, part, exchange)
             case .startOver: return nil
-            case .unrelated: return .unrelated
+            case .errorPage: return .errorPage
             }
         }
     }
@@ -80,17 +60,17 @@ final class DownloadTaskDelegate: TaskDelegate {
         let plan = ResumePlan(part)
         switch plan.decision(for: head) {
         case .append(let total):
-            continues(at: plan.offset, of: total, upTo: total, exchange)
-            emitResume(at: plan.offset, exchange)
+            continues(at: plan.offset, upTo: total, of: total, exchange)
+            emitResume(at: plan.offset, of: total, exchange)
             return .rest(of: part, at: plan.offset)
-        case .startOver: return .wholeFile
+        case .wholeFile: return .wholeFile
         case .alreadyComplete:
             // Nothing was left to download. Users see the status that the rest of the file would have had.
             exchange.state.withLock { $0.showResponse(as: 206) }
-            continues(at: part.bytesWritten, of: part.bytesWritten, exchange)
-            return .nothing(complete: part)
-        case .askAgain: return nil
-        case .unrelated: return .unrelated
+            continues(at: part.bytesWritten, upTo: nil, of: part.bytesWritten, exchange)
+            return .alreadyComplete(part)
+        case .startOver: return nil
+        case .errorPage: return .errorPage
         }
     }
 
@@ -102,20 +82,16 @@ final class DownloadTaskDelegate: TaskDelegate {
     ) -> DownloadStep {
         // `position` is within the segment, while users see the progress of the whole file.
         let segment = plan.segments.isEmpty ? nil : plan.segments[index]
-        continues(at: segment?.position ?? 0, of: plan.total, upTo: segment?.end, exchange)
+        continues(at: segment?.position ?? 0, upTo: segment?.end, of: plan.total, exchange)
         exchange.continues(TransferCount(completed: plan.bytesWritten, total: plan.total))
-        if part != nil { emitResume(at: plan.bytesWritten, exchange) }
+        if part != nil { emitResume(at: plan.bytesWritten, of: plan.total, exchange) }
         return .segment(index, SegmentProgress(plan), of: part)
     }
 
     /// Sets the position at which the body continues the file, and reports it as progress.
-    private func continues(at offset: Int64, of total: Int64, upTo end: Int64? = nil, _ exchange: Exchange) {
-        state.withLock { state in
-            state.position = offset
-            state.expected = total
-            state.end = end
-        }
-        exchange.continues(TransferCount(completed: offset, total: total))
+    private func continues(at position: Int64, upTo end: Int64?, of total: Int64, _ exchange: Exchange) {
+        file.span = BodyFile.Span(position: position, end: end, fileLength: total)
+        exchange.continues(TransferCount(completed: position, total: total))
     }
 
     private func open(_ step: DownloadStep, _ head: ResponseHead, _ exchange: Exchange) {
@@ -128,79 +104,52 @@ final class DownloadTaskDelegate: TaskDelegate {
             checksums: download.download.withLock { $0.checksums },
             isCancelled: { [download] in download.isCancelled }
         )
-        let total = state.withLock { $0.expected }
-        lane.enqueue { [self] in
-            do {
-                let opened = try opening.open()
-                download.recordFile(of: step, head, total: total, in: opened.file.url)
-                download.noteBeginning(to: opened.target)
-                state.withLock { $0.file = .open(opened) }
-            } catch {
-                let failure: CurlewError =
-                    error is DownloadOpening.PartIsGone
-                    ? download.askAgain(on: lane) : (error as? CurlewError) ?? .downloadFailed(error)
-                state.withLock { $0.file = .failed(failure) }
-            }
-            control?.resumeReceiving()
+        let total = file.span.fileLength
+        file.open(by: opening, resuming: control) { [download] opened in
+            download.recordFile(of: step, head, total: total, in: opened.file.url)
+            download.journalBeginning(to: opened.target)
         }
     }
 
-    func untilReady() async { await lane.barrier() }
+    func untilReady() async { await file.untilOpened() }
 
     // MARK: The body
 
     func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition {
-        let (file, position, end) = state.withLock { ($0.file, $0.position, $0.end) }
-        switch file {
-        case .waiting: return .pause
-        case .failed(let error): return .abort(error)
-        case .open(let opened):
-            // The file is complete, so the bytes of an error page must not count as progress.
-            if case .nothing = opened.step { return .proceed }
-            if let end, Int64(bytes.count) > end - position { return .abort(.partIsTooLong) }
-            do throws(CurlewError) { try opened.write(bytes, at: position) } catch { return .abort(error) }
-            wrote(bytes.count, to: opened, exchange)
-            return .proceed
+        file.receive(bytes) { opened, span in
+            switch opened.step {
+            case .segment(let index, let progress, _):
+                exchange.received(progress.wrote(bytes.count, inSegment: index))
+                download.journalSegments(progress, on: file.lane)
+            case .wholeFile, .rest, .errorPage, .alreadyComplete:
+                exchange.received(TransferCount(completed: span.position, total: span.fileLength))
+            }
+            emitWritten(Int64(bytes.count), span, exchange)
         }
-    }
-
-    private func wrote(_ count: Int, to opened: OpenedDownload, _ exchange: Exchange) {
-        let (position, expected) = state.withLock { state in
-            state.position += Int64(count)
-            return (state.position, state.expected)
-        }
-        switch opened.step {
-        case .segment(let index, let progress, _):
-            exchange.received(progress.wrote(count, inSegment: index))
-            download.noteSegments(progress, on: lane)
-        case .wholeFile, .rest, .unrelated, .nothing:
-            exchange.received(TransferCount(completed: position, total: expected))
-        }
-        emitWritten(Int64(count), upTo: position, of: expected, exchange)
     }
 
     // MARK: The end
 
     func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
-        var collected = await collected(error, exchange)
-        collected.startsOver = download.download.withLock { Swift.exchange(&$0.asksAgain, with: false) }
-        return collected
-    }
-
-    private func collected(_ error: CurlewError?, _ exchange: Exchange) async -> CollectedBody {
-        // The lane works in order, so this waits for the opening and for the removal of a useless part.
-        await lane.barrier()
-        let (file, position) = state.withLock { ($0.file, $0.position) }
-        switch file {
-        case .waiting: return CollectedBody(error: error)
+        await file.untilOpened()
+        let download = download
+        switch file.phase {
+        case .unopened, .opening: return CollectedBody(error: error)
         case .failed(let failure): return CollectedBody(error: error ?? failure)
+        case .useless:
+            await file.lane.carryOut { download.startOver() }
+            return CollectedBody(error: error ?? .downloadStartsOver, startsOver: true)
         case .open(let opened):
-            var ending = error ?? shortage(opened)
+            let span = file.span
+            var ending = error ?? shortage(opened, span)
             if ending == nil { ending = await fetchOtherSegments(opened, exchange) }
             guard let ending else { return complete(opened, exchange) }
             let failure = download.isCancelled ? download.cancellation : ending
-            let download = download
-            await lane.carryOut { download.keepPart(of: opened, after: position, failure) }
+            if case .segment(_, let progress, _) = opened.step, progress.isOutdated {
+                await file.lane.carryOut { download.startOver(discarding: opened) }
+                return CollectedBody(error: failure, startsOver: true)
+            }
+            await file.lane.carryOut { download.keepPart(of: opened, after: span.position, failure) }
             return CollectedBody(error: failure)
         }
     }
@@ -208,8 +157,8 @@ final class DownloadTaskDelegate: TaskDelegate {
     private func complete(_ opened: OpenedDownload, _ exchange: Exchange) -> CollectedBody {
         var collected = CollectedBody(body: .file(opened.file.url))
         // The file was complete before, so the error page is not validated.
-        if case .nothing = opened.step { collected.verdict = .accepted }
-        collected.file = CompleteDownload(request: download, opened: opened, lane: lane, exchange: exchange)
+        if case .alreadyComplete = opened.step { collected.verdict = .accepted }
+        collected.file = CompleteDownload(request: download, opened: opened, lane: file.lane, exchange: exchange)
         return collected
     }
 
@@ -220,22 +169,19 @@ final class DownloadTaskDelegate: TaskDelegate {
             exchange: exchange,
             opened: opened,
             progress: progress,
-            lane: lane
+            lane: file.lane
         ).run()
     }
 
-    /// Returns an error if the part is incomplete: a server may send less than the rest, and announce that.
-    private func shortage(_ opened: OpenedDownload) -> CurlewError? {
+    private func shortage(_ opened: OpenedDownload, _ span: BodyFile.Span) -> CurlewError? {
         // The missing bytes of a segment are fetched with the other segments.
         if case .segment = opened.step { return nil }
-        let (position, end) = state.withLock { ($0.position, $0.end) }
-        guard let end, position != end else { return nil }
-        return CurlewError(.truncated, phase: .receive, reason: "\(position) of \(end) bytes were received")
+        return span.shortage
     }
 
     // MARK: Events
 
-    private func emitWritten(_ count: Int64, upTo position: Int64, of expected: Int64, _ exchange: Exchange) {
+    private func emitWritten(_ count: Int64, _ span: BodyFile.Span, _ exchange: Exchange) {
         guard let events = exchange.events else { return }
         let (task, download) = (exchange.task, download)
         events.emitPiece {
@@ -243,22 +189,17 @@ final class DownloadTaskDelegate: TaskDelegate {
                 download,
                 task: task,
                 didWriteData: count,
-                totalBytesWritten: position,
-                totalBytesExpectedToWrite: expected
+                totalBytesWritten: span.position,
+                totalBytesExpectedToWrite: span.fileLength
             )
         }
     }
 
-    private func emitResume(at offset: Int64, _ exchange: Exchange) {
+    private func emitResume(at offset: Int64, of total: Int64, _ exchange: Exchange) {
         guard let events = exchange.events else { return }
-        let (task, download, expected) = (exchange.task, download, state.withLock { $0.expected })
+        let (task, download) = (exchange.task, download)
         events.emitExchange {
-            $0.request(
-                download,
-                task: task,
-                didResumeAtOffset: offset,
-                expectedTotalBytes: expected
-            )
+            $0.request(download, task: task, didResumeAtOffset: offset, expectedTotalBytes: total)
         }
     }
 }
@@ -282,7 +223,7 @@ struct CompleteDownload: UnplacedFile {
                     request.discard(opened)
                     throw error
                 }
-                if case .unrelated = opened.step {
+                if case .errorPage = opened.step {
                     // If the move fails, the part of the file is kept, as if the error page had been rejected.
                     let url = try opened.move()
                     request.acceptErrorPage()

@@ -5,15 +5,15 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Download file", .timeLimit(.minutes(4)))
-struct DownloadFileTests {
-    func made(in scratch: ScratchDirectory, _ text: String = "new") throws -> DownloadFile {
-        let file = try DownloadFile.create(in: scratch.path)
+@Suite("Temporary file", .timeLimit(.minutes(4)))
+struct TemporaryFileTests {
+    func made(in scratch: ScratchDirectory, _ text: String = "new") throws -> TemporaryFile {
+        let file = try TemporaryFile.create(in: scratch.path)
         try write(text, to: file)
         return file
     }
 
-    func write(_ text: String, to file: DownloadFile, at offset: Int64 = 0) throws {
+    func write(_ text: String, to file: TemporaryFile, at offset: Int64 = 0) throws {
         var bytes = Array(text.utf8)
         try bytes.withUnsafeMutableBytes { try file.write(UnsafeRawBufferPointer($0), at: offset) }
     }
@@ -67,7 +67,7 @@ struct DownloadFileTests {
         let file = try made(in: scratch, "0123456789")
         let path = file.url.plainPath
         file.keep()
-        let again = try #require(DownloadFile.reopen(path, keeping: 4))
+        let again = try #require(TemporaryFile.reopen(path, keeping: 4))
         #expect(again.url.text == "0123")
         try write("abc", to: again, at: 4)
         try again.move(to: scratch.file("a"), options: [])
@@ -78,40 +78,40 @@ struct DownloadFileTests {
     @Test("resuming is refused where it could harm")
     func reopenRefuses() throws {
         let scratch = try ScratchDirectory()
-        #expect(DownloadFile.reopen(TemporaryName.make(in: scratch.path), keeping: 0) == nil)
+        #expect(TemporaryFile.reopen(TemporaryName.make(in: scratch.path), keeping: 0) == nil)
 
         let short = try made(in: scratch, "012")
         short.keep()
-        #expect(DownloadFile.reopen(short.url.plainPath, keeping: 4) == nil)
+        #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 4) == nil)
         #expect(short.url.text == "012", "a refused file is left as it was")
 
         let link = URL(filePath: TemporaryName.make(in: scratch.path))
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: short.url)
-        #expect(DownloadFile.reopen(link.plainPath, keeping: 1) == nil)
+        #expect(TemporaryFile.reopen(link.plainPath, keeping: 1) == nil)
 
         try FileManager.default.linkItem(at: short.url, to: scratch.file("hard"))
-        #expect(DownloadFile.reopen(short.url.plainPath, keeping: 1) == nil)
+        #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 1) == nil)
         try FileManager.default.removeItem(at: scratch.file("hard"))
 
         for mode in [0o666, 0o622, 0o660, 0o4600] as [mode_t] {
             chmod(short.url.plainPath, mode)
-            #expect(DownloadFile.reopen(short.url.plainPath, keeping: 1) == nil)
+            #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 1) == nil)
         }
         chmod(short.url.plainPath, 0o600)
-        #expect(DownloadFile.reopen(scratch.path, keeping: 0) == nil, "a directory")
+        #expect(TemporaryFile.reopen(scratch.path, keeping: 0) == nil, "a directory")
         let pipe = TemporaryName.make(in: scratch.path)
         mkfifo(pipe, 0o600)
-        #expect(DownloadFile.reopen(pipe, keeping: 0) == nil)
+        #expect(TemporaryFile.reopen(pipe, keeping: 0) == nil)
         let other = scratch.file("key")
         try Data("secret".utf8).write(to: other)
         chmod(other.plainPath, 0o600)
-        #expect(DownloadFile.reopen(other.plainPath, keeping: 0) == nil, "a name that Curlew does not give")
+        #expect(TemporaryFile.reopen(other.plainPath, keeping: 0) == nil, "a name that Curlew does not give")
         #expect(other.text == "secret")
 
-        let busy = try #require(DownloadFile.reopen(short.url.plainPath, keeping: 3))
-        #expect(DownloadFile.reopen(short.url.plainPath, keeping: 3) == nil, "one writer at a time")
+        let busy = try #require(TemporaryFile.reopen(short.url.plainPath, keeping: 3))
+        #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 3) == nil, "one writer at a time")
         busy.keep()
-        #expect(DownloadFile.reopen(short.url.plainPath, keeping: 3) != nil)
+        #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 3) != nil)
     }
 
     @Test("an existing file is kept unless it may be replaced")
@@ -195,7 +195,7 @@ struct DownloadFileTests {
         let folder = scratch.file("folder")
         for recreate in [false, true] {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            let file = try DownloadFile.create(in: folder.plainPath)
+            let file = try TemporaryFile.create(in: folder.plainPath)
             try write("survives", to: file)
             try FileManager.default.removeItem(at: folder)
             let target = folder.appending(path: "a")

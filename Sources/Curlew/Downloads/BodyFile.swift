@@ -1,0 +1,106 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// The file of one response's body, and the position in it.
+///
+///     unopened ─ the exchange pauses ─▶ opening ─ it resumes ─▶ open, useless or failed
+///
+/// A file lane opens the file while the exchange is paused, because that blocks and calls user code. Afterwards the
+/// transport's thread writes.
+final class BodyFile: Sendable {
+    enum Phase: Sendable {
+        case unopened
+        case opening
+        case open(OpenedDownload)
+        /// The response neither continues nor replaces the part on disk, or that part is gone.
+        case useless
+        case failed(CurlewError)
+    }
+
+    /// The bytes of the file that the body covers.
+    struct Span: Sendable {
+        /// The position of the next byte: in the file, or in its segment.
+        var position: Int64 = 0
+        /// The position at which a part ends, according to its head. Its body must not be longer. `nil` if the response
+        /// is not a part.
+        var end: Int64?
+        /// The length of the whole file. -1 if it is unknown.
+        var fileLength: Int64 = -1
+
+        /// The error for a part that is incomplete: a server may send less than the rest, and announce that.
+        var shortage: CurlewError? {
+            guard let end, position != end else { return nil }
+            return CurlewError(.truncated, phase: .receive, reason: "\(position) of \(end) bytes were received")
+        }
+    }
+
+    private struct State {
+        var phase = Phase.unopened
+        var span = Span()
+    }
+
+    /// All work on the file is done in order, so that its end follows its opening.
+    let lane = FileLane.next()
+    private let state = Lock(State())
+
+    var phase: Phase { state.withLock { $0.phase } }
+
+    /// What has been written. Set it before the file is opened.
+    var span: Span {
+        get { state.withLock { $0.span } }
+        set { state.withLock { $0.span = newValue } }
+    }
+
+    /// Records that there is no use for the body.
+    func setUseless() { state.withLock { $0.phase = .useless } }
+
+    /// Opens the file on its lane, calls `didOpen` there, and then resumes the exchange, which has to be paused.
+    func open(
+        by opening: DownloadOpening,
+        resuming control: (any TransferControl)?,
+        didOpen: @escaping @Sendable (OpenedDownload) -> Void
+    ) {
+        state.withLock { $0.phase = .opening }
+        lane.enqueue { [self] in
+            let phase: Phase
+            do {
+                let opened = try opening.open()
+                didOpen(opened)
+                phase = .open(opened)
+            } catch is DownloadOpening.PartIsGone {
+                phase = .useless
+            } catch {
+                phase = .failed((error as? CurlewError) ?? .downloadFailed(error))
+            }
+            state.withLock { $0.phase = phase }
+            control?.resumeReceiving()
+        }
+    }
+
+    /// Writes the next bytes, and calls `didWrite` with the span of the rest. Before the file is open, the transport
+    /// has to deliver the bytes again.
+    func receive(
+        _ bytes: UnsafeRawBufferPointer,
+        didWrite: (_ opened: OpenedDownload, _ rest: Span) -> Void
+    ) -> Disposition {
+        var (phase, span) = state.withLock { ($0.phase, $0.span) }
+        switch phase {
+        case .unopened, .opening: return .pause
+        case .useless: return .abort(.downloadStartsOver)
+        case .failed(let error): return .abort(error)
+        case .open(let opened):
+            // The file is complete, so the bytes of an error page must not count as progress.
+            if case .alreadyComplete = opened.step { return .proceed }
+            if let end = span.end, Int64(bytes.count) > end - span.position { return .abort(.partIsTooLong) }
+            do throws(CurlewError) { try opened.write(bytes, at: span.position) } catch { return .abort(error) }
+            span.position += Int64(bytes.count)
+            state.withLock { $0.span = span }
+            didWrite(opened, span)
+            return .proceed
+        }
+    }
+
+    /// Returns when the file has been opened, or could not be.
+    func untilOpened() async { await lane.barrier() }
+}

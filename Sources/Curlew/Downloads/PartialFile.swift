@@ -1,0 +1,94 @@
+internal import CurlewCore
+internal import Foundation
+internal import Glibc
+
+// What a download does with its temporary file: it continues the file of an earlier exchange, and moves a complete one.
+extension TemporaryFile {
+    /// Opens the file of an earlier download and cuts it to its first `size` bytes.
+    ///
+    /// Returns `nil`, and leaves the file as it was, if the file is shorter, was not created by a download, or is being
+    /// written by another one.
+    static func reopen(_ path: String, keeping size: Int64) -> TemporaryFile? {
+        guard let file = try? PartialFile.open(path, isFromOutside: false), let status = try? file.status(),
+            Int64(status.st_size) >= size, file.lockForWriting(),
+            // Bytes after `size` are not covered by the resume data.
+            (try? file.truncate(to: size)) != nil
+        else { return nil }
+        return TemporaryFile(file)
+    }
+
+    /// Gives the file its final permissions and name. If that fails, the file is removed.
+    ///
+    /// With `keepsPrivate` the file stays readable by this user only, because the user chose no destination.
+    func move(
+        to destination: URL,
+        options: DownloadRequest.Options,
+        keepsPrivate: Bool = false
+    ) throws(CurlewError) {
+        let path = destination.path(percentEncoded: false)
+        try place { file throws(CurlewError) in
+            if options.contains(.createIntermediateDirectories) {
+                _ = try DestinationDirectory.create(FileMove.parent(of: path))
+            }
+            if !keepsPrivate { try file.setPermissions(FilePermissions.ofNewFile()) }
+            if options.contains(.synchronize) { try file.synchronize() }
+            try FileMove.move(file, to: path, replacing: options.contains(.removePreviousFile))
+        }
+    }
+}
+
+/// The state of the file that resume data names. The path comes from outside and must not give access to any other
+/// file.
+enum PartialFile {
+    case there(size: Int64)
+    case busy
+    case gone
+
+    static func look(at part: ResumeData) -> PartialFile {
+        guard let file = try? open(part.file, isFromOutside: true), let status = try? file.status() else {
+            return .gone
+        }
+        guard file.lockForWriting() else { return .busy }
+        return .there(size: Int64(status.st_size))
+    }
+
+    /// Opens the partial file at `path` for reading and writing. Returns `nil` if there is none. Throws
+    /// `.resumeRejected`, without touching the file, if it is not as a download leaves it.
+    ///
+    /// With `isFromOutside` the file must still be private. Otherwise this process has created it itself, possibly on a
+    /// file system that shows all files with the same permissions.
+    static func open(_ path: String, isFromOutside: Bool) throws(CurlewError) -> OpenFile? {
+        guard
+            PartialFileName.isMade(
+                path.suffix(from: path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex))
+        else { throw rejected(path, "its name is none that Curlew gives") }
+        let file: OpenFile
+        do throws(CurlewError) { file = try OpenFile.existing(path) } catch {
+            switch error.native?.number ?? 0 {
+            case Int(ELOOP): throw rejected(path, "it is a symbolic link")
+            case Int(EISDIR), Int(ENXIO): throw rejected(path, "it is no regular file")
+            case Int(EACCES), Int(EPERM): throw rejected(path, "it may not be written to")
+            default: return nil
+            }
+        }
+        let status = try file.status()
+        if let reason = refusal(of: status, allowing: isFromOutside ? 0o600 : 0o755) { throw rejected(path, reason) }
+        return file
+    }
+
+    private static func refusal(of status: stat, allowing mode: mode_t) -> String? {
+        if status.st_mode & S_IFMT != S_IFREG { return "it is no regular file" }
+        if status.st_uid != geteuid() { return "it belongs to another user" }
+        if status.st_nlink != 1 { return "it has more than one name" }
+        if status.st_mode & 0o7777 & ~mode != 0 { return "others have a right to it" }
+        return nil
+    }
+
+    private static func rejected(_ path: String, _ reason: String) -> CurlewError {
+        CurlewError(
+            .resumeRejected,
+            phase: .creation,
+            reason: "the resume data names a file that is not a download's, \(path): \(reason)"
+        )
+    }
+}

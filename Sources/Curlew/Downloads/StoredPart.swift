@@ -1,0 +1,126 @@
+internal import CurlewCore
+internal import Foundation
+
+/// The part of a download's file that is on disk.
+///
+///     unexamined ─▶ left ─── the body continues it ──▶ growing ─── the exchange fails ───▶ left
+///                        none ── a body begins ─────▶ growing ─── complete or useless ──▶ none
+enum StoredPart: Sendable {
+    /// There is nothing to continue. The current exchange may still write a file, which cannot be continued.
+    case none
+    /// The user's resume data names it. Its file has to be examined before anything is requested.
+    case unexamined(ResumeData)
+    /// An earlier exchange has left it, and the next attempt continues it. After the last attempt, `resumeData` describes
+    /// it.
+    case left(ResumeData)
+    /// The current exchange writes to its file, and keeps or removes it in the end.
+    case growing(GrowingPart)
+
+    /// The part as it was before the current exchange; `nil` if that has begun a new file.
+    var resumable: ResumeData? {
+        switch self {
+        case .none: nil
+        case .unexamined(let part), .left(let part): part
+        case .growing(let part): part.earlier
+        }
+    }
+
+    var growing: GrowingPart? {
+        switch self {
+        case .none, .unexamined, .left: nil
+        case .growing(let part): part
+        }
+    }
+
+    /// Ends the current exchange's claim, because another attempt begins.
+    mutating func beginAttempt() {
+        guard case .growing(let part) = self else { return }
+        self = part.earlier.map { .left($0) } ?? .none
+    }
+
+    /// Forgets the part. Returns it if its file has to be removed; a growing one belongs to the exchange.
+    mutating func discard() -> ResumeData? {
+        let old = exchange(&self, with: .none)
+        switch old {
+        case .none, .growing: return nil
+        case .unexamined(let part), .left(let part): return part
+        }
+    }
+
+    /// Records the beginning of a body that is written to `file`. Returns a part whose file has to be removed, because
+    /// the body starts at the first byte of the file and does not continue it.
+    mutating func begin(
+        _ step: DownloadStep,
+        _ head: ResponseHead,
+        total: Int64?,
+        in file: URL,
+        of described: DescribedDownload?
+    ) -> ResumeData? {
+        switch step {
+        case .errorPage: return nil
+        case .rest(let part, _), .alreadyComplete(let part):
+            var data = part
+            data.expectedTotal = total
+            self = .growing(GrowingPart(data, continuing: part))
+            return nil
+        case .segment(_, let progress, of: let part?):
+            self = .growing(GrowingPart(part, progress, continuing: part))
+            return nil
+        case .segment(_, let progress, of: nil):
+            let (old, plan) = (resumable, progress.current)
+            let data = described?.resumeData(plan.validator, total: plan.total, in: file)
+            self = data.map { .growing(GrowingPart($0, progress)) } ?? .none
+            return old
+        case .wholeFile:
+            let old = resumable
+            let data = described.flatMap { described in
+                ResumePlan.validator(of: head, method: described.method, hasBody: !described.isPlain).map {
+                    described.resumeData($0, total: total, in: file)
+                }
+            }
+            self = data.map { .growing(GrowingPart($0)) } ?? .none
+            return old
+        }
+    }
+
+    /// Records the end of a failed exchange, whose body has `received` bytes. Returns whether the file has to be kept:
+    /// there is something to continue, and it `isWanted`.
+    mutating func end(after received: Int64, isWanted: Bool) -> Bool {
+        guard case .growing(let part) = exchange(&self, with: .none), isWanted else { return false }
+        let data = part.data(with: received)
+        guard data.bytesWritten > 0 else { return false }
+        self = .left(data)
+        return true
+    }
+}
+
+/// A part to whose file the current exchange writes.
+struct GrowingPart: Sendable {
+    /// The part that the exchange continues; `nil` if the file begins with its body.
+    let earlier: ResumeData?
+    /// The file, with the received bytes of the beginning of the exchange.
+    private let start: ResumeData
+    /// The segments of the file; `nil` if it is fetched in one piece.
+    private let segments: SegmentProgress?
+
+    init(_ start: ResumeData, _ segments: SegmentProgress? = nil, continuing earlier: ResumeData? = nil) {
+        self.start = start
+        self.segments = segments
+        self.earlier = earlier
+    }
+
+    /// The number of bytes that were on disk when the exchange began.
+    var bytesAtStart: Int64 { start.bytesWritten }
+
+    /// The resume data for the file with its first `received` bytes. Segments count their own bytes.
+    func data(with received: Int64) -> ResumeData {
+        var data = start
+        guard let plan = segments?.current else {
+            data.bytesWritten = received
+            return data
+        }
+        data.bytesWritten = plan.bytesWritten
+        data.segments = plan.segments
+        return data
+    }
+}

@@ -1,0 +1,111 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("The part of a download on disk")
+struct StoredPartTests {
+    static let url = URL(string: "https://example.com/disk.img") ?? URL(filePath: "/")
+    static let validator = EntityValidator.entityTag("\"v1\"")
+    static let old = ResumeData(
+        url: url, validator: validator, bytesWritten: 40, expectedTotal: 100, file: "/tmp/old.part")
+    static let file = URL(filePath: "/tmp/new.part")
+
+    let described = DescribedDownload(URLRequest(url: url), sensitiveHeaders: [], continuing: nil, segments: 1)
+
+    func head(_ headers: HTTPHeaders = ["ETag": "\"v1\""]) -> ResponseHead {
+        ResponseHead(status: 200, headers: headers)
+    }
+
+    @Test("the rest of a part is added to it, and both are kept")
+    func rest() {
+        var part = StoredPart.left(Self.old)
+        let gone = part.begin(.rest(of: Self.old, at: 40), head(), total: 100, in: Self.file, of: described)
+        #expect(gone == nil)
+        #expect(part.resumable == Self.old)
+        #expect(part.growing?.data(with: 70).bytesWritten == 70)
+        #expect(part.growing?.data(with: 70).file == "/tmp/old.part")
+        let isKept = part.end(after: 70, isWanted: true)
+        #expect(isKept)
+        #expect(part.resumable?.bytesWritten == 70)
+        #expect(part.growing == nil)
+    }
+
+    @Test("a new file replaces the part, whose file has to be removed")
+    func wholeFile() {
+        var part = StoredPart.left(Self.old)
+        let gone = part.begin(.wholeFile, head(), total: 100, in: Self.file, of: described)
+        #expect(gone == Self.old)
+        #expect(part.resumable == nil)
+        #expect(part.growing?.data(with: 5).file == "/tmp/new.part")
+    }
+
+    @Test("a new file of an unknown version replaces the part too, and cannot be continued")
+    func unknownVersion() {
+        var part = StoredPart.left(Self.old)
+        let gone = part.begin(.wholeFile, head([:]), total: 100, in: Self.file, of: described)
+        #expect(gone == Self.old)
+        #expect(part.growing == nil)
+        let isKept = part.end(after: 50, isWanted: true)
+        #expect(!isKept)
+        #expect(part.resumable == nil)
+    }
+
+    @Test("an error page leaves the part alone")
+    func errorPage() {
+        var part = StoredPart.left(Self.old)
+        let gone = part.begin(.errorPage, head(), total: 9, in: Self.file, of: described)
+        #expect(gone == nil)
+        #expect(part.resumable == Self.old)
+    }
+
+    @Test("segments count their own bytes")
+    func segments() {
+        let progress = SegmentProgress(SegmentPlan(validator: Self.validator, total: 100, have: 10, count: 1))
+        var part = StoredPart.none
+        _ = part.begin(.segment(0, progress, of: nil), head(), total: 100, in: Self.file, of: described)
+        _ = progress.wrote(7, inSegment: 0)
+        let data = part.growing?.data(with: 0)
+        #expect(data?.bytesWritten == 7)
+        #expect(data?.segments?.first?.written == 7)
+        let isKept = part.end(after: 0, isWanted: true)
+        #expect(isKept)
+        #expect(part.resumable?.bytesWritten == 7)
+    }
+
+    @Test("nothing is kept that is unwanted or has no bytes", arguments: [(Int64(50), false), (0, true)])
+    func unkept(_ received: Int64, _ isWanted: Bool) {
+        var part = StoredPart.none
+        _ = part.begin(.wholeFile, head(), total: 100, in: Self.file, of: described)
+        let isKept = part.end(after: received, isWanted: isWanted)
+        #expect(!isKept)
+        #expect(part.resumable == nil)
+    }
+
+    @Test("discarding names the file to remove, but not one that an exchange writes to")
+    func discarding() {
+        for part in [StoredPart.left(Self.old), .unexamined(Self.old)] {
+            var part = part
+            let (first, second) = (part.discard(), part.discard())
+            #expect(first == Self.old)
+            #expect(second == nil)
+        }
+        var growing = StoredPart.left(Self.old)
+        _ = growing.begin(.rest(of: Self.old, at: 40), head(), total: 100, in: Self.file, of: described)
+        let gone = growing.discard()
+        #expect(gone == nil)
+        #expect(growing.resumable == nil)
+        let isKept = growing.end(after: 70, isWanted: true)
+        #expect(!isKept)
+    }
+
+    @Test("an attempt that follows an unfinished exchange continues the part of before")
+    func unfinished() {
+        var part = StoredPart.left(Self.old)
+        _ = part.begin(.rest(of: Self.old, at: 40), head(), total: 100, in: Self.file, of: described)
+        part.beginAttempt()
+        #expect(part.resumable == Self.old)
+        #expect(part.growing == nil)
+    }
+}
