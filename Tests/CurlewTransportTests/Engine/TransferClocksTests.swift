@@ -38,19 +38,19 @@ struct TransferClocksTests {
     @Test func theResolversTimeIsPartOfTheConnectTimeout() {
         var clocks = clocks()
         clocks.resolvingStarted(at: at(1))
-        #expect(clocks.next == (at(11), .connectTimedOut))
+        #expect(clocks.next == (at(11), .connect))
         clocks.resolvingEnded(at: at(4))
         #expect(clocks.next.at == .never)
-        clocks.queued(at: at(4))
-        #expect(clocks.next == (at(44), .queueTimedOut))
+        clocks.launched(at: at(4), isHeld: false)
+        #expect(clocks.next == (at(44), .queue))
         clocks.connectionStarted(at: at(20))
-        #expect(clocks.next == (at(27), .connectTimedOut))
-        #expect(clocks.limit(.connectTimedOut) == .seconds(10))
+        #expect(clocks.next == (at(27), .connect))
+        #expect(clocks.limit(.connect) == .seconds(10))
         // A new connection has the whole timeout.
         clocks.startOver(isHeld: false)
-        clocks.queued(at: at(21))
+        clocks.launched(at: at(21), isHeld: false)
         clocks.connectionStarted(at: at(22))
-        #expect(clocks.next == (at(32), .connectTimedOut))
+        #expect(clocks.next == (at(32), .connect))
     }
 
     @Test func totalRunsThroughAll() {
