@@ -248,3 +248,39 @@ private func errors(_ session: Session, url: URL) async {
         _ = error.underlying
     }
 }
+
+private struct Tracing: ExchangeAdapter {
+    func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest {
+        var request = urlRequest
+        request.setValue("\(exchange.attempt) \(exchange.hop) \(exchange.task)", forHTTPHeaderField: "X-Trace")
+        _ = (exchange.url, exchange.hasStreamedBody)
+        return request
+    }
+}
+
+private struct Middleware: RequestMiddleware {
+    func intercept(_ request: URLRequest, next: Next) async throws -> Reply {
+        if request.url == nil { return Reply(status: 503, headers: ["Retry-After": "1"], body: Data()) }
+        var reply = try await next(request)
+        reply.head.status = 200
+        reply.body = .data(try await reply.data(upTo: 1000))
+        _ = (reply.trailers, reply.metrics?.duration)
+        switch reply.body {
+        case .data(let data): return Reply(head: reply.head, body: .data(data))
+        case .stream(let chunks): reply.body = .stream(chunks.map { $0 + $0 })
+        }
+        return try await reply.inspectBody { _ in }.mapBody { $0 }
+    }
+}
+
+private func exchanges(url: URL) async throws {
+    let session = Session(
+        configuration: SessionConfiguration {
+            $0.exchangeAdapters = [Tracing()]
+            $0.middleware = [Middleware()]
+        })
+    _ = try await session.request(url).exchangeAdapter(Tracing()).middleware(Middleware()).data()
+    _ = session.download(url).middleware(Middleware())
+    _ = session.streamRequest(url).middleware(Middleware())
+    _ = try await Middleware().intercept(URLRequest(url: url), next: Next { _ in Reply(status: 204) })
+}
