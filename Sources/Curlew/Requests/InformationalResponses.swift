@@ -79,9 +79,9 @@ final class InformationalHook: Sendable {
     }
 
     private func afterCalls(_ next: @escaping @Sendable () -> Void) {
-        let isCalling = state.withLock { state in
-            if state.isCalling { state.next = next }
-            return state.isCalling
+        // That of an exchange which has ended meanwhile is released without the lock: it may hold a user's object.
+        let (isCalling, _) = state.withLock { state in
+            (state.isCalling, state.isCalling ? exchange(&state.next, with: next) : nil)
         }
         if !isCalling { next() }
     }

@@ -51,10 +51,10 @@ public class Request: @unchecked Sendable {
     /// Creates another handle of the same request for its run: the user's handle can then be released while the run
     /// continues.
     ///
-    /// `head()`, `opened()` and `send(_:)` of streams and WebSockets return while the run continues. If the run held the
-    /// user's handle, that handle would never be released, and the connection of a dropped request would stay open.
-    /// Sequences, iterators, waiting methods and handlers hold the user's handle. When it is released, no reader is
-    /// left, and its `deinit` ends the run.
+    /// `resume()`, `head()`, `opened()` and `send(_:)` of streams and WebSockets return while the run continues. If the
+    /// run held the user's handle, that handle would never be released, and the connection of a dropped request would
+    /// stay open. Sequences, iterators, waiting methods and handlers hold the user's handle. When it is released, no
+    /// reader is left, and its `deinit` ends the run.
     init(ofRun users: Request) {
         context = users.context
         kind = users.kind

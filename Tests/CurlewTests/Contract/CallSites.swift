@@ -233,6 +233,17 @@ private func extensionPoints() {
     )
 }
 
+private func beforeAndAfter(_ session: Session, url: URL, stream: AsyncStream<Data>) async throws {
+    let request = session.request(url)
+        .onInformationalResponse { head in let _: (Int, [String]) = (head.status, head.headers.values(for: "Link")) }
+        .onInformationalResponse(on: .global()) { _ in }
+    let trailers: HTTPHeaders? = await request.response().trailers
+    let _: HTTPHeaders? = request.trailers
+    let _: HTTPHeaders? = await session.download(url).response().trailers
+    _ = try await session.upload(stream, to: url).sendingTrailers { ["X-Count": "1"] }.data()
+    _ = trailers
+}
+
 private func errors(_ session: Session, url: URL) async {
     do throws(CurlewError) {
         _ = try await session.request(url).data()

@@ -123,10 +123,8 @@ struct TrailerTests {
         var configuration = TestServer.Configuration()
         configuration.protocols = [.http2]
         let server = try TestServer(configuration)
-        // For a body with a length, libcurl does not wait for trailers.
-        server.route("/x") { _ in
-            TestServer.Response(body: .chunks([Data("hello".utf8)])).changed { $0.trailers = ["X-Sum": "1"] }
-        }
+        // Without a length: for a body with one, libcurl does not wait for trailers.
+        server.route("/x") { _ in Self.trailed(["X-Sum": "1"]) }
         let session = Session(configuration: SessionConfiguration { $0.httpVersion = .http2PriorKnowledge })
         let response = await session.request(server.url("/x")).response()
         #expect(response.head?.version == .http2)

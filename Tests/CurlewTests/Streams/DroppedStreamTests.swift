@@ -42,6 +42,53 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
+    @Test("that was resumed, and whose head was asked for or not", arguments: [false, true])
+    func resumed(_ asksForHead: Bool) async throws {
+        func use() async throws {
+            let request = stream().resume()
+            if asksForHead { _ = try await request.head() } else { try await server.waitForConnections(count: 1) }
+        }
+        try await use()
+        try await isOver()
+    }
+
+    @Test("that was resumed, suspended, and dropped")
+    func suspended() async throws {
+        func use() async throws {
+            let request = stream().resume()
+            try await server.waitForConnections(count: 1)
+            request.suspend()
+        }
+        try await use()
+        try await isOver()
+    }
+
+    @Test("of which no task waits for the head any more")
+    func beforeTheHead() async throws {
+        let gate = Gate()
+        server.script("/late", .bytes(10).stalling(until: gate, at: .beforeHead))
+        let url = server.url("/late")
+        let task = Task { [session] in try await session.streamRequest(url).head().status }
+        try await server.waitForRequests(count: 1)
+        #expect(await session.activeRequests.count == 1)
+        task.cancel()
+        await #expect(throws: CurlewError.self) { try await task.value }
+        // The server notices that the client has left.
+        gate.open()
+        try await isOver()
+    }
+
+    @Test("a task that waits for the head keeps it")
+    func keptByHead() async throws {
+        let gate = Gate()
+        server.script("/late", .bytes(10).stalling(until: gate, at: .beforeHead))
+        let url = server.url("/late")
+        let task = Task { [session] in try await session.streamRequest(url).head().status }
+        try await server.waitForRequests(count: 1)
+        gate.open()
+        #expect(try await task.value == 200)
+    }
+
     @Test("more than there are connections to a host")
     func many() async throws {
         let few = Session(configuration: SessionConfiguration { $0.maximumConnectionsPerHost = 2 })
@@ -107,6 +154,26 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
+    /// The run that `resume()` starts has a handle of its own. The handler's token refers to the user's.
+    @Test("with a handler that was added after the start the stream goes on, and the handler can end it")
+    func keptByLateHandler() async throws {
+        let read = Lock(0)
+        func use() async throws {
+            let request = stream().resume()
+            try await server.waitForConnections(count: 1)
+            request.responseStream(on: .global()) { stream in
+                let count = read.withLock { count in
+                    count += stream.value?.count ?? 0
+                    return count
+                }
+                if count > 4 << 20 { stream.cancel() }
+            }
+        }
+        try await use()
+        try await isOver()
+        #expect(read.withLock { $0 } > 4 << 20)
+    }
+
     @Test("a request that is found in the session's list is the user's")
     func listed() async throws {
         try await use { request in
@@ -128,6 +195,60 @@ struct DroppedStreamTests {
         func use() async throws {
             let socket = try socket()
             if sends { try await socket.send("x") } else { _ = try await socket.opened() }
+        }
+        try await use()
+        try await isOver()
+    }
+
+    @Test("a WebSocket that was resumed, open or not", arguments: [false, true])
+    func resumedWebSocket(_ isOpen: Bool) async throws {
+        if !isOpen { server.script("/socket", .hanging) }
+        func use() async throws {
+            let socket = (isOpen ? try socket() : session.webSocket(server.url("/socket"))).resume()
+            try await server.waitForConnections(count: 1)
+            if isOpen { _ = try await socket.opened() }
+        }
+        try await use()
+        try await isOver()
+    }
+
+    @Test("a WebSocket that connects, and that no task waits for any more")
+    func connectingWebSocket() async throws {
+        server.script("/socket", .hanging)
+        let url = server.url("/socket")
+        let task = Task { [session] in try await session.webSocket(url).opened().status }
+        try await server.waitForConnections(count: 1)
+        #expect(await session.activeRequests.count == 1)
+        task.cancel()
+        await #expect(throws: CurlewError.self) { try await task.value }
+        try await isOver()
+    }
+
+    @Test("a WebSocket whose iterator is dropped after a message, or before", arguments: [0, 1])
+    func webSocketIterator(_ count: Int) async throws {
+        func use() async throws {
+            let socket = try socket()
+            try await socket.send("x")
+            var messages = socket.messages.makeAsyncIterator()
+            for _ in 0..<count { _ = try await messages.next() }
+        }
+        try await use()
+        try await isOver()
+    }
+
+    @Test("a WebSocket that waits to reconnect, or reconnects", arguments: [false, true])
+    func reconnectingWebSocket(_ isConnecting: Bool) async throws {
+        let delay = isConnecting ? Duration.milliseconds(100) : .seconds(3600)
+        server.webSocket("/socket", TestServer.WebSocketScript([.close(.serviceRestart)]))
+        func use() async throws {
+            let socket = session.webSocket(server.url("/socket"))
+                .reconnecting(ReconnectionPolicy(initialDelay: delay, maximumDelay: delay, jitter: .none))
+            _ = try await socket.opened()
+            // No later handshake is answered.
+            server.script("/socket", Array(repeating: .hanging, count: 10))
+            if isConnecting { try await server.waitForConnections(count: 2) }
+            try await server.waitForOpenConnections(atMost: isConnecting ? 1 : 0)
+            #expect(await session.activeRequests.count == 1)
         }
         try await use()
         try await isOver()

@@ -18,7 +18,7 @@ struct DroppedStreamTimingTests {
         server.webSocket("/socket", .echo)
     }
 
-    enum Kind: CaseIterable { case head, sequence, iterator, webSocket }
+    enum Kind: CaseIterable { case head, sequence, iterator, resumed, webSocket, resumedWebSocket }
 
     /// A busy machine may delay most rounds. The second fastest still shows how long the end itself takes.
     @Test("the connection is free at once", arguments: Kind.allCases)
@@ -35,14 +35,19 @@ struct DroppedStreamTimingTests {
 
     /// Opens a stream or a WebSocket and drops it. No variable of the caller keeps it.
     private func open(_ kind: Kind) async throws {
-        if kind == .webSocket {
-            try await session.webSocket(server.url("/socket")).opened()
-            return
+        switch kind {
+        case .webSocket: _ = try await session.webSocket(server.url("/socket")).opened()
+        case .resumedWebSocket: _ = try await session.webSocket(server.url("/socket")).resume().opened()
+        case .resumed: _ = try await session.streamRequest(server.url("/endless")).resume().head()
+        case .head, .sequence, .iterator: try await openStream(kind)
         }
+    }
+
+    private func openStream(_ kind: Kind) async throws {
         let request = session.streamRequest(server.url("/endless"))
         _ = try await request.head()
         switch kind {
-        case .head, .webSocket: break
+        case .head, .resumed, .webSocket, .resumedWebSocket: break
         case .sequence: _ = request.chunks
         case .iterator:
             var chunks = request.chunks.makeAsyncIterator()
