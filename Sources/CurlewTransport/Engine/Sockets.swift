@@ -294,6 +294,8 @@ extension KeepAlive {
         set(level, TCP_KEEPIDLE, seconds(idle), on: socket)
         set(level, TCP_KEEPINTVL, seconds(interval), on: socket)
         set(level, TCP_KEEPCNT, Int32(min(max(1, probes), 127)), on: socket)
+        guard let unacknowledgedTimeout else { return }
+        set(level, TCP_USER_TIMEOUT, Int32(clamping: max(1, unacknowledgedTimeout.clampedMilliseconds)), on: socket)
     }
 
     private func seconds(_ duration: Duration) -> Int32 { Int32(min(max(1, duration.components.seconds), 32_767)) }
