@@ -14,6 +14,10 @@ final class EngineSettings: Sendable {
     let verifiesTLSProxies: Bool
     let refusesPrivateAddresses: Bool
     let keepAlive: KeepAlive?
+    /// When connections take no further requests; `nil` if nothing limits them.
+    let retirement: ConnectionRetirement?
+    /// The time between two PINGs in nanoseconds; `nil` if none are sent.
+    let pingInterval: UInt64?
     /// libcurl resolves names over HTTPS. It does so with internal handles, which inherit the transfer's callbacks.
     let resolvesOverHTTPS: Bool
     let usesOpenSSL: Bool
@@ -60,6 +64,8 @@ final class EngineSettings: Sendable {
         verifiesTLSProxies = configuration.tls.certificateVerification != .none
         evaluatorDecidesAlone = configuration.trustEvaluationReplacesVerification || !verifiesTLSProxies
         keepAlive = configuration.keepAlive
+        retirement = ConnectionRetirement(configuration)
+        pingInterval = configuration.http2PingInterval.map { max(1_000_000_000, $0.clampedNanoseconds) }
         refusesPrivateAddresses = configuration.addressPolicy != .any
         resolvesOverHTTPS = configuration.dns.dohURL != nil
         usesOpenSSL = capabilities.usesOpenSSL

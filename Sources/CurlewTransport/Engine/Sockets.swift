@@ -13,8 +13,7 @@ final class Sockets {
     private(set) var now = LoopInstant.now()
     private var poller: Poller
     private var connecting = ConnectingTransfers()
-    /// Used only with a libcurl that sends over a connection with unread bytes (`LibcurlQuirks.takesUnaskedBytes`).
-    var named = NamedSockets()
+    var connections = OpenConnections()
     private var refusedAsked = LoopInstant.unset
 
     init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: LoopIdentity) {
@@ -71,10 +70,13 @@ final class Sockets {
     /// Registers the sockets of byte connections, in place of the index of a multi handle.
     static let byteConnection = -2
 
-    /// Sets the events that a byte connection waits for.
-    func watch(_ fd: Int32, for wanted: Readiness) {
+    /// The same for connections that were made in advance, while session tickets are expected.
+    static let settlingConnection = -3
+
+    /// Sets the events that a byte connection, or one that was made in advance, waits for.
+    func watch(_ fd: Int32, for wanted: Readiness, as kind: Int = byteConnection) {
         loop.assertOnLoop()
-        if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, multi: Self.byteConnection) }
+        if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, multi: kind) }
     }
 
     // MARK: Opening and closing
@@ -99,7 +101,7 @@ final class Sockets {
             transfer.connection.socketFailed(errno)
             return -1
         }
-        transfer.connection.socketOpened(fd, isRemembered: settings.quirks.takesUnaskedBytes)
+        transfer.connection.socketOpened(fd)
         let isTCP = address.pointee.socktype == Int32(SOCK_STREAM.rawValue) && address.pointee.family != AF_UNIX
         if isTCP { settings.keepAlive?.apply(to: fd) }
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
@@ -111,7 +113,7 @@ final class Sockets {
     func close(_ fd: Int32) -> Int32 {
         loop.assertOnLoop()
         poller.socketClosed(fd)
-        named.closed(fd)
+        connections.closed(fd)
         return Glibc.close(fd)
     }
 
@@ -121,6 +123,41 @@ final class Sockets {
         loop.assertOnLoop()
         let fd = curlew_get_socket(easy.handle)
         if fd >= 0 { _ = shutdown(fd, Int32(SHUT_RDWR)) }
+    }
+
+    // MARK: Established connections
+
+    /// Called when the transfer is about to be sent. Records the connection that it has made; `name` is `nil` if libcurl
+    /// does not say it.
+    func remember(_ transfer: ActiveTransfer, on name: ConnectionName?) {
+        loop.assertOnLoop()
+        guard !transfer.connection.openedSockets.isEmpty else { return }
+        let opened = transfer.connection.openedSockets
+        transfer.connection.openedSockets = []
+        let name = name.flatMap { $0.localPort > 0 ? $0 : nil }
+        // The others have lost the race of the host's addresses, or belong to a DNS server.
+        let isConnection = { (fd: Int32) in name == nil || OpenConnections.localPort(of: fd) == name?.localPort }
+        guard let easy = transfer.easy, let socket = opened.last(where: isConnection) else { return }
+        connections.opened(
+            OpenConnection(
+                origin: transfer.plan.origin, name: name, multi: easy.multi, since: now,
+                version: version(of: socket, easy, transfer.plan)),
+            at: socket)
+    }
+
+    private func version(of socket: Int32, _ easy: TransferHandle, _ plan: RequestPlan) -> HTTPVersion? {
+        if OpenConnections.isDatagram(socket) { return .http3 }
+        if plan.connectsOnly { return .http1_1 }
+        if settings.hasPriorKnowledge { return .http2 }
+        guard plan.isTLS else { return .http1_1 }
+        if let connection = curlew_tls_connection(easy.handle) {
+            return curlew_tls_speaks_http2(connection) != 0 ? .http2 : .http1_1
+        }
+        return switch curlew_gnutls_speaks_http2(easy.handle) {
+        case 0: .http1_1
+        case 1: .http2
+        default: nil
+        }
     }
 
     // MARK: Transfers that connect
