@@ -106,3 +106,19 @@ public protocol PoolingTransport: Transport {
     /// throw. Cancelling the calling task abandons the attempts.
     func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError)
 }
+
+extension Transport {
+    /// The connections of a transport that keeps some; an empty snapshot of any other.
+    package var pooledConnections: ConnectionSnapshot {
+        get async { await (self as? any PoolingTransport)?.connections ?? ConnectionSnapshot() }
+    }
+
+    /// Opens connections if the transport keeps them for later requests; throws `.unsupported` otherwise.
+    package func prewarmPool(for request: TransferRequest, connections count: Int) async throws(CurlewError) {
+        guard let pooling = self as? any PoolingTransport else {
+            throw .unsupported(
+                feature: "opening connections in advance", needs: "a transport that keeps them (PoolingTransport)")
+        }
+        try await pooling.prewarm(request, connections: count)
+    }
+}
