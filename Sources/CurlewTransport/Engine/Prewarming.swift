@@ -95,6 +95,6 @@ extension ActiveTransfer {
             return 100_000_000
         }
         let handshake = min(max(0, ended.timeIntervalSince(began)), 1)
-        return min(max(20_000_000, UInt64(handshake * 2_000_000_000)), 1_000_000_000)
+        return min(max(50_000_000, UInt64(handshake * 2_000_000_000)), 1_000_000_000)
     }
 }
