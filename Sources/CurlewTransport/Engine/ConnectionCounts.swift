@@ -3,8 +3,8 @@ internal import CurlewCore
 extension Transfers {
     /// The engine's connections at this moment.
     ///
-    /// Connections are counted one by one. Which of them are in use, the transfers know: a request leaves no note with
-    /// its connection. Those in line, of which there may be thousands, are counted by line.
+    /// The transfers say which connections are in use, so that a request costs nothing until somebody asks. Those that
+    /// wait in line, which may be thousands, are counted by line.
     func snapshot() -> ConnectionSnapshot {
         loop.assertOnLoop()
         var origins: [ConnectionSnapshot.Origin: ConnectionSnapshot.Pool] = [:]

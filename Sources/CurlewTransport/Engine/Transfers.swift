@@ -206,7 +206,7 @@ final class Transfers {
         for transfer in inFlight.live where transfer.connection.name == name { body(transfer) }
     }
 
-    /// Calls `body` with every transfer that has started and not ended, except for those that stand in line.
+    /// Calls `body` with every transfer that has started and not ended, except for those that wait in line.
     func forEachOutsideLine(_ body: (ActiveTransfer) -> Void) {
         loop.assertOnLoop()
         for transfer in inFlight.live {
@@ -215,7 +215,7 @@ final class Transfers {
         }
     }
 
-    /// The number of transfers that stand in each origin's line, by one of them.
+    /// Calls `body` for each line, with one of its transfers and their number.
     func forEachLine(_ body: (ActiveTransfer, Int) -> Void) { inFlight.lines.forEachOutside(body) }
 
     // MARK: Clocks

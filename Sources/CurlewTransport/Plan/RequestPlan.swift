@@ -414,23 +414,13 @@ struct RequestPlan: Sendable {
     /// Plans a connection for later requests, without a request: an idle one that is alive, or a new one. If `opensNew`
     /// is true, a new one in any case. `ActiveTransfer.endsBeforeSending` ends the transfer.
     mutating func prewarm(opensNew: Bool, _ planner: RequestPlanner) throws(CurlewError) {
-        try planner.capabilities.require(.prewarming)
+        try checkPrewarming(planner)
         // A request that races QUIC with TCP takes no connection that is there.
         if case .raced? = route?.route.mode { leaveRoute() }
-        guard !isAlone, !closesConnection else {
-            throw .unsupported(
-                feature: "opening a connection in advance", needs: "requests that may share their connections")
-        }
-        // libcurl takes no plain connection of HTTP/2 that has not had a response for one of HTTP/2 (from 8.13 on), and
-        // 7.88 takes none at all.
-        guard isTLS || planner.configuration.httpVersion != .http2PriorKnowledge else {
-            throw .unsupported(feature: "opening a plain HTTP/2 connection in advance", needs: "TLS")
-        }
         ownSettings = cached?.settings ?? ownSettings
         if opensNew { ownSettings += [.long(CURLOPT_PIPEWAIT, 0), .long(CURLOPT_FRESH_CONNECT, 1)] }
         cached = nil
-        needsOwnHandle = true
-        prewarms = true
+        (needsOwnHandle, prewarms) = (true, true)
     }
 
     /// Removes `Expect`, for the repetition of a request that a server refused with 417.
