@@ -1,11 +1,19 @@
 #include "curlew_tls.h"
 #include <dlfcn.h>
 #include <pthread.h>
+#include <string.h>
+
+// gnutls_datum_t.
+struct datum {
+    const unsigned char *data;
+    unsigned int size;
+};
 
 // libgnutls is looked up rather than linked: if libcurl uses it, it is loaded.
 static struct {
     int (*version)(void *session);
     const char *(*suite)(void *session);
+    int (*protocol)(const void *session, struct datum *name);
 } gnutls;
 
 static void look_up(void) {
@@ -15,6 +23,7 @@ static void look_up(void) {
     *(void **)&gnutls.version = dlsym(self, "gnutls_protocol_get_version");
     // Since GnuTLS 3.7.4.
     *(void **)&gnutls.suite = dlsym(self, "gnutls_ciphersuite_get");
+    *(void **)&gnutls.protocol = dlsym(self, "gnutls_alpn_get_selected_protocol");
 }
 
 static void *session_of(CURL *easy) {
@@ -41,4 +50,13 @@ const char *curlew_gnutls_version(CURL *easy) {
 const char *curlew_gnutls_cipher(CURL *easy) {
     void *session = session_of(easy);
     return session && gnutls.suite ? gnutls.suite(session) : NULL;
+}
+
+int curlew_gnutls_speaks_http2(CURL *easy) {
+    void *session = session_of(easy);
+    struct datum name = {NULL, 0};
+    if (!session || !gnutls.protocol) return -1;
+    // An error: the peers agreed on nothing, which means HTTP/1.
+    if (gnutls.protocol(session, &name) != 0) return 0;
+    return name.size == 2 && memcmp(name.data, "h2", 2) == 0;
 }

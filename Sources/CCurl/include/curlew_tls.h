@@ -16,6 +16,8 @@ long curlew_tls_verify_result(const void *ssl);
 // The version and the cipher of a connection that GnuTLS secures; NULL if they are unknown.
 const char *curlew_gnutls_version(CURL *easy);
 const char *curlew_gnutls_cipher(CURL *easy);
+// Whether the peers of a connection that GnuTLS secures agreed on HTTP/2; -1 if it is unknown.
+int curlew_gnutls_speaks_http2(CURL *easy);
 // Whether the peers agreed on HTTP/2.
 int curlew_tls_speaks_http2(const void *ssl);
 // Whether they agreed on HTTP/1, or on nothing, which means it. Not the negation of curlew_tls_speaks_http2: a libcurl

@@ -52,6 +52,16 @@ final class CachingTransport: Transport {
     }
 }
 
+extension CachingTransport: PoolingTransport {
+    var connections: ConnectionSnapshot {
+        get async { await context.network.pooledConnections }
+    }
+
+    func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
+        try await context.network.prewarmPool(for: request, connections: count)
+    }
+}
+
 /// The parts that the runs over one cache share. `BackgroundRevalidations` is not among them: its tasks hold runs, and
 /// it ends its tasks when it is released with the transport.
 final class CacheContext: Sendable {

@@ -91,6 +91,12 @@ public actor Session {
         return try registry.withLock { registry throws(CurlewError) in try registry.join(request) }
     }
 
+    /// Throws if the session takes no requests.
+    nonisolated func checkTakesRequests() throws(CurlewError) {
+        if let refusal { throw refusal }
+        guard registry.withLock({ $0.lifecycle.takesRequests }) else { throw .sessionInvalidated() }
+    }
+
     /// Returns the identifier of the next exchange of a run, which replaces the last one in the registry.
     nonisolated func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
         registry.withLock { $0.nextTask(of: request, after: last) }

@@ -89,8 +89,23 @@ public struct SessionConfiguration: Sendable {
     public var maximumConnections = 256
     /// The time that an idle connection is kept for the next request.
     public var connectionIdleLifetime: Duration = .seconds(118)
+    /// The age from which a connection takes no further requests. Those that run on it finish. `nil` sets no limit.
+    ///
+    /// Use it for servers behind a load balancer that distributes connections. Requests fail with `.unsupported` if
+    /// libcurl is older than 7.80.
+    public var maximumConnectionAge: Duration?
+    /// The number of requests after which a connection takes no further ones. Those that run on it finish. `nil` sets no
+    /// limit.
+    ///
+    /// Requests fail with `.unsupported` if libcurl is older than 7.80.
+    public var maximumRequestsPerConnection: Int?
     /// The probes that detect whether the peer of a silent connection has vanished. `nil` sends none.
     public var keepAlive: KeepAlive? = KeepAlive()
+    /// The time between two PINGs on an HTTP/2 connection with running requests, at least one second. `nil` sends none.
+    ///
+    /// PINGs keep proxies from closing a silent connection. Their acknowledgement is not awaited. Requests fail with
+    /// `.unsupported` if libcurl is older than 8.10.
+    public var http2PingInterval: Duration?
     /// The versions of HTTP to use.
     public var httpVersion: HTTPVersionPolicy = .automatic
     /// Remembers servers that have announced HTTP/3, for `httpVersion = .automatic`. With `nil`, announcements are
@@ -158,7 +173,10 @@ public struct SessionConfiguration: Sendable {
         transport.maximumConnectionsPerHost = maximumConnectionsPerHost
         transport.maximumConnections = maximumConnections
         transport.connectionIdleLifetime = connectionIdleLifetime
+        transport.maximumConnectionAge = maximumConnectionAge
+        transport.maximumRequestsPerConnection = maximumRequestsPerConnection
         transport.keepAlive = keepAlive
+        transport.http2PingInterval = http2PingInterval
         transport.maximumHeaderSize = maximumHeaderSize
         transport.tls = tls
         transport.proxy = proxy

@@ -111,6 +111,9 @@ package enum ConditionalFeature: CaseIterable, Sendable {
     case negotiate
     case nameServers
     case interfaceWithAddress
+    case prewarming
+    case connectionRetirement
+    case http2Ping
     case trustEvaluation
     case revocationList
     case ocspStapling
@@ -128,6 +131,9 @@ package enum ConditionalFeature: CaseIterable, Sendable {
         case .negotiate: "SPNEGO authentication"
         case .nameServers: "choosing DNS servers"
         case .interfaceWithAddress: "an interface together with a local address"
+        case .prewarming: "opening connections in advance"
+        case .connectionRetirement: "a limit on the age or the requests of a connection"
+        case .http2Ping: "HTTP/2 PING"
         case .trustEvaluation: "trust evaluation"
         case .revocationList: "a revocation list"
         case .ocspStapling: "required OCSP stapling"
@@ -147,6 +153,8 @@ package enum ConditionalFeature: CaseIterable, Sendable {
         case .negotiate: "libcurl built with SPNEGO"
         case .nameServers: "a libcurl built with c-ares"
         case .interfaceWithAddress: "libcurl 8.9"
+        case .prewarming, .connectionRetirement: "libcurl 7.80"
+        case .http2Ping: "libcurl 8.10 built with nghttp2"
         case .trustEvaluation: "libcurl 7.80 with OpenSSL"
         case .revocationList: "libcurl with OpenSSL or GnuTLS"
         case .ocspStapling: "libcurl with OpenSSL, or 8.10 with GnuTLS"
@@ -165,6 +173,8 @@ package enum ConditionalFeature: CaseIterable, Sendable {
         case .negotiate: return capabilities.features.contains("SPNEGO")
         case .nameServers: return capabilities.hasCustomResolver
         case .interfaceWithAddress: return capabilities.quirks.bindsInterfaceWithAddress
+        case .prewarming, .connectionRetirement: return capabilities.quirks.asksBeforeSending
+        case .http2Ping: return capabilities.features.contains("HTTP2") && capabilities.quirks.sendsPings
         case .trustEvaluation: return capabilities.usesOpenSSL && capabilities.quirks.asksBeforeSending
         // The TLS libraries that CURLOPT_CRLFILE(3) lists.
         case .revocationList:

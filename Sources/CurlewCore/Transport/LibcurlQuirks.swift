@@ -11,6 +11,9 @@ package struct LibcurlQuirks: Sendable, Hashable {
     package let takesProtocolsAsText: Bool
     /// Whether a handle can be removed without waiting for its resolver (CURLOPT_QUICK_EXIT, since 7.87).
     package let quitsWithoutResolver: Bool
+    /// Whether curl_easy_upkeep reaches the connections of a multi handle (since 8.10). Older versions look only at those
+    /// of curl_easy_perform.
+    package let sendsPings: Bool
     /// Whether libcurl races QUIC with TCP (since 7.88).
     package let racesQUIC: Bool
     /// Whether libcurl keeps its TLS libraries from writing to sockets without `MSG_NOSIGNAL` (since 7.88).
@@ -81,6 +84,7 @@ package struct LibcurlQuirks: Sendable, Hashable {
         asksBeforeSending = libcurl.isAtLeast(7, 80, 0)
         takesProtocolsAsText = libcurl.isAtLeast(7, 85, 0)
         quitsWithoutResolver = libcurl.isAtLeast(7, 87, 0)
+        sendsPings = libcurl.isAtLeast(8, 10, 0)
         racesQUIC = libcurl.isAtLeast(7, 88, 0)
         suppressesSIGPIPE = libcurl.isAtLeast(7, 88, 0)
         bindsInterfaceWithAddress = libcurl.isAtLeast(8, 9, 0)

@@ -17,8 +17,14 @@ public struct TransportConfiguration: Sendable {
     public var maximumConnections = 256
     /// The time for which an idle connection is kept for further requests.
     public var connectionIdleLifetime: Duration = .seconds(118)
+    /// The age from which a connection takes no further requests; `nil` sets no limit. Needs libcurl 7.80.
+    public var maximumConnectionAge: Duration?
+    /// The number of requests after which a connection takes no further ones; `nil` sets no limit. Needs libcurl 7.80.
+    public var maximumRequestsPerConnection: Int?
     /// The probes that detect a vanished peer of a silent connection; `nil` sends none.
     public var keepAlive: KeepAlive? = KeepAlive()
+    /// The time between two PINGs on an HTTP/2 connection with running requests; `nil` sends none. Needs libcurl 8.10.
+    public var http2PingInterval: Duration?
     /// The maximum size of all header lines of a response, in bytes.
     public var maximumHeaderSize = 256 * 1024
     /// The TLS settings.
@@ -173,8 +179,8 @@ public struct DNSConfiguration: Sendable, Hashable {
 /// ```
 ///
 /// The system counts in whole seconds. While sent bytes are unacknowledged, it sends no probes: it sends the bytes
-/// again, and gives up after about 15 minutes. The peer's system answers probes even if the server hangs. Timeouts
-/// cover both cases.
+/// again, and gives up after about 15 minutes, or after `unacknowledgedTimeout`. The peer's system answers probes even
+/// if the server hangs. Timeouts cover both cases.
 public struct KeepAlive: Sendable, Hashable {
     /// The time without a byte before the first probe.
     public var idle: Duration
@@ -182,12 +188,24 @@ public struct KeepAlive: Sendable, Hashable {
     public var interval: Duration
     /// The number of unanswered probes in a row after which the connection ends.
     public var probes: Int
+    /// The time for which sent bytes may stay unacknowledged before the connection ends; `nil` is the system's, about 15
+    /// minutes.
+    ///
+    /// The system applies it to probes as well, instead of `probes`, and to bytes that wait because the peer reads
+    /// nothing. So it should be longer than any pause of a slow reader.
+    public var unacknowledgedTimeout: Duration?
 
     /// Creates settings. With the default values, a vanished peer is detected after two and a half minutes.
-    public init(idle: Duration = .seconds(60), interval: Duration = .seconds(30), probes: Int = 3) {
+    public init(
+        idle: Duration = .seconds(60),
+        interval: Duration = .seconds(30),
+        probes: Int = 3,
+        unacknowledgedTimeout: Duration? = nil
+    ) {
         self.idle = idle
         self.interval = interval
         self.probes = probes
+        self.unacknowledgedTimeout = unacknowledgedTimeout
     }
 }
 

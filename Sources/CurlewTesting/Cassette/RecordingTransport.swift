@@ -12,7 +12,7 @@ public import Foundation
 /// Nothing is written before `save`. Bodies are held in memory: an exchange with a body above `bodyLimit` is forwarded
 /// but not recorded (`skippedCount`). Cancelled exchanges are not recorded. Review a new cassette before you commit it:
 /// only you know what is secret in your API (`CassetteRedaction`).
-public final class RecordingTransport: Transport {
+public final class RecordingTransport: PoolingTransport {
     private struct State: Sendable {
         var cassette = Cassette()
         var skipped = 0
@@ -70,6 +70,16 @@ public final class RecordingTransport: Transport {
     /// Returns the guards that the other transport enforces.
     public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
         other.enforcedGuards(of: configuration)
+    }
+
+    /// The connections of the other transport.
+    public var connections: ConnectionSnapshot {
+        get async { await other.pooledConnections }
+    }
+
+    /// Has the other transport open connections. Nothing is recorded.
+    public func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
+        try await other.prewarmPool(for: request, connections: count)
     }
 
     private func record(

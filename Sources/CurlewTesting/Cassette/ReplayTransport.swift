@@ -9,7 +9,7 @@ public import Foundation
 /// A request gets the first unused exchange that matches it according to `Matching`, by default method and URL. Secrets
 /// are removed from the request before it is compared. If no exchange matches, the request fails with `.unsupported`;
 /// the error names the request and the nearest recorded ones, with their differences.
-public final class ReplayTransport: Transport {
+public final class ReplayTransport: PoolingTransport {
     private struct State: Sendable {
         var left: [Candidate]
         /// The requests of used exchanges.
@@ -122,6 +122,14 @@ public final class ReplayTransport: Transport {
 
     /// Returns all guards, because no byte leaves the process.
     public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { .all }
+
+    /// No connections: a cassette has none.
+    public var connections: ConnectionSnapshot { ConnectionSnapshot() }
+
+    /// Does nothing, or throws `.sessionClosed` after `shutdown`.
+    public func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
+        try await mock.prewarm(request, connections: count)
+    }
 
     private static func response(_ exchange: Cassette.Exchange) -> MockResponse {
         let error = exchange.error.map {

@@ -198,6 +198,18 @@ extension MockTransport {
     }
 }
 
+extension MockTransport: PoolingTransport {
+    /// No connections: a mock has none.
+    public var connections: ConnectionSnapshot { ConnectionSnapshot() }
+
+    /// Does nothing, or throws `.sessionClosed` after `shutdown`.
+    public func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
+        if state.change({ $0.isShutDown }) {
+            throw located(CurlewError(.sessionClosed, phase: .lifecycle), request)
+        }
+    }
+}
+
 extension MockTransport: ConnectTransport {
     package func connect(
         _ request: TransferRequest, sendBuffer: Int

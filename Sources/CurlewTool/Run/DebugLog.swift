@@ -5,25 +5,27 @@ internal import Dispatch
 struct DebugLog: Sendable {
     let monitors: [any EventMonitor]
     private let queue = DispatchQueue(label: "curlew.debug")
+    private let errors: OutputFile
 
     init(_ invocation: Invocation, context: ToolContext) {
+        errors = context.errors
         guard invocation.isDebugging else {
             monitors = []
             return
         }
-        let errors = context.errors
         monitors = [
-            LogEventMonitor(minimumLevel: .debug, queue: queue) { _, message, fields in
+            LogEventMonitor(minimumLevel: .debug, queue: queue) { [errors] _, message, fields in
                 let details = fields.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }
                 try? errors.write(DebugText.line(([message] + details).joined(separator: " ")))
             }
         ]
     }
 
-    /// Returns when all events so far have been written.
-    func flush() async {
+    /// Writes all events so far, and then the connections of the session, if there is one.
+    func flush(_ session: Session?) async {
         guard !monitors.isEmpty else { return }
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        if let session { try? errors.write(DebugText.connections(await session.connections)) }
     }
 }
 
@@ -47,6 +49,18 @@ enum DebugText {
             ("terminal", terminal(context.terminal)),
         ]
         return rows.map { line("\($0): \($1)") }.joined()
+    }
+
+    /// Returns a line for each origin that the session has connections to.
+    static func connections(_ snapshot: ConnectionSnapshot) -> String {
+        let rows = snapshot.origins.sorted { "\($0.key)" < "\($1.key)" }.map { origin, pool in
+            let counts = [
+                ("in use", pool.inUse), ("idle", pool.idle), ("opening", pool.opening), ("waiting", pool.waiting),
+            ]
+            let texts = [pool.version?.description].compactMap(\.self) + counts.map { "\($1) \($0)" }
+            return "connections to \(origin): \(texts.joined(separator: ", "))"
+        }
+        return (rows.isEmpty ? ["connections: none"] : rows).map(line).joined()
     }
 
     static func line(_ text: String) -> String { "curlew: debug: \(TerminalText.escaped(text))\n" }

@@ -55,7 +55,7 @@ struct DownloadRun: Sendable {
         let results = await Self.perform(downloads)
         display.cancel()
         await display.value
-        await debugLog.flush()
+        await debugLog.flush(shared)
         let status = await report(results, context: context)
         // A response may have set cookies even if its download failed.
         for download in stored.values { try SessionUpdate(preparation: download.preparation).store() }

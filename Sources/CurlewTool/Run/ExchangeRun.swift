@@ -97,13 +97,13 @@ struct ExchangeRun: Sendable {
         do {
             outcome = try await exchange(sending, printer, upload)
             try await write(recorder)
-            await debugLog.flush()
+            await debugLog.flush(session)
         } catch {
             await upload?.end()
             // The received part of the body is written, and its last line and colour are ended, before the failure is
             // reported.
             try? await printer.use { try $0.endBody() }
-            await debugLog.flush()
+            await debugLog.flush(session)
             // The archive of a failed exchange is written too, because it shows the cause.
             try await write(recorder)
             throw error

@@ -111,7 +111,7 @@ extension RequestPlan {
 
 /// Reports requests and redirects to a printer. A redirect handler gets Foundation's types, which have lost the order
 /// of the fields, the version and the body.
-struct HopTransport: Transport {
+struct HopTransport: PoolingTransport {
     let base: any Transport
     let printer: SharedPrinter
 
@@ -130,6 +130,14 @@ struct HopTransport: Transport {
 
     func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
         base.enforcedGuards(of: configuration)
+    }
+
+    var connections: ConnectionSnapshot {
+        get async { await (base as? any PoolingTransport)?.connections ?? ConnectionSnapshot() }
+    }
+
+    func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
+        try await (base as? any PoolingTransport)?.prewarm(request, connections: count)
     }
 }
 

@@ -181,6 +181,7 @@ extension CURLoption {
     static let quickExit = CURLoption(rawValue: UInt32(CURLEW_OPT_QUICK_EXIT))
     static let protocolsString = CURLoption(rawValue: UInt32(CURLEW_OPT_PROTOCOLS_STR))
     static let prereqData = CURLoption(rawValue: UInt32(CURLEW_OPT_PREREQDATA))
+    static let maximumLifetime = CURLoption(rawValue: UInt32(CURLEW_OPT_MAXLIFETIME_CONN))
 }
 
 /// Header lines as a `curl_slist` in one allocation: the nodes, followed by the text.

@@ -15,6 +15,10 @@ enum MultiIndex {
     static let none = -1
     /// In place of an index: the socket belongs to a byte connection, which reads and sends itself.
     static let byteConnection = -2
+    /// The same for a connection that was made in advance, while session tickets are expected.
+    static let settlingConnection = -3
+    /// The first of the multi handles to which the origins of retired connections move.
+    static let firstSpare = 900
     /// The multi handle of requests that are alone on their connections.
     static let lone = 999
     /// The first of the multi handles of byte connections, which count from here.
@@ -31,6 +35,8 @@ final class CurlMulti {
     var deadline = LoopInstant.never
     /// The number of easy handles in the multi handle.
     private(set) var count = 0
+    /// Queues PINGs. It has no URL, so libcurl ends it at once; it stays in the multi handle, whose connections it reaches.
+    private var pinger: CurlEasy?
     // SAFETY: the engine frees its multi handles before the object that records their wishes.
     unowned(unsafe) private let wishes: any SocketWishes
 
@@ -74,7 +80,10 @@ final class CurlMulti {
         curlew_multi_set_long(handle, CURLMOPT_MAXCONNECTS, limits.total(of: index))
     }
 
-    deinit { curl_multi_cleanup(handle) }
+    deinit {
+        if let pinger { curl_multi_remove_handle(handle, pinger.handle) }
+        curl_multi_cleanup(handle)
+    }
 
     func add(_ easy: CurlEasy) -> CURLMcode {
         easy.prepareAddresses(for: index)
@@ -95,6 +104,18 @@ final class CurlMulti {
     func socketReady(_ fd: Int32, _ events: Int32) {
         var running: Int32 = 0
         curl_multi_socket_action(handle, fd, events, &running)
+    }
+
+    /// Queues a PING on each HTTP/2 connection that has got none for half of `milliseconds`. Returns false if libcurl
+    /// refuses.
+    func queuePings(every milliseconds: UInt64) -> Bool {
+        if pinger == nil, let new = CurlEasy() {
+            curlew_set_long(new.handle, CURLOPT_NOSIGNAL, 1)
+            curlew_set_long(new.handle, CURLOPT_UPKEEP_INTERVAL_MS, Int(clamping: milliseconds / 2))
+            if curl_multi_add_handle(handle, new.handle) == CURLM_OK { pinger = new }
+        }
+        guard let pinger else { return false }
+        return curl_easy_upkeep(pinger.handle) == CURLE_OK
     }
 
     /// Runs every transfer, even those that wait for no event.

@@ -68,6 +68,7 @@ extension ActiveTransfer {
             let head = response.head, head.version == .http2, head.headers["Content-Length"] == nil
         else { return false }
         return request.method != .head && !HTTPStatus(head.status).hasNoBody && !plan.closesConnection
+            && easy?.closesConnection != true
     }
 
     func timeout(_ timeout: TransferClocks.Timeout) -> CurlewError {

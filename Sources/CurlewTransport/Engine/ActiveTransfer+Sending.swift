@@ -86,6 +86,14 @@ extension ActiveTransfer {
             return false
         }
         if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return false }
+        if let limits = transfers.settings.retirement, !transfers.admits(self, over: connection, by: limits) {
+            sending.isHeldBack = true
+            return false
+        }
+        if plan.prewarms { return endsBeforeSending() }
+        if let interval = transfers.settings.pingInterval {
+            transfers.pings.requestGoesOut(at: transfers.now, every: interval)
+        }
         sending.count += 1
         prepareEvidence(transfers.settings)
         goesOut(transfers)
@@ -98,6 +106,7 @@ extension ActiveTransfer {
         guard sending.count == 0, !hasFailed else { return }
         transfers.hasLeftLine(self)
         transfers.sockets.connecting.remove(self)
+        transfers.sockets.remember(self, on: nil)
         sending.count = 1
         goesOut(transfers)
     }

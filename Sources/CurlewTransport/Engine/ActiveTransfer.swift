@@ -162,7 +162,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         return connection
     }
 
-    private func checkEnd() throws(CurlewError) {
+    /// Throws the transfer's error, if it has failed. Call it after the transfer was handed back.
+    func checkEnd() throws(CurlewError) {
         // SAFETY: as in `handBack`.
         curlew_after(Unmanaged.passUnretained(self).toOpaque())
         if var error = result.error {

@@ -74,6 +74,13 @@ struct ConnectionLines {
         }
     }
 
+    /// Calls `body` with the first transfer and the length of each line outside of libcurl.
+    func forEachOutside(_ body: (ActiveTransfer, Int) -> Void) {
+        for line in lines.values {
+            if let first = line.firstWaiting { body(first, line.waitingCount) }
+        }
+    }
+
     /// The next transfer to give to libcurl; `nil` if none waits or there is no room.
     mutating func next() -> ActiveTransfer? {
         while let line = ready.last {
@@ -106,6 +113,11 @@ final class ConnectionLine {
     var hasRoom: Bool { inside < ConnectionLines.most }
     /// Whether no transfer waits outside of libcurl.
     var isEmpty: Bool { start == outside.count }
+
+    /// The number of transfers that wait outside of libcurl.
+    var waitingCount: Int { outside.count - start - endedCount }
+    /// One of them.
+    var firstWaiting: ActiveTransfer? { outside[start...].lazy.compactMap { $0 }.first { !$0.hasEnded } }
 
     func append(_ transfer: ActiveTransfer) { outside.append(transfer) }
 

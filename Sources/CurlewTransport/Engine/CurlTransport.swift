@@ -81,7 +81,8 @@ public final class CurlTransport: Transport {
     // Never inlined: its temporaries would become part of the frame of `perform`, which every request in flight keeps.
     @inline(never)
     func makeTransfer(
-        _ request: consuming TransferRequest, _ sink: any TransferSink, sendBuffer: Int? = nil
+        _ request: consuming TransferRequest, _ sink: any TransferSink, sendBuffer: Int? = nil,
+        prewarming: Prewarming? = nil
     ) throws(CurlewError) -> ActiveTransfer {
         let upload: UploadSource?
         var plan: RequestPlan
@@ -93,6 +94,7 @@ public final class CurlTransport: Transport {
             if let question = plan.question {
                 try NameResolver.checkCaller(question.name, planner.configuration.dns)
             }
+            if let prewarming { try plan.prewarm(opensNew: prewarming == .another, planner) }
         } catch {
             var error = error
             if error.url == nil { error.url = request.url }
@@ -123,6 +125,64 @@ extension CurlTransport: ConnectTransport {
         }
         return try transfer.madeConnection()
     }
+}
+
+extension CurlTransport: PoolingTransport {
+    /// The connections of this transport's engine, as of the loop's current turn.
+    public var connections: ConnectionSnapshot {
+        get async {
+            guard case .success(let engine) = engine else { return ConnectionSnapshot() }
+            return await withUnsafeContinuation { waiter in
+                if !engine.loop.send(.snapshot(waiter)) { waiter.resume(returning: ConnectionSnapshot()) }
+            }
+        }
+    }
+
+    /// Opens connections to the server of the request's URL and sends nothing, up to `maximumConnectionsPerHost`.
+    ///
+    /// The first one is an idle connection that is alive, or a new one, and shows whether the server speaks HTTP/2 or
+    /// HTTP/3. Otherwise the missing ones are opened at the same time. If one of them fails, its error is thrown after
+    /// the others have ended.
+    public func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
+        guard count > 0 else { return }
+        let first = try makeTransfer(request, NoSink.shared, prewarming: .oneOrMore)
+        let (origin, limit) = (first.plan.origin, max(1, planner.configuration.maximumConnectionsPerHost))
+        // If all connections that are permitted are busy, none can be opened, and the first would wait for its turn.
+        let before = await connections.origins[origin] ?? .init()
+        if before.inUse + before.opening >= limit, before.version == .http1_1 { return }
+        try await runToEnd(first)
+        let pool = await connections.origins[origin] ?? .init()
+        guard pool.version == nil || pool.version == .http1_1 else { return }
+        let missing = min(min(count, limit) - pool.idle, limit - pool.open - pool.opening)
+        guard missing > 0 else { return }
+        let failure = await withTaskGroup(of: CurlewError?.self) { group in
+            for _ in 0..<missing {
+                group.addTask { await self.failureOfOpening(request) }
+            }
+            return await group.reduce(nil as CurlewError?) { $0 ?? $1 }
+        }
+        if let failure { throw failure }
+    }
+
+    private func failureOfOpening(_ request: TransferRequest) async -> CurlewError? {
+        do throws(CurlewError) {
+            try await runToEnd(makeTransfer(request, NoSink.shared, prewarming: .another))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func runToEnd(_ transfer: ActiveTransfer) async throws(CurlewError) {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { transfer.start(resuming: $0) }
+        } onCancel: {
+            transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
+        }
+        try transfer.checkEnd()
+    }
+
+    enum Prewarming { case oneOrMore, another }
 }
 
 /// Owns the loop thread and, through it, everything that one engine has of libcurl. Its `deinit` ends the thread.

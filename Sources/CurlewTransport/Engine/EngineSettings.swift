@@ -18,6 +18,10 @@ final class EngineSettings: Sendable {
     let resolver: NameResolver?
     /// libcurl also looks up HTTPS records, and announces that as it does the look-up of addresses.
     let looksUpHTTPSRecords: Bool
+    /// When connections take no further requests; `nil` if nothing limits them.
+    let retirement: ConnectionRetirement?
+    /// The time between two PINGs in nanoseconds; `nil` if none are sent.
+    let pingInterval: UInt64?
     /// libcurl resolves names over HTTPS. It does so with internal handles, which inherit the transfer's callbacks.
     let resolvesOverHTTPS: Bool
     let usesOpenSSL: Bool
@@ -64,6 +68,8 @@ final class EngineSettings: Sendable {
         verifiesTLSProxies = configuration.tls.certificateVerification != .none
         evaluatorDecidesAlone = configuration.trustEvaluationReplacesVerification || !verifiesTLSProxies
         keepAlive = configuration.keepAlive
+        retirement = ConnectionRetirement(configuration)
+        pingInterval = configuration.http2PingInterval.map { max(1_000_000_000, $0.clampedNanoseconds) }
         refusesPrivateAddresses = configuration.addressPolicy != .any
         resolver = NameResolver(configuration.dns)
         looksUpHTTPSRecords = capabilities.features.contains("HTTPSRR")

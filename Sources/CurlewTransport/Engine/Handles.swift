@@ -16,6 +16,8 @@ final class Handles {
     /// request closes its connection, so no idle connection is ever reused, and the later rounds of a handshake find
     /// the connection of the first.
     private var loneMulti: CurlMulti?
+    /// The multi handles of origins that have left their usual one (`OpenConnections.retire`). The limits apply to each.
+    private var spareMultis: [CurlMulti] = []
     private var idle: [TransferHandle] = []
     private var share: UnsafeMutableRawPointer?
     private(set) var inUse = 0
@@ -86,11 +88,13 @@ final class Handles {
     func recycle(_ easy: TransferHandle, after transfer: ActiveTransfer) {
         loop.assertOnLoop()
         guard !isClosed, idle.count < Self.maximumIdle, easy.isReusable else { return }
-        // A handle remembers three things that must not affect its next transfer. It counts libcurl's silent
+        // A handle remembers four things that must not affect its next transfer. It has libcurl close a connection that was
+        // retired. It counts libcurl's silent
         // repetitions over all its transfers, and gives up at the sixth. It keeps the verdict on a certificate chain
         // until there is another. And it keeps the scheme that one proxy has asked for, and would use it unasked with
         // another.
-        if transfer.plan.needsOwnHandle || transfer.sending.count > 1 || transfer.result.error?.isTLS == true
+        if transfer.plan.needsOwnHandle || easy.closesConnection || transfer.sending.count > 1
+            || transfer.result.error?.isTLS == true
             || (mayHaveSeveralProxies && curlew_get_long(easy.handle, CURLINFO_PROXYAUTH_AVAIL) != 0)
         {
             easy.reset()
@@ -108,8 +112,12 @@ final class Handles {
     func multi(at index: Int) -> CurlMulti? {
         if index < multis.count { return multis[index] }
         if index == MultiIndex.lone { return loneMulti }
-        let index = index - MultiIndex.firstOfByteConnections
-        return connectionMultis.indices.contains(index) ? connectionMultis[index] : nil
+        if index >= MultiIndex.firstOfByteConnections {
+            let index = index - MultiIndex.firstOfByteConnections
+            return connectionMultis.indices.contains(index) ? connectionMultis[index] : nil
+        }
+        let index = index - MultiIndex.firstSpare
+        return spareMultis.indices.contains(index) ? spareMultis[index] : nil
     }
 
     private func multiForConnection() -> CurlMulti? {
@@ -129,6 +137,9 @@ final class Handles {
                 loneMulti = CurlMulti(index: MultiIndex.lone, wishes: sockets, limits: limits, multiplexes: false)
             }
             return loneMulti
+        }
+        if sockets.connections.hasDetours, let spare = sockets.connections.detour(of: transfer.plan.origin) {
+            return spareMulti(at: spare)
         }
         var index = 0
         if limits.multis > 1 {
@@ -151,6 +162,15 @@ final class Handles {
         return multis[index]
     }
 
+    private func spareMulti(at index: Int) -> CurlMulti? {
+        while MultiIndex.firstSpare + spareMultis.count <= index {
+            let next = MultiIndex.firstSpare + spareMultis.count
+            guard let multi = CurlMulti(index: next, wishes: sockets, limits: settings.limits) else { return nil }
+            spareMultis.append(multi)
+        }
+        return multi(at: index)
+    }
+
     private var leastLoaded: Int {
         multis.indices.min { multis[$0].count < multis[$1].count } ?? 0
     }
@@ -166,6 +186,7 @@ final class Handles {
         for multi in multis { body(multi) }
         for multi in connectionMultis { body(multi) }
         if let loneMulti { body(loneMulti) }
+        for multi in spareMultis { body(multi) }
     }
 
     // MARK: The end
@@ -178,6 +199,7 @@ final class Handles {
         multis.removeAll()
         connectionMultis.removeAll()
         loneMulti = nil
+        spareMultis.removeAll()
     }
 
     /// Frees the TLS sessions that handles share. Call it after `closeAll`.

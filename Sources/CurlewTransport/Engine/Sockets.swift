@@ -14,8 +14,7 @@ final class Sockets {
     private var poller: Poller
     /// A transfer is removed when it is about to be sent, or leaves libcurl.
     var connecting = ConnectingTransfers()
-    /// Used only with a libcurl that sends over a connection with unread bytes (`LibcurlQuirks.takesUnaskedBytes`).
-    var named = NamedSockets()
+    var connections = OpenConnections()
     private var refusedAsked = LoopInstant.unset
 
     init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: TurnHolder) {
@@ -69,14 +68,10 @@ final class Sockets {
     var openCount: Int { poller.ownedCount }
     var openedCount: Int { poller.openedCount }
 
-    /// Sets the events that a byte connection waits for.
-    func setEvents(_ wanted: Readiness, of fd: Int32) {
+    /// Sets the events that a byte connection, or one that was made in advance, waits for.
+    func setEvents(_ wanted: Readiness, of fd: Int32, as kind: Int = MultiIndex.byteConnection) {
         loop.assertOnLoop()
-        if wanted.isEmpty {
-            poller.unwatch(fd)
-        } else {
-            poller.watch(fd, for: wanted, multi: MultiIndex.byteConnection)
-        }
+        if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, multi: kind) }
     }
 
     // MARK: Opening and closing
@@ -101,7 +96,7 @@ final class Sockets {
             transfer.connection.socketFailed(errno)
             return -1
         }
-        transfer.connection.socketOpened(fd, isRemembered: settings.quirks.takesUnaskedBytes)
+        transfer.connection.socketOpened(fd)
         let isTCP = address.pointee.socktype == Int32(SOCK_STREAM.rawValue) && address.pointee.family != AF_UNIX
         if isTCP { settings.keepAlive?.apply(to: fd) }
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
@@ -113,7 +108,7 @@ final class Sockets {
     func close(_ fd: Int32) -> Int32 {
         loop.assertOnLoop()
         poller.socketClosed(fd)
-        named.closed(fd)
+        connections.closed(fd)
         return Glibc.close(fd)
     }
 
@@ -123,6 +118,41 @@ final class Sockets {
         loop.assertOnLoop()
         let fd = curlew_get_socket(easy.handle)
         if fd >= 0 { _ = shutdown(fd, Int32(SHUT_RDWR)) }
+    }
+
+    // MARK: Established connections
+
+    /// Called when the transfer is about to be sent. Records the connection that it has made; `name` is `nil` if libcurl
+    /// does not say it.
+    func remember(_ transfer: ActiveTransfer, on name: ConnectionName?) {
+        loop.assertOnLoop()
+        guard !transfer.connection.openedSockets.isEmpty else { return }
+        let opened = transfer.connection.openedSockets
+        transfer.connection.openedSockets = []
+        let name = name.flatMap { $0.localPort > 0 ? $0 : nil }
+        // The others have lost the race of the host's addresses, or belong to a DNS server.
+        let isConnection = { (fd: Int32) in name == nil || OpenConnections.localPort(of: fd) == name?.localPort }
+        guard let easy = transfer.easy, let socket = opened.last(where: isConnection) else { return }
+        connections.opened(
+            OpenConnection(
+                origin: transfer.plan.origin, name: name, multi: easy.multi, since: now,
+                version: version(of: socket, easy, transfer.plan)),
+            at: socket)
+    }
+
+    private func version(of socket: Int32, _ easy: TransferHandle, _ plan: RequestPlan) -> HTTPVersion? {
+        if OpenConnections.isDatagram(socket) { return .http3 }
+        if plan.connectsOnly { return .http1_1 }
+        if settings.hasPriorKnowledge { return .http2 }
+        guard plan.isTLS else { return .http1_1 }
+        if let connection = curlew_tls_connection(easy.handle) {
+            return curlew_tls_speaks_http2(connection) != 0 ? .http2 : .http1_1
+        }
+        return switch curlew_gnutls_speaks_http2(easy.handle) {
+        case 0: .http1_1
+        case 1: .http2
+        default: nil
+        }
     }
 
     // MARK: Transfers that connect
@@ -290,6 +320,8 @@ extension KeepAlive {
         set(level, TCP_KEEPIDLE, seconds(idle), on: socket)
         set(level, TCP_KEEPINTVL, seconds(interval), on: socket)
         set(level, TCP_KEEPCNT, Int32(min(max(1, probes), 127)), on: socket)
+        guard let unacknowledgedTimeout else { return }
+        set(level, TCP_USER_TIMEOUT, Int32(clamping: max(1, unacknowledgedTimeout.clampedMilliseconds)), on: socket)
     }
 
     private func seconds(_ duration: Duration) -> Int32 { Int32(min(max(1, duration.components.seconds), 32_767)) }

@@ -14,6 +14,10 @@ struct TransferConnection {
     var socketError: Int32 = 0
     /// An address that the address policy refused.
     var refusedAddress: String?
+    /// The socket of a connection made in advance, while session tickets are expected on it; -1 otherwise.
+    var settlingSocket: Int32 = -1
+    /// The handle has read from it, which binds it to the handle.
+    var isBound = false
     /// The transfer's socket while libcurl is not told that it is readable; -1 otherwise.
     var mutedSocket: Int32 = -1
     /// The number of times that libcurl has asked a proxy for a tunnel.
@@ -31,10 +35,9 @@ struct TransferConnection {
     /// Whether no address of the host got a socket, because the address was refused or the system failed.
     var lacksEverySocket: Bool { !hasOpenedSocket && (refusedAddress != nil || socketError != 0) }
 
-    /// Pass true for `isRemembered` if the connection has to be recognized when it is reused.
-    mutating func socketOpened(_ fd: Int32, isRemembered: Bool) {
+    mutating func socketOpened(_ fd: Int32) {
         hasOpenedSocket = true
-        if isRemembered { openedSockets.append(fd) }
+        openedSockets.append(fd)
         socketError = 0
     }
 
@@ -53,6 +56,7 @@ struct TransferConnection {
 
     /// Called by `ActiveTransfer.reset`. The failures of addresses and the certificates are kept for the error.
     mutating func startOver() {
+        name = nil
         openedSockets = []
         hasLostAddresses = false
         isSecuring = false

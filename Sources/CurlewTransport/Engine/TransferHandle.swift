@@ -21,6 +21,9 @@ final class TransferHandle: CurlEasy {
     /// Whether the handle may serve an unrelated request after this one. False if its plan enlarged the receive buffer,
     /// which libcurl does not reduce again, and after a request with trailers (`LibcurlQuirks.sendsTrailersOnce`).
     private(set) var isReusable = true
+    /// libcurl closes the connection after the transfer, whatever its plan says.
+    private(set) var closesConnection = false
+
     private var appliedSettings: [OptionValue]?
     private var sharedHeaders: HeaderList?
 
@@ -34,6 +37,11 @@ final class TransferHandle: CurlEasy {
         guard let own = curlew_get_string(handle, CURLINFO_PRIVATE) else { return nil }
         // SAFETY: CURLOPT_PRIVATE is the TransferHandle, which lives as long as its handle.
         return Unmanaged<TransferHandle>.fromOpaque(UnsafeRawPointer(own)).takeUnretainedValue()
+    }
+
+    /// Has libcurl close the connection after the transfer, unless others use it. May be called while the transfer runs.
+    func closesConnectionAfterwards() {
+        closesConnection = curlew_set_long(handle, CURLOPT_FORBID_REUSE, 1) == CURLE_OK
     }
 
     /// Called with each header line. After a status line, lets the trace see the next line before libcurl stores it,
@@ -90,6 +98,7 @@ final class TransferHandle: CurlEasy {
     override func reset() {
         super.reset()
         isReusable = true
+        closesConnection = false
         appliedSettings = nil
         sharedHeaders = nil
     }

@@ -14,6 +14,9 @@ final class Transfers {
     let connections: ByteConnections
     let loop: TurnHolder
     var addresses = AddressTexts()
+    var pings = HTTP2Pings()
+    /// The transfers whose connections are watched before they are given to others, by socket. See `Prewarming`.
+    var settling: [Int32: ActiveTransfer] = [:]
 
     private var isClosed = false
     private(set) var endedCount = 0
@@ -238,6 +241,25 @@ final class Transfers {
         }
     }
 
+    /// Calls `body` with every transfer that was last sent over the connection.
+    func forEach(over name: ConnectionName?, _ body: (ActiveTransfer) -> Void) {
+        loop.assertOnLoop()
+        guard let name else { return }
+        for transfer in inFlight.live where transfer.connection.name == name { body(transfer) }
+    }
+
+    /// Calls `body` with every transfer that has started and not ended, except for those that wait in line.
+    func forEachOutsideLine(_ body: (ActiveTransfer) -> Void) {
+        loop.assertOnLoop()
+        for transfer in inFlight.live {
+            if case .inLine = transfer.stage { continue }
+            body(transfer)
+        }
+    }
+
+    /// Calls `body` for each line, with one of its transfers and their number.
+    func forEachLine(_ body: (ActiveTransfer, Int) -> Void) { inFlight.lines.forEachOutside(body) }
+
     // MARK: Clocks
 
     /// Called after a timeout of the transfer has started or stopped. Only an earlier deadline is stored:
@@ -260,7 +282,9 @@ final class Transfers {
         while let transfer = inFlight.deadlines.due(at: instant) {
             let next = transfer.clocks.next
             if next.at <= instant {
-                if next.timeout == .idle, transfer.response.isComplete, let easy = transfer.easy {
+                if transfer.connection.settlingSocket >= 0 {
+                    release(transfer)
+                } else if next.timeout == .idle, transfer.response.isComplete, let easy = transfer.easy {
                     transfer.measure(easy)
                     release(transfer)
                 } else {
@@ -293,6 +317,7 @@ final class Transfers {
         if transfer.sending.isHeldBack { return holdBack(transfer, easy) }
         if goesBackToStart(transfer, after: result) { return repeatLaunch(transfer, easy) }
         if result == CURLE_OK, transfer.plan.connectsOnly { return connected(transfer, easy) }
+        if result == CURLE_OK, transfer.plan.prewarms { return prewarmed(transfer, easy) }
         guard result == CURLE_OK || transfer.hasWholeResponse(despite: result) else {
             return fail(transfer, transfer.failure(for: Int(result.rawValue), easy))
         }
@@ -315,6 +340,13 @@ final class Transfers {
         if transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) { return true }
         if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return true }
         return transfer.startAgain(after: result)
+    }
+
+    /// Called when a connection for later requests is up.
+    private func prewarmed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+        transfer.measure(easy)
+        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
+        if !settle(transfer, easy) { release(transfer) }
     }
 
     /// Called when the connection that the transfer was to make is up. The connection outlives the transfer.
@@ -366,6 +398,7 @@ final class Transfers {
     /// Takes the handle back from libcurl. The transfer still refers to it.
     private func releaseHandle(_ easy: TransferHandle, of transfer: ActiveTransfer) {
         if transfer.connection.mutedSocket >= 0 { sockets.receivingResumes(transfer) }
+        if transfer.plan.prewarms { givesConnection(of: transfer, easy) }
         if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }
         handles.remove(easy)
         forget(transfer)

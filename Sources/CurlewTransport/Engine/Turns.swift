@@ -7,6 +7,7 @@ enum EngineWork: Sendable {
     case start(ActiveTransfer)
     case command(ActiveTransfer, TransferCommand)
     case connection(Int, ConnectionCommand)
+    case snapshot(UnsafeContinuation<ConnectionSnapshot, Never>)
     /// One step of a task that runs on the loop thread.
     case job(UnownedJob, LoopExecutor)
     /// Fails running transfers, closes every connection, and resumes the waiter.
@@ -75,7 +76,7 @@ final class Turns: LoopClient, @unchecked Sendable {
     var waitsTooLong: Bool { deadline < wait.end || (wait.end != .never && wait.end <= .now()) }
 
     private var deadline: LoopInstant {
-        min(transfers.deadline, sockets.connectingDue, sockets.refusedDue, handles.deadline)
+        min(transfers.deadline, transfers.pings.due, sockets.connectingDue, sockets.refusedDue, handles.deadline)
     }
 
     func take(_ work: EngineWork) {
@@ -84,6 +85,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         case .start(let transfer): transfers.start(transfer)
         case .command(let transfer, let command): transfers.take(command, for: transfer)
         case .connection(let number, let command): transfers.connections.take(command, for: number)
+        case .snapshot(let waiter): waiter.resume(returning: transfers.snapshot())
         case .job(let job, let executor): job.runSynchronously(on: executor.asUnownedTaskExecutor())
         case .close(let waiter):
             closeAll()
@@ -99,6 +101,10 @@ final class Turns: LoopClient, @unchecked Sendable {
                 transfers.connections.socketReady(ready)
                 continue
             }
+            if ready.multi == MultiIndex.settlingConnection {
+                transfers.socketReady(ofSettling: ready.fd)
+                continue
+            }
             guard let multi = handles.multi(at: ready.multi) else { continue }
             var events: Int32 = 0
             if !ready.readiness.isDisjoint(with: [.read, .hangUp]) { events |= CURL_CSELECT_IN }
@@ -110,6 +116,7 @@ final class Turns: LoopClient, @unchecked Sendable {
 
     func endTurn() {
         runConnecting()
+        transfers.sendPings()
         handles.forEachMulti(run)
         // Deadlines after `seenUntil` remain, so that the next wait returns at once and the sockets are checked first.
         // A borrowed turn does not wait for sockets, so it leaves `seenUntil` as it is.

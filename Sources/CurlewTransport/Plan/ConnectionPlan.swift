@@ -44,6 +44,8 @@ struct ConnectionPlan: Equatable, Sendable {
         options.append(.long(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1))
         if configuration.keepsDotSegments { options.append(.long(CURLOPT_PATH_AS_IS, 1)) }
         options.append(.long(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.connectionIdleLifetime.components.seconds))))
+        options += try retirementOptions(configuration, capabilities)
+        if configuration.http2PingInterval != nil { try capabilities.require(.http2Ping) }
         options += try DNSPlan.options(configuration.dns, capabilities)
         options += try proxyOptions(configuration, environment)
         options += try localOptions(configuration, capabilities)
@@ -131,6 +133,23 @@ struct ConnectionPlan: Equatable, Sendable {
             options.append(.string(CURLOPT_INTERFACE, "ifhost!\(interface)!\(address)"))
         }
         return options
+    }
+
+    private func retirementOptions(_ configuration: TransportConfiguration, _ capabilities: Capabilities)
+        throws(CurlewError) -> [OptionValue]
+    {
+        if configuration.maximumRequestsPerConnection != nil {
+            try capabilities.require(.connectionRetirement)
+            // The connections of a Unix socket have no ports by which the engine could tell them apart.
+            guard configuration.unixSocketPath == nil else {
+                throw .unsupported(
+                    feature: "maximumRequestsPerConnection over a Unix socket", needs: "connections of TCP")
+            }
+        }
+        guard let age = configuration.maximumConnectionAge else { return [] }
+        try capabilities.require(.connectionRetirement)
+        // libcurl closes idle connections that are older, in whole seconds. `ConnectionRetirement` is exact.
+        return [.long(.maximumLifetime, max(1, min(Int(age.components.seconds), Int(Int32.max))))]
     }
 
     private func netrcOptions(_ netrc: Netrc) -> [OptionValue] {

@@ -41,10 +41,15 @@ struct RequestPlan: Sendable {
     private(set) var sendBuffer: Int?
     /// Whether only a connection is made and no request is sent.
     var connectsOnly: Bool { sendBuffer != nil }
+    /// Whether a connection is opened for later requests, and no request is sent. See `prewarm`.
+    private(set) var prewarms = false
     private(set) var wire: WireURL
     var url: String { wire.string }
     var host: String { wire.host }
     var isTLS: Bool { wire.isTLS }
+    var origin: ConnectionSnapshot.Origin {
+        ConnectionSnapshot.Origin(scheme: isTLS ? "https" : "http", host: host, port: wire.port)
+    }
     var headerLines: [String] = []
     /// The session's prebuilt header list, to follow `headerLines`; `nil` if `headerLines` has the session's fields, or
     /// if there are none.
@@ -408,6 +413,18 @@ struct RequestPlan: Sendable {
         cached = nil
         needsOwnHandle = true
         self.sendBuffer = sendBuffer
+    }
+
+    /// Plans a connection for later requests, without a request: an idle one that is alive, or a new one. If `opensNew`
+    /// is true, a new one in any case. `ActiveTransfer.endsBeforeSending` ends the transfer.
+    mutating func prewarm(opensNew: Bool, _ planner: RequestPlanner) throws(CurlewError) {
+        try checkPrewarming(planner)
+        // A request that races QUIC with TCP takes no connection that is there.
+        if case .raced? = route?.route.mode { leaveRoute() }
+        ownSettings = cached?.settings ?? ownSettings
+        if opensNew { ownSettings += [.long(CURLOPT_PIPEWAIT, 0), .long(CURLOPT_FRESH_CONNECT, 1)] }
+        cached = nil
+        (needsOwnHandle, prewarms) = (true, true)
     }
 
     /// Removes `Expect`, for the repetition of a request that a server refused with 417.

@@ -109,6 +109,12 @@ struct TransferClocks {
 
     private static let patience: UInt64 = 1_000_000_000
 
+    /// Called when a connection that was made in advance is up. It is given to others after `length`.
+    mutating func settlingStarted(for length: UInt64, at now: LoopInstant) {
+        idle = length
+        enter(.receive, now)
+    }
+
     mutating func held(at now: LoopInstant) {
         if !heldSince.isSet { heldSince = now }
     }

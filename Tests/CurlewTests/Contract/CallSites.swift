@@ -23,6 +23,16 @@ private func session() async throws {
     let request = session.request("https://example.com")
     if let task = request.task { _ = await session[task] }
     _ = await session.activeRequests
+    try await session.prewarm("https://example.com")
+    try await session.prewarm(URL(string: "https://example.com")!, connections: 4)
+    let snapshot: ConnectionSnapshot = await session.connections
+    for (origin, pool) in snapshot.origins where origin.scheme == "https" && origin.host != "" && origin.port > 0 {
+        _ = pool.open + pool.inUse + pool.idle + pool.opening + pool.waiting
+        let version: HTTPVersion? = pool.version
+        let age: Duration? = pool.oldestAge
+        _ = (version, age, snapshot.totals.open)
+    }
+    _ = ConnectionSnapshot.Origin(URL(string: "https://example.com")!).map { snapshot.origins[$0] }
     await session.cancelAllRequests()
     await session.drain()
     await session.invalidate()
@@ -195,6 +205,11 @@ private func extensionPoints() {
         $0.maximumConnectionsPerHost = 6
         $0.maximumConnections = 256
         $0.connectionIdleLifetime = .seconds(10)
+        $0.maximumConnectionAge = .seconds(300)
+        $0.maximumRequestsPerConnection = 1000
+        $0.keepAlive = KeepAlive(idle: .seconds(60), interval: .seconds(30), probes: 3)
+        $0.keepAlive?.unacknowledgedTimeout = .seconds(60)
+        $0.http2PingInterval = .seconds(30)
         $0.httpVersion = .http2PriorKnowledge
         $0.maximumBodySize = 1024
         $0.maximumHeaderSize = 1024

@@ -245,7 +245,10 @@ struct HabitTests {
             #"{"default_options": ["--auth=u:secret"]}"#, tool("--debug", base + "/get", "q==1"))
         let outcome = try await debugged.run()
         #expect(outcome.status == 0)
-        for text in ["debug: version: curlew ", "config.json", "--auth=...", "exchange started", "status=200"] {
+        for text in [
+            "debug: version: curlew ", "config.json", "--auth=...", "exchange started", "status=200",
+            "debug: connections to \(base): HTTP/1.1, 0 in use, 1 idle",
+        ] {
             #expect(outcome.errors.contains(text))
         }
         #expect(!outcome.errors.contains("secret"))

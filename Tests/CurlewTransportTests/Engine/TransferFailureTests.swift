@@ -30,9 +30,9 @@ struct TransferFailureTests {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
             transfer.attach(to: easy)
-            if isLast { transfer.connection.socketOpened(-1, isRemembered: false) }
+            if isLast { transfer.connection.socketOpened(-1) }
             transfer.connection.socketFailed(EAFNOSUPPORT)
-            if !isLast { transfer.connection.socketOpened(-1, isRemembered: false) }
+            if !isLast { transfer.connection.socketOpened(-1) }
             #expect(transfer.failure(for: 7, easy).native?.number == 7)
             transfer.connection.socketFailed(EMFILE)
             #expect(transfer.failure(for: 7, easy).native?.name == "EMFILE")

@@ -58,11 +58,14 @@ final class FrameServer: Sendable {
     let gate = DispatchSemaphore(value: 0)
     private let listener: Int32
     private let requests = Lock(0)
+    private let pings = Lock(0)
     private let connections = Lock<[Int32]>([])
 
     struct Failure: Error {}
 
     var requestCount: Int { requests.withLock { $0 } }
+    /// The number of PINGs, over all connections.
+    var pingCount: Int { pings.withLock { $0 } }
     var connectionCount: Int { connections.withLock { $0.count } }
     var url: URL { URL(string: "http://127.0.0.1:\(port)/x")! }
 
@@ -84,13 +87,13 @@ final class FrameServer: Sendable {
             throw Failure()
         }
         port = Int(UInt16(bigEndian: address.sin_port))
-        let (requests, connections, gate) = (requests, connections, gate)
+        let (requests, pings, connections, gate) = (requests, pings, connections, gate)
         Thread.detachNewThread {
             while true {
                 let peer = BlockingSocket.accept(listener)
                 guard peer >= 0 else { break }
                 connections.withLock { $0.append(peer) }
-                Thread.detachNewThread { Self.serve(peer, requests, gate, answer) }
+                Thread.detachNewThread { Self.serve(peer, requests, pings, gate, answer) }
             }
             _ = close(listener)
         }
@@ -101,7 +104,9 @@ final class FrameServer: Sendable {
         _ = shutdown(listener, Int32(SHUT_RDWR))
     }
 
-    private static func serve(_ peer: Int32, _ requests: Lock<Int>, _ gate: DispatchSemaphore, _ answer: Answer) {
+    private static func serve(
+        _ peer: Int32, _ requests: Lock<Int>, _ pings: Lock<Int>, _ gate: DispatchSemaphore, _ answer: Answer
+    ) {
         defer { _ = close(peer) }
         guard take(24, from: peer) != nil, BlockingSocket.write(peer, Frame.settings) else { return }
         while let header = take(9, from: peer) {
@@ -111,6 +116,7 @@ final class FrameServer: Sendable {
             switch (header[3], header[4]) {
             case (4, 0):
                 guard BlockingSocket.write(peer, Frame.settingsTaken) else { return }
+            case (6, 0): pings.withLock { $0 += 1 }
             case (1, _):
                 let number = requests.withLock { count in
                     count += 1

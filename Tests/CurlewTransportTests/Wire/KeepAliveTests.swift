@@ -9,6 +9,18 @@ import Testing
 struct KeepAliveTests {
     /// Returns the keep-alive options of each of this process's sockets that is connected to `port`.
     private func options(ofSocketsTo port: Int) -> [[Int32]] {
+        let tcp = Int32(IPPROTO_TCP)
+        return values(
+            [(SOL_SOCKET, SO_KEEPALIVE), (tcp, TCP_KEEPIDLE), (tcp, TCP_KEEPINTVL), (tcp, TCP_KEEPCNT)],
+            ofSocketsTo: port)
+    }
+
+    /// Returns the timeout for unacknowledged bytes of each such socket, in milliseconds.
+    private func timeouts(ofSocketsTo port: Int) -> [Int32] {
+        values([(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT)], ofSocketsTo: port).flatMap(\.self)
+    }
+
+    private func values(_ options: [(level: Int32, name: Int32)], ofSocketsTo port: Int) -> [[Int32]] {
         (0..<4096).compactMap { fd in
             var address = sockaddr_in()
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -17,11 +29,10 @@ struct KeepAliveTests {
             }
             guard code == 0, address.sin_family == sa_family_t(AF_INET), UInt16(bigEndian: address.sin_port) == port
             else { return nil }
-            let tcp = Int32(IPPROTO_TCP)
-            return [(SOL_SOCKET, SO_KEEPALIVE), (tcp, TCP_KEEPIDLE), (tcp, TCP_KEEPINTVL), (tcp, TCP_KEEPCNT)].map {
+            return options.map {
                 var value: Int32 = -1
                 var size = socklen_t(MemoryLayout<Int32>.size)
-                getsockopt(Int32(fd), $0.0, $0.1, &value, &size)
+                getsockopt(Int32(fd), $0.level, $0.name, &value, &size)
                 return value
             }
         }
@@ -42,6 +53,16 @@ struct KeepAliveTests {
         try await withTransport({ $0.keepAlive = keepAlive }) { transport, server in
             _ = try await transport.fetch(request(server.url("/get")))
             #expect(options(ofSocketsTo: server.port) == [expected])
+        }
+    }
+
+    @Test(
+        arguments: [(nil, 0), (.seconds(30), 30_000), (.zero, 1), (.seconds(1 << 40), Int32.max)]
+            as [(Duration?, Int32)])
+    func `unacknowledged bytes have a timeout of their own`(_ timeout: Duration?, _ expected: Int32) async throws {
+        try await withTransport({ $0.keepAlive = KeepAlive(unacknowledgedTimeout: timeout) }) { transport, server in
+            _ = try await transport.fetch(request(server.url("/get")))
+            #expect(timeouts(ofSocketsTo: server.port) == [expected])
         }
     }
 

@@ -23,6 +23,7 @@ final class ByteConnections {
     deinit { scratch.deallocate() }
 
     var count: Int { live.count }
+    var openSockets: Set<Int32> { Set(byDescriptor.keys) }
 
     /// Takes over the handle of a connection that is up; `nil` if libcurl has closed the connection already.
     func adopt(_ easy: TransferHandle, of transfer: ActiveTransfer) -> CurlByteConnection? {

@@ -1,0 +1,73 @@
+internal import CurlewCore
+
+/// Decides when a connection takes no further requests, because of its age or the number of its requests.
+struct ConnectionRetirement: Equatable, Sendable {
+    enum Verdict: Equatable {
+        case takes
+        /// The connection takes this request, and no further one.
+        case takesLast
+        case refuses
+    }
+
+    private let maximumAge: UInt64?
+    private let maximumRequests: Int?
+
+    /// `nil` if the configuration sets no limit. A limit of zero is taken for the least that lets a new connection carry
+    /// a request.
+    init?(_ configuration: TransportConfiguration) {
+        guard configuration.maximumConnectionAge != nil || configuration.maximumRequestsPerConnection != nil else {
+            return nil
+        }
+        maximumAge = configuration.maximumConnectionAge.map { max(1_000_000, $0.clampedNanoseconds) }
+        maximumRequests = configuration.maximumRequestsPerConnection.map { max(1, $0) }
+    }
+
+    /// The verdict on a connection of this age, in nanoseconds, that has carried so many requests.
+    func verdict(age: UInt64, requests: Int) -> Verdict {
+        if let maximumAge, age >= maximumAge { return .refuses }
+        guard let maximumRequests else { return .takes }
+        if requests >= maximumRequests { return .refuses }
+        return requests + 1 == maximumRequests ? .takesLast : .takes
+    }
+}
+
+// A connection of HTTP/1 that is refused, or has carried its last request, is closed by libcurl: it carries one request
+// at a time. One of HTTP/2 carries others, and libcurl would give it further ones as long as it is in use
+// (CURLOPT_MAXLIFETIME_CONN is for idle connections, CURLOPT_FORBID_REUSE for the last transfer). So its origin moves to
+// another multi handle, which does not know the connection, and the transfers on it have libcurl close it behind them.
+extension Transfers {
+    /// Whether the transfer may be sent over the connection. Counts it as one of the connection's requests. If not, the
+    /// transfer gives the connection up before a byte of it is sent, and is launched again.
+    ///
+    /// Called for every send if the transport has limits. Repetitions are never refused: they continue a handshake, or
+    /// an exchange that the connection's server has begun.
+    func admits(_ transfer: ActiveTransfer, over name: ConnectionName, by limits: ConnectionRetirement) -> Bool {
+        loop.assertOnLoop()
+        guard !transfer.plan.isAlone, let easy = transfer.easy, let socket = sockets.connections.socket(of: name),
+            let connection = sockets.connections[socket]
+        else { return true }
+        let isFirst = transfer.sending.count == 0
+        let age = now.nanoseconds(since: connection.since)
+        switch connection.isRetired ? .refuses : limits.verdict(age: age, requests: connection.requests) {
+        case .takes: break
+        case .takesLast:
+            if !transfer.plan.prewarms { retire(connection, at: socket, with: easy) }
+        case .refuses:
+            if isFirst, retire(connection, at: socket, with: easy) { return false }
+        }
+        if !transfer.plan.prewarms { sockets.connections.carries(socket) }
+        return true
+    }
+
+    /// Lets no further request use the connection, and has libcurl close it when its last one has ended. Returns false
+    /// if the origin has nowhere else to go: then the connection goes on.
+    @discardableResult
+    private func retire(_ connection: OpenConnection, at socket: Int32, with easy: TransferHandle) -> Bool {
+        if connection.isMultiplexed, !connection.isRetired {
+            guard sockets.connections.retire(socket) else { return false }
+            forEach(over: connection.name) { $0.easy?.closesConnectionAfterwards() }
+        }
+        easy.closesConnectionAfterwards()
+        return true
+    }
+}

@@ -1,0 +1,45 @@
+internal import CCurl
+internal import CurlewCore
+
+/// When the next PINGs are due.
+struct HTTP2Pings {
+    /// `.never` while no request runs.
+    private(set) var due = LoopInstant.never
+    private var interval: UInt64 = 0
+
+    /// Called when a transport that sends PINGs sends a request.
+    mutating func requestGoesOut(at now: LoopInstant, every interval: UInt64) {
+        guard due == .never else { return }
+        self.interval = interval
+        due = now.advanced(byNanoseconds: interval)
+    }
+
+    /// Called when PINGs were due. `isNeeded`: there are connections that get further ones.
+    mutating func sent(at now: LoopInstant, isNeeded: Bool) {
+        due = isNeeded ? now.advanced(byNanoseconds: interval) : .never
+    }
+}
+
+// libcurl sends PINGs in curl_easy_upkeep, which has each connection of a multi handle queue one, and from 8.1 on does not
+// write it. A connection with running requests is run after it, which writes what is queued. An idle one cannot be run:
+// its PING leaves with its next request.
+extension Transfers {
+    /// Sends a PING on each HTTP/2 connection with running requests, if they are due.
+    func sendPings() {
+        loop.assertOnLoop()
+        guard pings.due <= now, let interval = settings.pingInterval else { return }
+        var busy: [Int: Set<Int32>] = [:]
+        forEachOutsideLine { transfer in
+            guard transfer.sending.hasBegun, let name = transfer.connection.name,
+                let socket = sockets.connections.socket(of: name), let connection = sockets.connections[socket],
+                connection.version == .http2
+            else { return }
+            busy[connection.multi, default: []].insert(socket)
+        }
+        pings.sent(at: now, isNeeded: !busy.isEmpty)
+        for (index, sockets) in busy {
+            guard let multi = handles.multi(at: index), multi.queuePings(every: interval / 1_000_000) else { continue }
+            for socket in sockets { multi.socketReady(socket, CURL_CSELECT_IN) }
+        }
+    }
+}

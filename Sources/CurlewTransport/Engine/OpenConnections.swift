@@ -1,0 +1,130 @@
+internal import CurlewCore
+internal import Glibc
+
+/// Identifies a connection by what libcurl says of it before it sends a request.
+struct ConnectionName: Hashable {
+    let localPort: Int32
+    /// A hash of the peer's address.
+    private let peer: UInt64
+
+    init(localPort: Int32, peer: UnsafePointer<CChar>?) {
+        self.localPort = localPort
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        var next = peer
+        while let byte = next, byte.pointee != 0 {
+            hash = (hash ^ UInt64(UInt8(truncatingIfNeeded: byte.pointee))) &* 0x100_0000_01B3
+            next = byte + 1
+        }
+        self.peer = hash
+    }
+}
+
+/// An established connection, in use or idle.
+struct OpenConnection {
+    typealias Origin = ConnectionSnapshot.Origin
+
+    /// The origin of the request that has opened the connection.
+    let origin: Origin
+    /// `nil` over Unix sockets, which have no ports, and with a libcurl that does not ask before it sends.
+    let name: ConnectionName?
+    /// The index of the multi handle that has the connection.
+    let multi: Int
+    /// When the connection was established.
+    let since: LoopInstant
+    /// `nil` if the TLS library does not say what the peers agreed on.
+    let version: HTTPVersion?
+    /// The number of requests that it has carried. Counted only if a transport limits it.
+    var requests = 0
+    /// It takes no further requests, and closes after those that it carries.
+    var isRetired = false
+
+    /// Whether the connection may carry several requests at once.
+    var isMultiplexed: Bool { version != .http1_1 }
+}
+
+/// The established connections of one engine, by their sockets.
+///
+/// A connection is added when it is about to carry its first request, and removed when its socket is closed: requests on
+/// connections that are used again cost nothing here.
+struct OpenConnections {
+    private(set) var all: [Int32: OpenConnection] = [:]
+    private var sockets: [ConnectionName: Int32] = [:]
+    /// The spare multi handle of each origin that has left its usual one, because there is a retired connection.
+    private var detours: [OpenConnection.Origin: Int] = [:]
+
+    subscript(socket: Int32) -> OpenConnection? { all[socket] }
+
+    func socket(of name: ConnectionName) -> Int32? { sockets[name] }
+
+    mutating func opened(_ connection: OpenConnection, at socket: Int32) {
+        closed(socket)
+        all[socket] = connection
+        if let name = connection.name { sockets[name] = socket }
+    }
+
+    /// Call it when a socket is closed, whatever it was.
+    mutating func closed(_ socket: Int32) {
+        guard let connection = all.removeValue(forKey: socket) else { return }
+        if let name = connection.name, sockets[name] == socket { sockets[name] = nil }
+        // An origin without connections may use its usual multi handle again.
+        guard !detours.isEmpty, detours[connection.origin] != nil else { return }
+        if !all.values.contains(where: { $0.origin == connection.origin }) { detours[connection.origin] = nil }
+    }
+
+    /// Counts a request.
+    mutating func carries(_ socket: Int32) { all[socket]?.requests += 1 }
+
+    // MARK: Retired connections
+
+    /// The most spare multi handles.
+    static let mostSpares = 32
+
+    /// Marks a multiplexed connection as retired, and directs its origin to a multi handle without retired connections.
+    /// Returns false, and does nothing, if there is none.
+    mutating func retire(_ socket: Int32) -> Bool {
+        guard let connection = all[socket] else { return false }
+        var draining: Set<Int> = [connection.multi]
+        for other in all.values where other.isRetired && other.origin == connection.origin {
+            draining.insert(other.multi)
+        }
+        let spares = MultiIndex.firstSpare..<MultiIndex.firstSpare + Self.mostSpares
+        if draining.allSatisfy(spares.contains) {
+            detours[connection.origin] = nil
+        } else if let spare = spares.first(where: { !draining.contains($0) }) {
+            detours[connection.origin] = spare
+        } else {
+            return false
+        }
+        all[socket]?.isRetired = true
+        return true
+    }
+
+    var hasDetours: Bool { !detours.isEmpty }
+
+    /// The index of the spare multi handle that the origin uses; `nil` if it uses its usual one.
+    func detour(of origin: OpenConnection.Origin) -> Int? { detours[origin] }
+
+    // MARK: Sockets
+
+    /// The port of a socket's own end; `nil` if it has none.
+    static func localPort(of socket: Int32) -> Int32? {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutableBytes(of: &address) { bytes in
+            guard let start = bytes.baseAddress else { return nil }
+            guard getsockname(socket, start.assumingMemoryBound(to: sockaddr.self), &length) == 0 else { return nil }
+            // The port follows the family, for IPv4 and IPv6.
+            switch Int32(bytes.load(as: sa_family_t.self)) {
+            case AF_INET, AF_INET6: return Int32(UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self)))
+            default: return nil
+            }
+        }
+    }
+
+    /// Whether the socket is one of UDP, over which connections speak HTTP/3.
+    static func isDatagram(_ socket: Int32) -> Bool {
+        var kind: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(socket, SOL_SOCKET, SO_TYPE, &kind, &length) == 0 && kind == Int32(SOCK_DGRAM.rawValue)
+    }
+}

@@ -1,0 +1,115 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+
+// A connection for later requests is made by a transfer that ends before it sends: libcurl looks at CURLOPT_CONNECT_ONLY
+// after the prerequest callback, and the callback sets it. Whether a connection may be used again was decided when it was
+// made, without the option, so it goes into the pool as after any exchange. (With the option from the beginning, as for
+// byte connections, no request could use it.)
+extension RequestPlan {
+    /// Throws `.unsupported` if no later request could use the connection.
+    func checkPrewarming(_ planner: RequestPlanner) throws(CurlewError) {
+        try planner.capabilities.require(.prewarming)
+        guard !isAlone, !closesConnection else {
+            throw .unsupported(
+                feature: "opening a connection in advance", needs: "requests that may share their connections")
+        }
+        // From 8.13 on libcurl uses no plain connection of HTTP/2 that has not had a response, and 7.88 uses none again.
+        guard isTLS || planner.configuration.httpVersion != .http2PriorKnowledge else {
+            throw .unsupported(feature: "opening a plain HTTP/2 connection in advance", needs: "TLS")
+        }
+    }
+}
+
+extension ActiveTransfer {
+    /// Ends the transfer instead of sending its request. Called in the prerequest callback.
+    func endsBeforeSending() -> Bool {
+        guard let easy, curlew_set_long(easy.handle, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK else {
+            failure = makeError(.`internal`, "libcurl refuses to stop before the request")
+            return false
+        }
+        return true
+    }
+}
+
+// After a handshake of TLS 1.3 the server sends session tickets. Usually libcurl reads them with the response. On an idle
+// connection of HTTP/1 they look like bytes that nobody has asked for: libcurl from 8.0 on closes such a connection when
+// it would be used again, and so does the engine with older ones (`UnaskedBytes`). So the transfer keeps the connection
+// for as long as tickets usually take, and reads them. With HTTP/2, libcurl reads what has come before it uses the
+// connection.
+extension Transfers {
+    /// Watches a new connection before it is given to others. Returns false if there is nothing to wait for.
+    func settle(_ transfer: ActiveTransfer, _ easy: TransferHandle) -> Bool {
+        guard transfer.mayGetTickets(easy), let name = transfer.connection.name,
+            let socket = sockets.connections.socket(of: name), socket == curlew_get_socket(easy.handle)
+        else { return false }
+        // Another transfer may have taken the connection within the same call of libcurl. Then that one reads the tickets
+        // and its response, and nothing may be read here.
+        var isTaken = false
+        forEach(over: name) { isTaken = isTaken || $0 !== transfer }
+        guard !isTaken else { return false }
+        transfer.connection.settlingSocket = socket
+        settling[socket] = transfer
+        transfer.clocks.settlingStarted(for: transfer.ticketPatience, at: now)
+        clockChanged(transfer)
+        // The first reading binds the connection to the handle, so that nobody else takes it.
+        socketReady(ofSettling: socket)
+        if settling[socket] === transfer { sockets.setEvents(.read, of: socket, as: MultiIndex.settlingConnection) }
+        return true
+    }
+
+    /// Called when something has come on a connection that is watched.
+    func socketReady(ofSettling socket: Int32) {
+        loop.assertOnLoop()
+        guard let transfer = settling[socket], let easy = transfer.easy else { return }
+        var (byte, count): (UInt8, Int) = (0, 0)
+        let result = curl_easy_recv(easy.handle, &byte, 1, &count)
+        if result == CURLE_AGAIN {
+            // After the first reading, something has come: tickets come together.
+            if transfer.connection.isBound { transfer.clocks.settlingStarted(for: Self.pauseOfTickets, at: now) }
+            transfer.connection.isBound = true
+            return clockChanged(transfer)
+        }
+        stopSettling(transfer)
+        let reason =
+            result == CURLE_OK && count > 0
+            ? "the server sent bytes that nobody has asked for" : "the server closed the connection at once"
+        end(transfer, transfer.makeError(.connectFailed, reason, phase: .connect))
+    }
+
+    private static let pauseOfTickets: UInt64 = 20_000_000
+
+    /// Called before the transfer leaves its handle. A connection that is up stays in the pool, unless it has failed.
+    func givesConnection(of transfer: ActiveTransfer, _ easy: TransferHandle) {
+        stopSettling(transfer)
+        // With the option set, libcurl closes the connection of a handle that is removed.
+        if transfer.result.error?.code != .connectFailed { curlew_set_long(easy.handle, CURLOPT_CONNECT_ONLY, 0) }
+    }
+
+    private func stopSettling(_ transfer: ActiveTransfer) {
+        let socket = exchange(&transfer.connection.settlingSocket, with: -1)
+        guard socket >= 0 else { return }
+        settling[socket] = nil
+        sockets.setEvents([], of: socket, as: MultiIndex.settlingConnection)
+    }
+}
+
+extension ActiveTransfer {
+    /// Whether the server may send session tickets on the new connection, which nothing would read.
+    fileprivate func mayGetTickets(_ easy: TransferHandle) -> Bool {
+        guard plan.isTLS || mayMeetTLSProxy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0,
+            let name = connection.name, let socket = easy.transfers.sockets.connections.socket(of: name),
+            easy.transfers.sockets.connections[socket]?.version == .http1_1
+        else { return false }
+        return mayMeetTLSProxy || (result.metrics.tlsVersion ?? "TLSv1.3") == "TLSv1.3"
+    }
+
+    /// How long tickets may take, in nanoseconds: twice as long as the handshake, within bounds.
+    fileprivate var ticketPatience: UInt64 {
+        guard let began = result.metrics.connected, let ended = result.metrics.tlsEstablished else {
+            return 100_000_000
+        }
+        let handshake = min(max(0, ended.timeIntervalSince(began)), 1)
+        return min(max(50_000_000, UInt64(handshake * 2_000_000_000)), 1_000_000_000)
+    }
+}

@@ -1,0 +1,122 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Open connections")
+struct OpenConnectionsTests {
+    private func retirement(_ age: Duration?, _ requests: Int?) -> ConnectionRetirement? {
+        var configuration = TransportConfiguration()
+        configuration.maximumConnectionAge = age
+        configuration.maximumRequestsPerConnection = requests
+        return ConnectionRetirement(configuration)
+    }
+
+    @Test func `without limits there is nothing to decide`() { #expect(retirement(nil, nil) == nil) }
+
+    private struct Case: Sendable {
+        var age: Duration?
+        var most: Int?
+        var nanoseconds: UInt64 = 0
+        var requests = 0
+        let verdict: ConnectionRetirement.Verdict
+    }
+
+    private static let cases = [
+        Case(most: 3, requests: 0, verdict: .takes),
+        Case(most: 3, requests: 1, verdict: .takes),
+        Case(most: 3, requests: 2, verdict: .takesLast),
+        Case(most: 3, requests: 3, verdict: .refuses),
+        Case(most: 3, requests: 4, verdict: .refuses),
+        Case(most: 1, verdict: .takesLast),
+        Case(most: 0, verdict: .takesLast),
+        Case(most: -5, verdict: .takesLast),
+        Case(age: .seconds(1), nanoseconds: 999_999_999, requests: 9, verdict: .takes),
+        Case(age: .seconds(1), nanoseconds: 1_000_000_000, verdict: .refuses),
+        Case(age: .seconds(1), most: 3, requests: 2, verdict: .takesLast),
+        Case(age: .seconds(1), most: 3, nanoseconds: 2_000_000_000, requests: 2, verdict: .refuses),
+        // A new connection takes a request, whatever the limit.
+        Case(age: .zero, verdict: .takes),
+        Case(age: .seconds(-1), verdict: .takes),
+        Case(age: .zero, nanoseconds: 1_000_000, verdict: .refuses),
+    ]
+
+    @Test(arguments: cases)
+    private func `age and count decide`(_ row: Case) throws {
+        let limits = try #require(retirement(row.age, row.most))
+        #expect(limits.verdict(age: row.nanoseconds, requests: row.requests) == row.verdict)
+    }
+
+    private let origin = ConnectionSnapshot.Origin(scheme: "https", host: "a.example", port: 443)
+    private let other = ConnectionSnapshot.Origin(scheme: "https", host: "b.example", port: 443)
+
+    private func connection(
+        _ multi: Int, _ port: Int32 = 1, of origin: ConnectionSnapshot.Origin? = nil
+    ) -> OpenConnection {
+        OpenConnection(
+            origin: origin ?? self.origin, name: ConnectionName(localPort: port, peer: nil), multi: multi,
+            since: .now(), version: .http2)
+    }
+
+    private func retire(_ socket: Int32, _ connections: inout OpenConnections, succeeds: Bool = true) {
+        let isRetired = connections.retire(socket)
+        #expect(isRetired == succeeds)
+    }
+
+    @Test func `a connection is found by its name until its socket closes`() {
+        var connections = OpenConnections()
+        let name = ConnectionName(localPort: 7, peer: nil)
+        connections.opened(connection(0, 7), at: 40)
+        #expect(connections.socket(of: name) == 40)
+        // The port is used again before the old socket's close is known.
+        connections.opened(connection(0, 7), at: 41)
+        connections.closed(40)
+        #expect(connections.socket(of: name) == 41)
+        connections.closed(41)
+        connections.closed(41)
+        #expect(connections.socket(of: name) == nil && connections.all.isEmpty)
+    }
+
+    @Test func `an origin leaves the multi handle of a retired connection and comes back`() {
+        var connections = OpenConnections()
+        let spare = MultiIndex.firstSpare
+        connections.opened(connection(0, 1), at: 40)
+        connections.opened(connection(0, 9, of: other), at: 90)
+        retire(40, &connections)
+        #expect(connections[40]?.isRetired == true)
+        #expect(connections.detour(of: origin) == spare && connections.detour(of: other) == nil)
+        // The spare one has a retired connection as well, while the first still drains.
+        connections.opened(connection(spare, 2), at: 41)
+        retire(41, &connections)
+        #expect(connections.detour(of: origin) == spare + 1)
+        // The usual one is free again.
+        connections.closed(40)
+        connections.opened(connection(spare + 1, 3), at: 42)
+        retire(42, &connections)
+        #expect(connections.detour(of: origin) == nil)
+    }
+
+    @Test func `an origin without connections goes the usual way`() {
+        var connections = OpenConnections()
+        connections.opened(connection(0), at: 40)
+        retire(40, &connections)
+        connections.closed(40)
+        #expect(!connections.hasDetours)
+    }
+
+    @Test func `a connection goes on if there is nowhere else to go`() {
+        var connections = OpenConnections()
+        connections.opened(connection(0, 1), at: 40)
+        retire(40, &connections)
+        for number in 0..<OpenConnections.mostSpares - 1 {
+            let socket = Int32(41 + number)
+            connections.opened(connection(MultiIndex.firstSpare + number, 2 + Int32(number)), at: socket)
+            retire(socket, &connections)
+        }
+        let last = MultiIndex.firstSpare + OpenConnections.mostSpares - 1
+        connections.opened(connection(last, 500), at: 500)
+        retire(500, &connections, succeeds: false)
+        #expect(connections[500]?.isRetired == false && connections.detour(of: origin) == last)
+    }
+}

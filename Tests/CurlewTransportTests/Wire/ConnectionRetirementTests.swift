@@ -1,0 +1,123 @@
+import CurlewCore
+import CurlewTesting
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite(
+    "Retired connections",
+    .enabled(if: Capabilities.ofLibcurl.quirks.asksBeforeSending, "libcurl does not ask before it sends"),
+    .timeLimit(.minutes(4)))
+struct ConnectionRetirementTests {
+    @Test(arguments: Wire.allCases, [1, 3])
+    func `a connection carries so many requests, one after the other`(_ wire: Wire, _ most: Int) async throws {
+        try await withPool(wire, { $0.maximumRequestsPerConnection = most }) { transport, server in
+            for number in 0..<7 {
+                let method: HTTPMethod = number % 2 == 0 ? .get : .post
+                let answer = try await transport.fetch(
+                    request(
+                        server.url("/anything"), method: method, body: number % 2 == 0 ? .none : .data(Data("b".utf8))))
+                #expect(answer.status == 200)
+            }
+            #expect(transport.statistics.connectionsMade == (7 + most - 1) / most)
+            #expect(server.requests.allSatisfy { $0.indexOnConnection <= most })
+            let left = 7 % most == 0 ? 0 : 1
+            try await transport.expectPool(of: server.url) { $0.open == left }
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func `no connection carries more, however many requests run at once`(_ wire: Wire) async throws {
+        try await withPool(wire, { $0.maximumRequestsPerConnection = 5 }) { transport, server in
+            let url = server.url("/anything")
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<60 { group.addTask { try await transport.fetch(request(url)).status } }
+                for try await status in group { #expect(status == 200) }
+            }
+            #expect(server.requestCount == 60)
+            #expect(server.requests.allSatisfy { $0.indexOnConnection <= 5 })
+        }
+    }
+
+    @Test func `streams on a retired connection finish, and the next requests go elsewhere`() async throws {
+        try await withPool(.http2, { $0.maximumRequestsPerConnection = 3 }) { transport, server in
+            let gate = Gate()
+            server.script("/held", .text("held").stalling(until: gate, at: .beforeHead))
+            let (get, held) = (server.url("/get"), server.url("/held"))
+            try await transport.expectSuccess(get)
+            let task = Task { try await transport.fetch(request(held)).text }
+            try await server.waitForRequests(count: 2)
+            // The third is the connection's last, while the second runs on it.
+            for _ in 0..<5 { try await transport.expectSuccess(get) }
+            #expect(server.openConnectionCount >= 2)
+            #expect(server.requests.allSatisfy { $0.indexOnConnection <= 3 })
+            gate.open()
+            #expect(try await task.value == "held")
+            // It closes after its last stream.
+            try await transport.expectPool(of: get) { $0.open <= 1 }
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func `a connection that is too old is not used again`(_ wire: Wire) async throws {
+        try await withPool(wire, { $0.maximumConnectionAge = .milliseconds(1) }) { transport, server in
+            // Some requests may follow within the millisecond.
+            var count = 0
+            while transport.statistics.connectionsMade < 4, count < 10_000 {
+                try await transport.expectSuccess(server.url("/get"))
+                count += 1
+            }
+            #expect(transport.statistics.connectionsMade >= 4)
+            #expect(server.requestCount == count)
+        }
+        try await withPool(wire, { $0.maximumConnectionAge = .seconds(3_600) }) { transport, server in
+            for _ in 0..<5 { try await transport.expectSuccess(server.url("/get")) }
+            #expect(transport.statistics.connectionsMade == 1)
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func `a running request is not cut when its connection gets too old`(_ wire: Wire) async throws {
+        try await withPool(wire, { $0.maximumConnectionAge = .milliseconds(1) }) { transport, server in
+            let gate = Gate()
+            server.script("/held", .text("held").stalling(until: gate, at: .inBody(after: 2)))
+            let (get, held) = (server.url("/get"), server.url("/held"))
+            let sink = CollectingSink()
+            let task = Task { try await transport.fetch(request(held), sink).text }
+            #expect(await eventually { sink.head != nil })
+            let before = transport.statistics.connectionsMade
+            while transport.statistics.connectionsMade < before + 2 {
+                try await transport.expectSuccess(get)
+            }
+            gate.open()
+            #expect(try await task.value == "held")
+        }
+    }
+
+    @Test func `an upload is sent once`() async throws {
+        try await withPool(.plain, { $0.maximumRequestsPerConnection = 2 }) { transport, server in
+            let body = Data(repeating: 0x61, count: 300_000)
+            for _ in 0..<6 {
+                let answer = try await transport.fetch(
+                    request(server.url("/post"), method: .post, body: .data(body)))
+                #expect(answer.status == 200)
+            }
+            #expect(server.requestCount == 6)
+            #expect(server.requests.allSatisfy { $0.bodyByteCount == 300_000 })
+            #expect(transport.statistics.connectionsMade == 3)
+        }
+    }
+
+    @Test func `over a Unix socket requests cannot be counted`() async throws {
+        try await withPool(
+            .plain,
+            {
+                $0.maximumRequestsPerConnection = 2
+                $0.unixSocketPath = "/nonexistent"
+            }
+        ) { transport, server in
+            let error = await transport.failure(request(server.url("/get")))
+            #expect(error.code == .unsupported)
+        }
+    }
+}
