@@ -310,3 +310,35 @@ private func exchanges(url: URL) async throws {
     _ = session.streamRequest(url).middleware(Middleware())
     _ = try await Middleware().intercept(URLRequest(url: url), next: Next { _ in Reply(status: 204) })
 }
+
+private func oauth2(_ url: URL, _ token: OAuth2Token) async throws {
+    let client = OAuth2Client(
+        tokenURL: url,
+        clientID: "app",
+        clientSecret: "secret",
+        authentication: .basic,
+        scopes: ["read"],
+        authorizationURL: url,
+        deviceAuthorizationURL: url,
+        redirectURL: url,
+        parameters: ["audience": "api"],
+        expirySkew: .seconds(30),
+        session: .default,
+        onChange: { token in print(token.scope ?? "", token.expires ?? Date()) }
+    )
+    _ = Session(interceptor: client.interceptor())
+    _ = Session(interceptor: AuthenticationInterceptor(authenticator: client, credential: token))
+    _ = try await client.token()
+    _ = try await client.token(refreshing: token)
+    let pkce = try PKCE()
+    _ = try client.authorizationURL(state: "state", pkce: pkce, parameters: ["prompt": "login"])
+    _ = try await client.token(redirectedTo: url, state: "state", pkce: PKCE(verifier: pkce.verifier))
+    _ = try await client.token(code: "code", pkce: pkce)
+    let login = try await client.authorizeDevice()
+    print(login.verificationURL, login.userCode)
+    do throws(CurlewError) {
+        _ = try await client.token(for: login)
+    } catch {
+        if error.oauth2Error?.code == .accessDenied { print(error.oauth2Error?.details ?? "") }
+    }
+}

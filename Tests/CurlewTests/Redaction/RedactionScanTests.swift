@@ -81,6 +81,9 @@ struct RedactionScanTests {
         var headers = Self.headers
         headers.remove(name: "X-Mine")
         expectNothing(in: cookie)
+        expectNothing(in: OAuth2Client(tokenURL: url, clientID: "app", clientSecret: "SECRET"))
+        expectNothing(in: OAuth2Token(accessToken: "SECRET", refreshToken: "SECRET", idToken: "SECRET"))
+        expectNothing(in: try PKCE(verifier: String(repeating: "SECRET", count: 8)))
         expectNothing(in: headers)
         expectNothing(in: HTTPHeader.authorization(username: "SECRETUSER", password: "SECRETPASSWORD"))
         expectNothing(in: HTTPHeader.authorization(bearerToken: "SECRETTOKEN"))

@@ -1,0 +1,238 @@
+public import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Gets tokens from an OAuth 2 authorization server, adds them to requests, and replaces them before they expire
+/// (RFC 6749).
+///
+/// ```swift
+/// let client = OAuth2Client(tokenURL: tokenURL, clientID: "app", clientSecret: secret, scopes: ["read"])
+/// let api = Session(interceptor: client.interceptor())
+/// let user = try await api.request("https://api.example.com/me").decode(User.self)
+/// ```
+///
+/// A token of a user, from ``token(code:pkce:)`` or ``token(for:)``, is passed as the interceptor's credential. It is
+/// replaced with its refresh token, never with one of the client itself. If there is none, or the server rejects it, the
+/// request fails with ``CurlewError/oauth2Error`` or `authenticationFailed`: the user has to log in again.
+///
+/// Token requests go over `Session.default`, or a session of your own: they do not follow redirects, and are not
+/// repeated unless that session's retrier says so. Repeating the use of a refresh token can revoke it.
+public final class OAuth2Client: Authenticator {
+    /// The way in which the client proves its identity (RFC 6749, 2.3).
+    public enum ClientAuthentication: Sendable, Hashable {
+        /// `Authorization: Basic` with id and secret.
+        case basic
+        /// Id and secret in the form.
+        case form
+        /// The id alone, for clients that cannot keep a secret.
+        case none
+    }
+
+    let settings: OAuth2Settings
+    private let server: OAuth2Server
+
+    /// Creates a client.
+    ///
+    /// - Parameters:
+    ///   - tokenURL: The token endpoint. Use https.
+    ///   - clientID: The client's id.
+    ///   - clientSecret: The client's secret; `nil` if it has none.
+    ///   - authentication: Where id and secret are sent. Without a secret, the id is sent in the form.
+    ///   - scopes: The scopes to ask for.
+    ///   - authorizationURL: The page where a user logs in, for ``authorizationURL(state:pkce:parameters:)``.
+    ///   - deviceAuthorizationURL: The endpoint of device logins, for ``authorizeDevice()``.
+    ///   - redirectURL: Where the authorization server sends the user's browser back to.
+    ///   - parameters: Further parameters of token requests, such as `audience` or `resource`.
+    ///   - expirySkew: How long before its end a token is replaced; half its life at most.
+    ///   - session: The session for token requests; `nil` is `Session.default`.
+    ///   - onChange: Called with each new token, before a request uses it, for instance to store it. With a server that
+    ///     rotates refresh tokens, the old one is of no use any longer.
+    public convenience init(
+        tokenURL: URL,
+        clientID: String,
+        clientSecret: String? = nil,
+        authentication: ClientAuthentication = .basic,
+        scopes: [String] = [],
+        authorizationURL: URL? = nil,
+        deviceAuthorizationURL: URL? = nil,
+        redirectURL: URL? = nil,
+        parameters: [String: String] = [:],
+        expirySkew: Duration = .seconds(60),
+        session: Session? = nil,
+        onChange: (@Sendable (OAuth2Token) async -> Void)? = nil
+    ) {
+        let settings = OAuth2Settings(
+            tokenURL: tokenURL, authorizationURL: authorizationURL, deviceAuthorizationURL: deviceAuthorizationURL,
+            redirectURL: redirectURL, clientID: clientID, clientSecret: clientSecret,
+            authentication: clientSecret == nil ? .none : authentication,
+            scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters, expirySkew: expirySkew,
+            onChange: onChange)
+        self.init(settings, OAuth2Server(settings, session ?? .default))
+    }
+
+    init(_ settings: OAuth2Settings, _ server: OAuth2Server) { (self.settings, self.server) = (settings, server) }
+
+    /// Returns an interceptor that adds a token to requests, and replaces it once for all of them. Without a credential,
+    /// the first request gets one with the client's own id and secret.
+    public func interceptor(
+        credential: OAuth2Token? = nil,
+        refreshWindow: AuthenticationInterceptor<OAuth2Client>.RefreshWindow? = .init()
+    ) -> AuthenticationInterceptor<OAuth2Client> {
+        AuthenticationInterceptor(
+            authenticator: self, credential: credential ?? .unissued, refreshWindow: refreshWindow)
+    }
+
+    // MARK: Tokens
+
+    /// Returns a token for the client itself (RFC 6749, 4.4).
+    public func token() async throws(CurlewError) -> OAuth2Token {
+        var form = OAuth2Parameters(["grant_type": OAuth2Token.Grant.clientCredentials.rawValue])
+        form["scope"] = settings.scope
+        return try await server.token(form, .clientCredentials)
+    }
+
+    /// Returns a token in the place of an expired one: with its refresh token (RFC 6749, 6), or, if it belongs to the
+    /// client itself, with id and secret.
+    public func token(refreshing token: OAuth2Token) async throws(CurlewError) -> OAuth2Token {
+        if let refreshToken = token.refreshToken {
+            do throws(CurlewError) {
+                let form = OAuth2Parameters(["grant_type": "refresh_token", "refresh_token": refreshToken])
+                return try await server.token(form, token.grant, replacing: token)
+            } catch {
+                guard token.grant == .clientCredentials, error.oauth2Error?.code == .invalidGrant else { throw error }
+            }
+        }
+        guard token.grant == .clientCredentials else {
+            throw CurlewError(
+                .authenticationFailed, phase: .creation,
+                reason: "the token has expired and there is no refresh token: the user has to log in again",
+                url: settings.tokenURL)
+        }
+        return try await self.token()
+    }
+
+    // MARK: Users
+
+    /// Returns the page where a user logs in (RFC 6749, 4.1.1).
+    ///
+    /// `state` comes back with the answer and shows that it belongs to this request: use a random text for each login,
+    /// and store it with `pkce` in the user's session. `parameters` are further ones, such as `prompt` or `nonce`.
+    public func authorizationURL(
+        state: String, pkce: PKCE? = nil, parameters: [String: String] = [:]
+    ) throws(CurlewError) -> URL {
+        let endpoint = try settings.endpoint(settings.authorizationURL, "authorizationURL")
+        var query = OAuth2Parameters(["response_type": "code", "client_id": settings.clientID])
+        query["redirect_uri"] = settings.redirectURL?.absoluteString
+        query["scope"] = settings.scope
+        query["state"] = state
+        if let pkce {
+            query["code_challenge"] = pkce.challenge
+            query["code_challenge_method"] = PKCE.method
+        }
+        query.add(parameters)
+        guard let url = query.appended(to: endpoint) else { throw .invalidURL(endpoint.absoluteString) }
+        return url
+    }
+
+    /// Returns the token of the user whom the authorization server has sent back to `redirect`. `state` and `pkce` are
+    /// those of the login.
+    ///
+    /// Fails with `authenticationFailed` if the state is another one, because the answer may then be forged, or if the
+    /// user has refused.
+    public func token(
+        redirectedTo redirect: URL, state: String, pkce: PKCE? = nil
+    ) async throws(CurlewError) -> OAuth2Token {
+        func failed(_ reason: String) -> CurlewError {
+            CurlewError(.authenticationFailed, phase: .validation, reason: reason, url: redirect)
+        }
+        switch OAuth2Redirect(redirect, state: state) {
+        case .code(let code): return try await token(code: code, pkce: pkce)
+        case .refused(let error): throw .refused(error, url: redirect, status: nil)
+        case .foreign: throw failed("the redirect does not belong to this login: its state is another one")
+        case .malformed: throw failed("the redirect has neither a code nor an error")
+        }
+    }
+
+    /// Returns the token for an authorization code (RFC 6749, 4.1.3). A code can be used once.
+    public func token(code: String, pkce: PKCE? = nil) async throws(CurlewError) -> OAuth2Token {
+        var form = OAuth2Parameters(["grant_type": OAuth2Token.Grant.authorizationCode.rawValue, "code": code])
+        form["redirect_uri"] = settings.redirectURL?.absoluteString
+        form["code_verifier"] = pkce?.verifier
+        return try await server.token(form, .authorizationCode)
+    }
+
+    // MARK: Devices
+
+    /// Begins a login that a user completes on another device (RFC 8628).
+    public func authorizeDevice() async throws(CurlewError) -> OAuth2DeviceLogin {
+        try await server.deviceLogin(
+            at: try settings.endpoint(settings.deviceAuthorizationURL, "deviceAuthorizationURL"))
+    }
+
+    /// Returns the user's token as soon as the user has confirmed the login, which may take minutes.
+    ///
+    /// It asks at the pace that the server wants. A login that is refused or expires fails with `authenticationFailed`
+    /// and ``OAuth2Error/Code/accessDenied`` or ``OAuth2Error/Code/expiredToken``.
+    public func token(for login: OAuth2DeviceLogin) async throws(CurlewError) -> OAuth2Token {
+        let form = OAuth2Parameters([
+            "grant_type": OAuth2Token.Grant.deviceCode.rawValue, "device_code": login.deviceCode,
+        ])
+        var polling = DevicePolling(interval: login.interval)
+        while true {
+            let left = Duration.bounded(seconds: login.expires.timeIntervalSince(settings.time.now()))
+            guard left > .zero else { throw .refused(OAuth2Error(.expiredToken), url: settings.tokenURL, status: nil) }
+            guard await settings.time.pause(min(polling.interval, left)) else { throw .cancelled }
+            do throws(CurlewError) {
+                return try await server.token(form, .deviceCode)
+            } catch {
+                if let refusal = error.oauth2Error {
+                    guard polling.continues(after: refusal.code) else { throw error }
+                } else if error.isTimeout || error.isConnectivity || (error.responseCode ?? 0) >= 500 {
+                    polling.failed()
+                } else {
+                    throw error
+                }
+            }
+        }
+    }
+
+    // MARK: Authenticator
+
+    /// Adds `Authorization: Bearer …`.
+    public func apply(_ credential: OAuth2Token, to urlRequest: inout URLRequest) {
+        // Token requests over the same session have credentials of their own.
+        guard !credential.accessToken.isEmpty, urlRequest.url != settings.tokenURL else { return }
+        urlRequest.headers.add(.authorization(bearerToken: credential.accessToken))
+    }
+
+    /// Gets a new token. An interceptor calls it once for all requests that wait.
+    public func refresh(_ credential: OAuth2Token, for session: Session) async throws -> OAuth2Token {
+        try await token(refreshing: credential)
+    }
+
+    /// Whether the status is 401. With 403, another token would not help.
+    public func didRequest(
+        _ urlRequest: URLRequest,
+        with response: HTTPURLResponse,
+        failDueToAuthenticationError error: any Error
+    ) -> Bool {
+        response.statusCode == 401
+    }
+
+    /// Whether the request carries this token.
+    public func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: OAuth2Token) -> Bool {
+        urlRequest.headers["Authorization"] == HTTPHeader.authorization(bearerToken: credential.accessToken).value
+    }
+}
+
+extension OAuth2Client: CustomStringConvertible, CustomReflectable {
+    /// The token endpoint, without the client's secret.
+    public var description: String { "OAuth 2 client at \(Redaction.redacted(settings.tokenURL).absoluteString)" }
+
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension OAuth2Token: AuthenticationCredential {
+    /// Whether the token must be replaced before it is used.
+    public var requiresRefresh: Bool { requiresRefresh(at: Date()) }
+}

@@ -1,0 +1,122 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// What an OAuth 2 client was created with.
+struct OAuth2Settings: Sendable {
+    let tokenURL: URL
+    let authorizationURL: URL?
+    let deviceAuthorizationURL: URL?
+    let redirectURL: URL?
+    let clientID: String
+    let clientSecret: String?
+    let authentication: OAuth2Client.ClientAuthentication
+    let scope: String?
+    let parameters: [String: String]
+    let expirySkew: Duration
+    let onChange: (@Sendable (OAuth2Token) async -> Void)?
+    var time = Time()
+
+    /// The clock, which tests replace.
+    struct Time: Sendable {
+        var now: @Sendable () -> Date = { Date() }
+        /// Returns false if the waiting task is cancelled.
+        var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
+    }
+
+    /// Throws if the client was created without an endpoint that a call needs.
+    func endpoint(_ url: URL?, _ name: String) throws(CurlewError) -> URL {
+        guard let url else {
+            throw CurlewError(
+                .requestCreationFailed, phase: .creation, reason: "the OAuth 2 client has no \(name)", url: tokenURL)
+        }
+        return url
+    }
+}
+
+/// Sends the requests of an OAuth 2 client to the authorization server.
+struct OAuth2Server: Sendable {
+    private let settings: OAuth2Settings
+    private let session: Session
+
+    /// Responses with tokens are small; an error page need not be.
+    private static let maximumBodySize = 1024 * 1024
+
+    init(_ settings: OAuth2Settings, _ session: Session) { (self.settings, self.session) = (settings, session) }
+
+    /// Asks for a token.
+    func token(
+        _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token? = nil
+    ) async throws(CurlewError) -> OAuth2Token {
+        var form = form
+        form.add(settings.parameters)
+        let token = try await send(form, to: settings.tokenURL) { fields throws(OAuth2Fields.Unusable) in
+            try fields.token(
+                grant, replacing: former, requested: settings.scope, skew: settings.expirySkew,
+                at: settings.time.now())
+        }
+        // Before a request uses the token: the one that it replaces may be void already.
+        await settings.onChange?(token)
+        return token
+    }
+
+    /// Asks for the codes of a device login.
+    func deviceLogin(at url: URL) async throws(CurlewError) -> OAuth2DeviceLogin {
+        var form = OAuth2Parameters()
+        form["scope"] = settings.scope
+        // RFC 8628, 3.1. With Basic alone, some servers do not find the client.
+        form["client_id"] = settings.clientID
+        return try await send(form, to: url) { fields throws(OAuth2Fields.Unusable) in
+            try fields.deviceLogin(at: settings.time.now())
+        }
+    }
+
+    private func send<Value: Sendable>(
+        _ form: OAuth2Parameters, to url: URL, _ read: (OAuth2Fields) throws(OAuth2Fields.Unusable) -> Value
+    ) async throws(CurlewError) -> Value {
+        // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
+        let response = await session.request(request(form, to: url))
+            .redirect(using: Redirector(behavior: .doNotFollow))
+            .acceptingAnyStatus()
+            .maximumBodySize(Self.maximumBodySize)
+            .response()
+        if let error = response.error { throw error }
+        let status = response.response?.statusCode ?? 0
+        let secrets = [settings.clientSecret ?? ""] + form.items.filter { Self.secret.contains($0.name) }.map(\.value)
+        switch OAuth2Answer(response.data ?? Data(), status: status, secrets: secrets, read) {
+        case .granted(let value): return value
+        case .refused(let error): throw .refused(error, url: url, status: status)
+        case .unknownType(let type):
+            throw .unsupported(feature: "tokens of the type \(type)", needs: "a server that issues Bearer tokens")
+        case .malformed(let reason):
+            let isAccepted = (200..<300).contains(status)
+            throw CurlewError(
+                isAccepted ? .decodingFailed : .unacceptableStatus, phase: isAccepted ? .decoding : .validation,
+                reason: "authorization server: \(reason)", url: url, responseCode: status)
+        }
+    }
+
+    /// The parameters that no error may repeat.
+    private static let secret: Set<String> = ["code", "code_verifier", "device_code", "refresh_token", "client_secret"]
+
+    private func request(_ form: OAuth2Parameters, to url: URL) -> URLRequest {
+        var (form, request) = (form, URLRequest(url: url))
+        request.httpMethod = "POST"
+        request.headers.add(name: "Accept", value: "application/json")
+        request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
+        let secret = settings.clientSecret ?? ""
+        switch settings.authentication {
+        case .basic:
+            // RFC 6749, 2.3.1: both are encoded as in a form first, so that the id may have a colon.
+            request.headers.add(
+                .authorization(
+                    username: OAuth2Parameters.encoded(settings.clientID), password: OAuth2Parameters.encoded(secret)))
+        case .form:
+            form["client_id"] = settings.clientID
+            form["client_secret"] = secret
+        case .none: form["client_id"] = settings.clientID
+        }
+        request.httpBody = Data(form.text.utf8)
+        return request
+    }
+}

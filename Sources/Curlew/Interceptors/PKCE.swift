@@ -1,0 +1,52 @@
+public import CurlewCore
+internal import Foundation
+
+/// A secret that ties an authorization code to the client that has asked for it (RFC 7636).
+///
+/// ```swift
+/// let pkce = try PKCE()
+/// let page = try client.authorizationURL(state: state, pkce: pkce)
+/// // … the user logs in, and the browser comes back with a code …
+/// let token = try await client.token(code: code, pkce: pkce)
+/// ```
+///
+/// Keep it until the code has come, for instance in the user's session; `verifier` is what to store.
+public struct PKCE: Sendable, Hashable {
+    /// The secret: 43 to 128 letters, digits, `-`, `.`, `_` and `~`.
+    public let verifier: String
+    /// The SHA-256 of the verifier, which the authorization request shows.
+    public let challenge: String
+    /// The name of the way from verifier to challenge.
+    public static let method = "S256"
+
+    /// Creates a random verifier with 256 bits. Throws if libcrypto has no SHA-256.
+    public init() throws(CurlewError) {
+        var generator = SystemRandomNumberGenerator()
+        try self.init(verifier: Base64URL.text((0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }))
+    }
+
+    /// Uses a stored verifier. Throws if it is not one.
+    public init(verifier: String) throws(CurlewError) {
+        guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(Self.isPermitted) else {
+            throw CurlewError(
+                .requestCreationFailed, phase: .creation,
+                reason: "a code verifier has 43 to 128 letters, digits, -, ., _ and ~")
+        }
+        let digest = try Digest(.sha256)
+        var text = verifier
+        text.withUTF8 { digest.update(UnsafeRawBufferPointer($0)) }
+        self.verifier = verifier
+        challenge = Base64URL.text(digest.finish())
+    }
+
+    private static func isPermitted(_ byte: UInt8) -> Bool {
+        ASCII.isAlpha(byte) || ASCII.isDigit(byte) || "-._~".utf8.contains(byte)
+    }
+}
+
+extension PKCE: CustomStringConvertible, CustomReflectable {
+    /// The challenge, without the verifier.
+    public var description: String { "\(Self.method) \(challenge)" }
+
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,168 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@Suite("Messages of OAuth 2")
+struct OAuth2MessageTests {
+    private let now = Date(timeIntervalSince1970: 0)
+
+    // MARK: Parameters
+
+    /// RFC 6749, appendix B.
+    @Test func theFormOfTheStandard() {
+        #expect(OAuth2Parameters.encoded(" %&+£€") == "+%25%26%2B%C2%A3%E2%82%AC")
+        #expect(OAuth2Parameters.encoded("aZ09-._*~:/") == "aZ09-._*%7E%3A%2F")
+    }
+
+    @Test func aParameterOccursOnce() {
+        var parameters = OAuth2Parameters(["grant_type": "a", "x": "1"])
+        parameters["x"] = "2"
+        parameters["empty"] = ""
+        parameters.add(["x": "3", "b": "4", "a": "5"])
+        #expect(parameters.text == "grant_type=a&x=2&a=5&b=4")
+        parameters["x"] = nil
+        #expect(parameters["x"] == nil && parameters.text == "grant_type=a&a=5&b=4")
+    }
+
+    // MARK: Tokens
+
+    private func answer(
+        _ body: String, status: Int = 200, replacing former: OAuth2Token? = nil, skew: Duration = .seconds(60),
+        secrets: [String] = []
+    ) -> OAuth2Answer<OAuth2Token> {
+        OAuth2Answer(Data(body.utf8), status: status, secrets: secrets) { fields throws(OAuth2Fields.Unusable) in
+            try fields.token(.clientCredentials, replacing: former, requested: "asked", skew: skew, at: now)
+        }
+    }
+
+    private func granted(_ members: String, replacing former: OAuth2Token? = nil, skew: Duration = .seconds(60))
+        -> OAuth2Token?
+    {
+        if case .granted(let token) = answer("{\"access_token\":\"a\",\(members)}", replacing: former, skew: skew) {
+            return token
+        }
+        return nil
+    }
+
+    @Test(arguments: [
+        ("3600", 3600.0, 3540.0), ("\"3600\"", 3600, 3540), ("3600.5", 3600.5, 3540.5), ("30", 30, 15),
+        ("120", 120, 60),
+        ("1e300", 3_155_760_000, 3_155_759_940),
+    ])
+    func lives(_ text: String, _ expires: Double, _ refresh: Double) throws {
+        let token = try #require(granted("\"expires_in\":\(text)"))
+        #expect(token.expires == Date(timeIntervalSince1970: expires))
+        #expect(token.refreshDate == Date(timeIntervalSince1970: refresh))
+        #expect(!token.requiresRefresh(at: now))
+        #expect(token.requiresRefresh(at: Date(timeIntervalSince1970: refresh)))
+    }
+
+    @Test(arguments: ["null", "0", "-1", "\"soon\"", "[]", "\"nan\""]) func livesThatAreNone(_ text: String) throws {
+        let token = try #require(granted("\"expires_in\":\(text)"))
+        #expect(token.expires == nil && !token.requiresRefresh(at: .distantFuture))
+    }
+
+    @Test func aNegativeSkewIsNone() throws {
+        let token = try #require(granted("\"expires_in\":100", skew: .seconds(-5)))
+        #expect(token.refreshDate == token.expires)
+    }
+
+    @Test func whatAResponseLeavesOutStays() throws {
+        let former = OAuth2Token(accessToken: "o", refreshToken: "r", scope: "s", idToken: "i", grant: .deviceCode)
+        let next = try #require(granted("\"token_type\":\"BEARER\"", replacing: former))
+        #expect(next.refreshToken == "r" && next.scope == "s" && next.idToken == "i" && next.grant == .deviceCode)
+        let first = try #require(granted("\"x\":1"))
+        #expect(first.scope == "asked" && first.grant == .clientCredentials)
+        let other = try #require(granted("\"refresh_token\":\"r2\",\"scope\":\"less\"", replacing: former))
+        #expect(other.refreshToken == "r2" && other.scope == "less")
+    }
+
+    @Test func aRefusalIsOneWhateverTheStatus() {
+        for status in [200, 400, 401, 500] {
+            guard
+                case .refused(let error) = answer(
+                    #"{"error":"invalid_grant","error_description":"r3fr35h is old","error_uri":"https://e.com/e"}"#,
+                    status: status, secrets: ["", "r3fr35h"])
+            else {
+                Issue.record("no refusal with \(status)")
+                continue
+            }
+            #expect(error.code == .invalidGrant && error.uri?.absoluteString == "https://e.com/e")
+            #expect(error.details == "<redacted> is old" && "\(error)" == "invalid_grant: <redacted> is old")
+        }
+    }
+
+    @Test(arguments: [(200, "[1]"), (200, "<html>"), (200, ""), (500, "{}"), (302, "{\"access_token\":\"a\"}")])
+    func whatIsNoMessageIsMalformed(_ status: Int, _ body: String) {
+        guard case .malformed = answer(body, status: status) else {
+            Issue.record("\(status) \(body)")
+            return
+        }
+    }
+
+    @Test func tokensAreStoredAndRead() throws {
+        let token = OAuth2Token(
+            accessToken: "SECRET", refreshToken: "SECRET", expires: now, scope: "read", idToken: "SECRET")
+        let stored = try JSONEncoder().encode(token)
+        #expect(try JSONDecoder().decode(OAuth2Token.self, from: stored) == token)
+        #expect(token.refreshDate == now.addingTimeInterval(-60))
+        var dumped = ""
+        dump(token, to: &dumped)
+        for text in ["\(token)", String(reflecting: token), dumped] { #expect(!text.contains("SECRET")) }
+        #expect(OAuth2Token.unissued.requiresRefresh(at: now))
+    }
+
+    // MARK: Devices
+
+    private func login(_ members: String) -> OAuth2Answer<OAuth2DeviceLogin> {
+        OAuth2Answer(Data("{\(members)}".utf8), status: 200, secrets: []) { fields throws(OAuth2Fields.Unusable) in
+            try fields.deviceLogin(at: now)
+        }
+    }
+
+    @Test func deviceLogins() {
+        let required = #""device_code":"SECRET","user_code":"SECRET","expires_in":600"#
+        guard case .granted(let login) = self.login(required + #","verification_url":"https://e.com/d""#) else {
+            Issue.record("no login")
+            return
+        }
+        #expect(login.interval == .seconds(5) && login.expires == now.addingTimeInterval(600))
+        var dumped = ""
+        dump(login, to: &dumped)
+        #expect(!"\(login)\(dumped)".contains("SECRET"))
+        guard case .malformed(let reason) = self.login(required) else {
+            Issue.record("no page")
+            return
+        }
+        #expect(reason.contains("verification_uri"))
+    }
+
+    @Test func thePaceOfADevice() {
+        var polling = DevicePolling(interval: .seconds(5))
+        #expect(polling.continues(after: .authorizationPending) && polling.interval == .seconds(5))
+        #expect(polling.continues(after: .slowDown) && polling.interval == .seconds(10))
+        polling.failed()
+        #expect(polling.interval == .seconds(20))
+        for _ in 0..<10 { polling.failed() }
+        #expect(polling.interval == .seconds(60))
+        #expect(!polling.continues(after: .accessDenied) && !polling.continues(after: .init(rawValue: "x")))
+        var eager = DevicePolling(interval: .zero)
+        eager.failed()
+        #expect(eager.interval == .seconds(1))
+        var slow = DevicePolling(interval: .seconds(90))
+        slow.failed()
+        #expect(slow.interval == .seconds(90))
+    }
+
+    // MARK: Redirects
+
+    @Test(arguments: [
+        ("?code=a%20b&state=s", OAuth2Redirect.code("a b")), ("?state=s&code=a+b", .code("a b")),
+        ("?code=a&state=t", .foreign), ("?code=a", .foreign), ("", .foreign), ("?state=s", .malformed),
+        ("?code=a&code=b&state=s", .malformed), ("#code=a&state=s", .foreign),
+        ("?error=access_denied&state=s&code=a", .refused(OAuth2Error(.accessDenied))),
+    ])
+    func redirects(_ end: String, _ redirect: OAuth2Redirect) throws {
+        #expect(OAuth2Redirect(try #require(URL(string: "https://app.example/\(end)")), state: "s") == redirect)
+    }
+}

@@ -1,0 +1,368 @@
+import CurlewLocks
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import Curlew
+@testable import CurlewTesting
+
+@Suite("OAuth 2", .timeLimit(.minutes(4)))
+struct OAuth2ClientTests {
+    private func failure<Value>(_ work: () async throws -> Value) async -> CurlewError? {
+        do {
+            _ = try await work()
+            return nil
+        } catch {
+            return error as? CurlewError
+        }
+    }
+
+    private static let now = Date(timeIntervalSince1970: 1_000_000)
+
+    /// Time that stands still, and waits that take no time and are recorded.
+    private final class Clock: Sendable {
+        let pauses = Lock<[Duration]>([])
+        let passed = Lock(0.0)
+
+        var time: OAuth2Settings.Time {
+            OAuth2Settings.Time(
+                now: { [passed] in OAuth2ClientTests.now.addingTimeInterval(passed.withLock { $0 }) },
+                pause: { [pauses, passed] duration in
+                    pauses.withLock { $0.append(duration) }
+                    passed.withLock { $0 += Double(duration.components.seconds) }
+                    return !Task.isCancelled
+                })
+        }
+    }
+
+    // MARK: The client itself
+
+    @Test("a client gets a token with its id and secret", arguments: [OAuth2Client.ClientAuthentication.basic, .form])
+    func clientCredentials(_ authentication: OAuth2Client.ClientAuthentication) async throws {
+        let authorization = try AuthorizationServer()
+        let client = authorization.client(
+            authentication, scopes: ["read", "write"], parameters: ["audience": "api", "grant_type": "other"],
+            time: Clock().time)
+        let token = try await client.token()
+        #expect(token.accessToken == "SECRET-access-1" && token.grant == .clientCredentials)
+        #expect(token.refreshToken == "SECRET-refresh-1" && token.scope == "read write")
+        #expect(token.expires == Self.now.addingTimeInterval(3600))
+        #expect(token.refreshDate == Self.now.addingTimeInterval(3540))
+        var form = ["grant_type": "client_credentials", "scope": "read write", "audience": "api"]
+        if authentication == .form {
+            form["client_id"] = AuthorizationServer.clientID
+            form["client_secret"] = AuthorizationServer.clientSecret
+        }
+        #expect(authorization.forms == [form])
+        #expect(authorization.server.requests[0].headers["Accept"] == "application/json")
+    }
+
+    @Test("a wrong secret is invalid_client")
+    func wrongClient() async throws {
+        let authorization = try AuthorizationServer()
+        let client = authorization.client(secret: "SECRET-wrong")
+        let error = try #require(await failure { try await client.token() })
+        #expect(error.code == .authenticationFailed && error.responseCode == 401)
+        #expect(error.oauth2Error == OAuth2Error(.invalidClient))
+        #expect(!"\(error)".contains("SECRET"))
+    }
+
+    // MARK: The interceptor
+
+    @Test("the first request gets the token, and all share it")
+    func interceptor() async throws {
+        let authorization = try AuthorizationServer()
+        let seen = Lock<[OAuth2Token]>([])
+        let client = authorization.client { token in seen.withLock { $0.append(token) } }
+        let interceptor = client.interceptor()
+        let session = Session(interceptor: interceptor)
+        let texts = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<20 { group.addTask { try await session.request(authorization.api).string() } }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(texts == ["welcome"])
+        #expect(authorization.forms.count == 1)
+        #expect(seen.withLock { $0 }.map(\.accessToken) == ["SECRET-access-1"])
+        #expect(interceptor.credential?.accessToken == "SECRET-access-1")
+    }
+
+    @Test("an expired token of a user is replaced with its refresh token, which rotates")
+    func rotation() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { $0.refreshToken = "SECRET-first" }
+        let expired = OAuth2Token(
+            accessToken: "SECRET-old", refreshToken: "SECRET-first", expires: Date(timeIntervalSinceNow: 10),
+            scope: "read")
+        let client = authorization.client()
+        let interceptor = AuthenticationInterceptor(authenticator: client, credential: expired)
+        let session = Session(interceptor: interceptor)
+        #expect(try await session.request(authorization.api).string() == "welcome")
+        let token = try #require(interceptor.credential)
+        #expect(token.refreshToken == "SECRET-refresh-1" && token.scope == "read")
+        #expect(token.grant == .authorizationCode)
+        // A token that the API rejects is replaced as well.
+        authorization.state.withLock { $0.accessToken = "revoked" }
+        #expect(try await session.request(authorization.api).string() == "welcome")
+        #expect(authorization.forms.map { $0["refresh_token"] } == ["SECRET-first", "SECRET-refresh-1"])
+        // RFC 6749, 6: without a scope, the new token has that of the old one.
+        #expect(authorization.forms.allSatisfy { $0["scope"] == nil })
+    }
+
+    @Test("a refresh token that is not replaced stays")
+    func withoutRotation() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { state in
+            state.refreshToken = "SECRET-stays"
+            state.rotates = false
+        }
+        let former = OAuth2Token(accessToken: "a", refreshToken: "SECRET-stays", idToken: "id", grant: .deviceCode)
+        let token = try await authorization.client().token(refreshing: former)
+        #expect(token.refreshToken == "SECRET-stays" && token.grant == .deviceCode && token.idToken == "id")
+    }
+
+    @Test("an expired refresh token of a user is the error of the requests, without the token")
+    func expiredRefreshToken() async throws {
+        let authorization = try AuthorizationServer()
+        let expired = OAuth2Token(accessToken: "SECRET-old", refreshToken: "SECRET-gone", expires: .distantPast)
+        let session = Session(interceptor: authorization.client().interceptor(credential: expired))
+        let response = await session.request(authorization.api).response()
+        let error = try #require(response.error)
+        #expect(error.code == .adaptationFailed)
+        #expect(error.oauth2Error?.code == .invalidGrant)
+        #expect(error.oauth2Error?.details == "the refresh token <redacted> has expired")
+        #expect(!"\(error) \(error.localizedDescription)".contains("SECRET"))
+        // Never a token of the client instead.
+        #expect(authorization.forms.map { $0["grant_type"] } == ["refresh_token"])
+    }
+
+    @Test("a user's token without a refresh token is not replaced")
+    func noRefreshToken() async throws {
+        let authorization = try AuthorizationServer()
+        let expired = OAuth2Token(accessToken: "SECRET-old", expires: .distantPast)
+        let error = await failure { try await authorization.client().token(refreshing: expired) }
+        #expect(error?.code == .authenticationFailed)
+        #expect(authorization.forms.isEmpty)
+    }
+
+    @Test("a refresh token of the client itself that has expired leads back to id and secret")
+    func clientsRefreshToken() async throws {
+        let authorization = try AuthorizationServer()
+        let expired = OAuth2Token(accessToken: "a", refreshToken: "gone", grant: .clientCredentials)
+        let token = try await authorization.client().token(refreshing: expired)
+        #expect(token.accessToken == "SECRET-access-1")
+        #expect(authorization.forms.map { $0["grant_type"] } == ["refresh_token", "client_credentials"])
+    }
+
+    /// An interceptor that is set after its session was made.
+    private final class LateInterceptor: RequestInterceptor {
+        let own = Lock<AuthenticationInterceptor<OAuth2Client>?>(nil)
+
+        func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+            try await own.withLock { $0 }?.adapt(urlRequest, using: state) ?? urlRequest
+        }
+
+        func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+            await own.withLock { $0 }?.retry(request, for: session, dueTo: error) ?? .doNotRetry
+        }
+    }
+
+    @Test("token requests over the session with the interceptor keep the client's own credentials")
+    func sameSession() async throws {
+        let tokenURL = try #require(URL(string: "https://e.com/token"))
+        let interceptor = LateInterceptor()
+        let session = Session(
+            transport: MockTransport { request in
+                let authorization = request.headers["Authorization"] ?? ""
+                guard request.url.path == "/token" else {
+                    return authorization == "Bearer a" ? .text("welcome") : .status(401)
+                }
+                return authorization.hasPrefix("Basic ")
+                    ? .json(["access_token": "a", "token_type": "Bearer"]) : .status(400)
+            }, interceptor: interceptor)
+        let client = OAuth2Client(tokenURL: tokenURL, clientID: "c", clientSecret: "s", session: session)
+        let old = OAuth2Token(accessToken: "old", expires: .distantPast, grant: .clientCredentials)
+        interceptor.own.withLock { $0 = client.interceptor(credential: old) }
+        #expect(try await session.request("https://e.com/api").string() == "welcome")
+        // Ends the cycle of session, interceptor and client.
+        interceptor.own.withLock { $0 = nil }
+    }
+
+    // MARK: Responses that break the rules
+
+    @Test("a token without a life serves until it is rejected")
+    func missingLife() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { $0.life = nil }
+        let token = try await authorization.client().token()
+        #expect(token.expires == nil && token.refreshDate == nil && !token.requiresRefresh)
+    }
+
+    @Test("a short life does not make every request ask for a token")
+    func shortLife() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { $0.life = "30" }
+        let session = Session(interceptor: authorization.client().interceptor())
+        for _ in 0..<10 { _ = try await session.request(authorization.api).string() }
+        #expect(authorization.forms.count == 1)
+    }
+
+    @Test("an error page is the status, and no page of secrets")
+    func errorPage() async throws {
+        let authorization = try AuthorizationServer()
+        let page = TestServer.Response.text("<html>SECRET-page</html>", status: 502, type: "text/html")
+        authorization.state.withLock { $0.scripted = [page] }
+        let error = try #require(await failure { try await authorization.client().token() })
+        #expect(error.code == .unacceptableStatus && error.responseCode == 502)
+        #expect(error.oauth2Error == nil && !"\(error)".contains("SECRET"))
+    }
+
+    @Test("a redirect is not followed: it could take the secret elsewhere")
+    func redirect() async throws {
+        let authorization = try AuthorizationServer()
+        let location = authorization.server.url("/elsewhere").absoluteString
+        authorization.server.route("/elsewhere") { _ in .text("{}") }
+        authorization.state.withLock {
+            $0.scripted = [TestServer.Response(status: 307, headers: ["Location": location])]
+        }
+        let error = try #require(await failure { try await authorization.client().token() })
+        #expect(error.code == .unacceptableStatus && error.responseCode == 307)
+        #expect(authorization.server.requests.allSatisfy { $0.path == "/token" })
+    }
+
+    @Test(arguments: [
+        (#"{"access_token":"a","token_type":"mac"}"#, CurlewError.Code.unsupported),
+        (#"{"access_token":"a","token_type":"DPoP"}"#, .unsupported),
+        (#"{"token_type":"Bearer"}"#, .decodingFailed),
+        (#"{"access_token":"","token_type":"Bearer"}"#, .decodingFailed),
+        (#"{"access_token":"a\r\nX: y","token_type":"Bearer"}"#, .decodingFailed),
+        (#"{"access_token":7,"token_type":"Bearer"}"#, .decodingFailed),
+        ("[]", .decodingFailed), ("", .decodingFailed), ("access_token=a&token_type=bearer", .decodingFailed),
+        (#"{"error":"bad_verification_code"}"#, .authenticationFailed),
+    ])
+    func responsesThatAreNoTokens(_ body: String, _ code: CurlewError.Code) async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { $0.scripted = [.text(body, type: "application/json")] }
+        let error = await failure { try await authorization.client().token() }
+        #expect(error?.code == code, "\(String(describing: error))")
+    }
+
+    @Test("an endpoint that cannot be reached is the transport's error")
+    func unreachable() async throws {
+        let deadEnd = try DeadEnd(.refusing)
+        let client = OAuth2Client(tokenURL: deadEnd.url, clientID: "c")
+        let error = await failure { try await client.token() }
+        #expect(error?.code == .connectFailed && error?.isSafeToRetry == true)
+    }
+
+    // MARK: Users
+
+    @Test("a code becomes a token with its verifier, once")
+    func authorizationCode() async throws {
+        let authorization = try AuthorizationServer()
+        let (client, pkce) = (authorization.client(secret: nil, scopes: ["openid"]), try PKCE())
+        let page = try client.authorizationURL(
+            state: "st/1", pkce: pkce, parameters: ["prompt": "login", "state": "x"])
+        #expect(
+            page.absoluteString
+                == "https://e.com/authorize?tenant=a%20b&response_type=code&client_id=client%3Aid+%C3%BC"
+                + "&redirect_uri=https%3A%2F%2Fapp.example%2Fback&scope=openid&state=st%2F1"
+                + "&code_challenge=\(pkce.challenge)&code_challenge_method=S256&prompt=login")
+        authorization.state.withLock { $0.codes = ["c de": pkce.challenge] }
+        let redirect = try #require(URL(string: "https://app.example/back?code=c+de&state=st%2F1"))
+        let token = try await client.token(redirectedTo: redirect, state: "st/1", pkce: pkce)
+        #expect(token.grant == .authorizationCode && token.refreshToken != nil)
+        #expect(authorization.forms[0]["client_id"] == AuthorizationServer.clientID)
+        let again = await failure { try await client.token(code: "c de", pkce: pkce) }
+        #expect(again?.oauth2Error?.code == .invalidGrant)
+    }
+
+    @Test("another verifier is invalid_grant")
+    func wrongVerifier() async throws {
+        let authorization = try AuthorizationServer()
+        let challenge = try PKCE().challenge
+        authorization.state.withLock { $0.codes = ["code": challenge] }
+        let error = await failure { try await authorization.client(secret: nil).token(code: "code", pkce: PKCE()) }
+        #expect(error?.oauth2Error?.code == .invalidGrant)
+    }
+
+    @Test(arguments: [
+        ("code=a&state=other", nil), ("code=a", nil), ("code=a&state=s&state=s", nil), ("state=s", nil),
+        ("error=access_denied&error_description=No%20thanks&state=s", OAuth2Error.Code.accessDenied),
+    ])
+    func redirectsThatGiveNoCode(_ query: String, _ code: OAuth2Error.Code?) async throws {
+        let authorization = try AuthorizationServer()
+        let redirect = try #require(URL(string: "https://app.example/back?\(query)"))
+        let error = await failure {
+            try await authorization.client().token(redirectedTo: redirect, state: "s", pkce: nil)
+        }
+        #expect(error?.code == .authenticationFailed && error?.oauth2Error?.code == code)
+        #expect(authorization.forms.isEmpty)
+    }
+
+    @Test("a client without an endpoint says which one it lacks")
+    func missingEndpoints() async throws {
+        let client = OAuth2Client(tokenURL: try #require(URL(string: "https://e.com/token")), clientID: "c")
+        #expect { try client.authorizationURL(state: "s") } throws: { CurlewError.Code.requestCreationFailed ~= $0 }
+        let error = await failure { try await client.authorizeDevice() }
+        #expect(error?.reason.contains("deviceAuthorizationURL") == true)
+    }
+
+    // MARK: Devices
+
+    @Test("a device asks at the server's pace until the user has confirmed it")
+    func device() async throws {
+        let (authorization, clock) = (try AuthorizationServer(), Clock())
+        let client = authorization.client(secret: nil, time: clock.time)
+        let login = try await client.authorizeDevice()
+        #expect(login.userCode == "WDJB-MJHT" && login.verificationURL.absoluteString == "https://e.com/device")
+        #expect(login.completeVerificationURL?.query() == "user_code=WDJB-MJHT")
+        authorization.state.withLock {
+            $0.deviceRefusals = ["authorization_pending", "slow_down", "authorization_pending", "slow_down"]
+        }
+        let token = try await client.token(for: login)
+        #expect(token.grant == .deviceCode)
+        #expect(clock.pauses.withLock { $0 } == [5, 5, 10, 10, 15].map { .seconds($0) })
+    }
+
+    @Test(arguments: [OAuth2Error.Code.accessDenied, .expiredToken, .invalidGrant])
+    func finalRefusalsEndADeviceLogin(_ code: OAuth2Error.Code) async throws {
+        let (authorization, clock) = (try AuthorizationServer(), Clock())
+        let client = authorization.client(secret: nil, time: clock.time)
+        let login = try await client.authorizeDevice()
+        authorization.state.withLock { $0.deviceRefusals = ["authorization_pending", code.rawValue] }
+        let error = await failure { try await client.token(for: login) }
+        #expect(error?.oauth2Error?.code == code && clock.pauses.withLock { $0.count } == 2)
+    }
+
+    @Test("a device login ends when its codes expire, whatever the server says")
+    func deviceExpires() async throws {
+        let (authorization, clock) = (try AuthorizationServer(), Clock())
+        let client = authorization.client(secret: nil, time: clock.time)
+        let login = try await client.authorizeDevice()
+        authorization.state.withLock { $0.deviceRefusals = Array(repeating: "authorization_pending", count: 1_000) }
+        let error = await failure { try await client.token(for: login) }
+        #expect(error?.oauth2Error?.code == .expiredToken)
+        #expect(clock.pauses.withLock { $0.reduce(.zero, +) } == .seconds(1800))
+    }
+
+    @Test("a device waits longer after a failure of the server, and goes on")
+    func deviceFailures() async throws {
+        let (authorization, clock) = (try AuthorizationServer(), Clock())
+        let client = authorization.client(secret: nil, time: clock.time)
+        let login = try await client.authorizeDevice()
+        authorization.state.withLock { $0.scripted = [.text("busy", status: 503), .text("busy", status: 503)] }
+        _ = try await client.token(for: login)
+        #expect(clock.pauses.withLock { $0 } == [5, 10, 20].map { .seconds($0) })
+    }
+
+    @Test("cancelling a task ends its wait for the user")
+    func deviceCancellation() async throws {
+        let authorization = try AuthorizationServer()
+        let client = authorization.client(secret: nil)
+        let login = try await client.authorizeDevice()
+        let task = Task { await failure { try await client.token(for: login) } }
+        task.cancel()
+        #expect(await task.value?.code == .cancelled)
+        #expect(authorization.forms.isEmpty)
+    }
+}
