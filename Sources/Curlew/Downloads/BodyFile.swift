@@ -55,10 +55,12 @@ final class BodyFile: Sendable {
     /// Records that there is no use for the body.
     func setUseless() { state.withLock { $0.phase = .useless } }
 
-    /// Opens the file on its lane, calls `didOpen` there, and then resumes the exchange, which has to be paused.
+    /// Opens the file on its lane, calls `didOpen` there, and then resumes the exchange, which has to be paused. If the
+    /// part to continue is gone, calls `didLose` instead: at once, because another download may own its file later.
     func open(
         by opening: DownloadOpening,
         resuming control: (any TransferControl)?,
+        didLose: @escaping @Sendable () -> Void = {},
         didOpen: @escaping @Sendable (OpenedDownload) -> Void
     ) {
         state.withLock { $0.phase = .opening }
@@ -69,6 +71,7 @@ final class BodyFile: Sendable {
                 didOpen(opened)
                 phase = .open(opened)
             } catch is DownloadOpening.PartIsGone {
+                didLose()
                 phase = .useless
             } catch {
                 phase = .failed((error as? CurlewError) ?? .downloadFailed(error))

@@ -20,6 +20,8 @@ final class DownloadTaskDelegate: TaskDelegate {
         file.span = BodyFile.Span(fileLength: head.lengthOfDecodedBody)
         guard let step = step(after: head, exchange) else {
             file.setUseless()
+            // At once: until the exchange ends, another download may continue the part and keep it.
+            file.lane.enqueue { [download] in download.startOver() }
             return .abort(.downloadStartsOver)
         }
         // A part that is stored as the whole file: the user's request has a range, or the part covers the whole file.
@@ -105,7 +107,8 @@ final class DownloadTaskDelegate: TaskDelegate {
             isCancelled: { [download] in download.isCancelled }
         )
         let total = file.span.fileLength
-        file.open(by: opening, resuming: control) { [download] opened in
+        file.open(by: opening, resuming: control, didLose: { [download] in download.startOver() }) {
+            [download] opened in
             download.recordFile(of: step, head, total: total, in: opened.file.url)
             download.journalBeginning(to: opened.target)
         }
@@ -137,7 +140,6 @@ final class DownloadTaskDelegate: TaskDelegate {
         case .unopened, .opening: return CollectedBody(error: error)
         case .failed(let failure): return CollectedBody(error: error ?? failure)
         case .useless:
-            await file.lane.carryOut { download.startOver() }
             return CollectedBody(error: error ?? .downloadStartsOver, startsOver: true)
         case .open(let opened):
             let span = file.span

@@ -37,7 +37,10 @@ extension Request {
     ) async -> RunResult {
         switch awaiting.action {
         case .drive(let becameResumed, let startsHandlers):
-            if startsHandlers { HandlerRun.start(self, drives: false) }
+            if startsHandlers {
+                usersHandle.keepHandle()
+                HandlerRun.start(self, drives: false)
+            }
             if becameResumed {
                 awaiting.options.events?.emit { [self] in $0.requestDidResume(self) }
             }
@@ -207,6 +210,8 @@ enum HandlerRun {
 
     /// Runs the handlers of a request that another driver carries out.
     private static func awaitOthers(_ request: Request) async {
+        let users = request.usersHandle
+        defer { withExtendedLifetime(users) {} }
         let result = await request.joined()
         await request.kind.reader?.untilConsumed(of: request)
         for completion in await serialize(request, result) { completion() }

@@ -49,7 +49,8 @@ final class NameResolver: Sendable {
         let task = state.withLock { state in
             state.names.abandoned(name, by: transfer).flatMap { state.tasks.removeValue(forKey: $0) }
         }
-        task?.cancel()
+        // Cancelling a task runs the user's cancellation handlers, which must not run in the loop's turn.
+        if let task { Task.detached { task.cancel() } }
     }
 
     private func ask(_ name: HostAndPort, _ number: Int) async {
