@@ -226,7 +226,7 @@ struct RedirectedRequest {
         let lowering = Lowering(context: context, own: own, purpose: next.options.purpose)
         // The body of an upload is not in its `URLRequest`.
         let body = changed.hasBody(of: proposal) ? next.body : nil
-        if body == nil { own.trailers = nil }
+        if body == nil || next.trailers == nil { own.trailers = nil }
         var result = try lowering.lower(
             .made(changed),
             body: body,

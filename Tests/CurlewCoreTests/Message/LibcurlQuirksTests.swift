@@ -37,6 +37,7 @@ struct LibcurlQuirksTests {
         Boundary(quirk: "triesAgainSilentlyOnRefusal", without: ["8.1.0", "8.20.0"], with: ["7.76.0", "8.0.1"]),
         Boundary(quirk: "readsQUICWhilePaused", without: ["8.18.0", "8.20.0"], with: ["7.76.0", "8.17.0"]),
         Boundary(quirk: "acceptsAnyStapleWithGnuTLS", without: ["8.10.0", "8.20.0"], with: ["7.76.0", "8.9.1"]),
+        Boundary(quirk: "sendsPings", without: ["7.76.0", "8.9.1"], with: ["8.10.0", "8.20.0"]),
         Boundary(quirk: "ignoresQUICChainWithGnuTLS", without: ["8.18.0", "8.20.0"], with: ["7.76.0", "8.17.0"]),
     ]
 

@@ -46,7 +46,6 @@ struct DroppedStreamsProcessWideTests {
         let check = LeakCheck(
             .fileDescriptors, .threads(allowing: 8),
             .init("live transfers") { [transport] in transport.statistics.liveTransfers },
-            .init("sockets") { [transport] in transport.statistics.openSockets },
             .init("connections") { [server] in server.openConnectionCount },
             .init("requests") { [registry = session.registry] in registry.withLock { $0.activeRequests.count } })
         await withTaskGroup { group in

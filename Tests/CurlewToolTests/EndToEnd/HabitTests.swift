@@ -247,7 +247,7 @@ struct HabitTests {
         #expect(outcome.status == 0)
         for text in [
             "debug: version: curlew ", "config.json", "--auth=...", "exchange started", "status=200",
-            "debug: connections to \(base): HTTP/1.1, 0 in use, 1 idle",
+            "debug: connections to http://localhost\(base): HTTP/1.1, 0 in use, 1 idle",
         ] {
             #expect(outcome.errors.contains(text))
         }

@@ -147,7 +147,7 @@ struct PrewarmingTests {
             let error = await #expect(throws: CurlewError.self) { try await task.value }
             #expect(error?.code == .cancelled)
             #expect(await transport.connections == ConnectionSnapshot())
-            #expect(await eventually { transport.statistics.openSockets == 0 })
+            #expect(await eventually { transport.statistics.easyHandlesInUse == 0 })
         }
     }
 

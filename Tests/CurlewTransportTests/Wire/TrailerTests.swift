@@ -76,7 +76,7 @@ struct TrailerTests {
             let url = server.url("/anything")
             for round in 0..<12 {
                 let trailers: HTTPHeaders? = round % 3 == 2 ? nil : ["X-Sum": "\(round)", "X-Empty": ""]
-                let text = String(repeating: "\(round),", count: round * 3000)
+                let text = String(repeating: "\(round),", count: (round + 1) * 3000)
                 let body = ScriptedBody([.bytes(text), .bytes("end"), .end])
                 _ = try await transport.fetch(upload(url, body, trailers: trailers))
                 let seen = try #require(server.requests.last)
