@@ -132,7 +132,8 @@ enum ProxyPlan {
             text = named
         }
         let scheme = text.lowercased()
-        return scheme.hasPrefix("socks5://") || scheme.hasPrefix("socks://") || scheme.hasPrefix("socks4://") ? .beforeProxy : .atProxy
+        return scheme.hasPrefix("socks5://") || scheme.hasPrefix("socks://") || scheme.hasPrefix("socks4://")
+            ? .beforeProxy : .atProxy
     }
 
     static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
