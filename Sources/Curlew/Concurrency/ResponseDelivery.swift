@@ -125,7 +125,8 @@ final class ResponseDelivery: TransferControl {
     }
 
     /// Waits until bytes may be delivered. Throws the error that the exchange was ended with, which at the deadline is
-    /// the total timeout.
+    /// the total timeout. Cancelling the task ends the wait too: a delivery whose time is up may have been cancelled as a
+    /// task alone, and nobody would resume it.
     private func clearance(until deadline: ContinuousClock.Instant?) async throws(CurlewError) {
         while try !isClear {
             let wait = OneShot<Bool>()
@@ -134,21 +135,25 @@ final class ResponseDelivery: TransferControl {
                 return !state.isClear
             }
             guard waits else { continue }
-            if let deadline { await end(wait, at: deadline) } else { _ = await wait.waitThroughCancellation() }
+            let isResumed = if let deadline { await end(wait, at: deadline) } else { await wait.wait() != nil }
             _ = state.withLock { exchange(&$0.wait, with: nil) }
+            if !isResumed { throw ending ?? Self.cancelled }
         }
     }
 
-    private func end(_ wait: OneShot<Bool>, at deadline: ContinuousClock.Instant) async {
+    /// Waits, and ends the exchange at the deadline. False if the task was cancelled before.
+    private func end(_ wait: OneShot<Bool>, at deadline: ContinuousClock.Instant) async -> Bool {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 guard await Pause.wait(until: deadline) else { return }
                 self.cancel(with: .totalTimeout(nil, phase: .receive))
             }
-            _ = await wait.waitThroughCancellation()
-            group.cancelAll()
+            defer { group.cancelAll() }
+            return await wait.wait() != nil
         }
     }
+
+    private static let cancelled = CurlewError(.cancelled, phase: .receive)
 
     // MARK: Delivery
 
@@ -165,7 +170,11 @@ final class ResponseDelivery: TransferControl {
         if try !isClear { try await clearance(until: deadline) }
         _ = try offer { sink.didReceive(head: head) }
         var delivered: Int64 = 0
-        while let chunk = try await next() {
+        while true {
+            let chunk = try await next()
+            // A sequence of the user may end without an error when its task is cancelled, or not react at all.
+            if Task.isCancelled { throw ending ?? Self.cancelled }
+            guard let chunk else { break }
             delivered += Int64(chunk.count)
             if let limit, delivered > limit {
                 throw CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")

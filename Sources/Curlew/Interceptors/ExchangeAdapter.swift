@@ -21,6 +21,10 @@ public import FoundationNetworking
 /// body that comes from a file or a stream. A change of the origin, the timeout, the cache policy or a body stream fails
 /// with `.unsupported`. Curlew's own rules (redirects, retries, cookies) go by the request as it was before.
 ///
+/// - Warning: It is called for redirects to other origins too, which the server chooses. Curlew drops the secret fields that
+///   a request has on such a redirect, but not those that an adapter sets anew. Set a key or a token only if
+///   `exchange.leavesOrigin` is false, or in a `RequestAdapter`.
+///
 /// Exchange adapters run one after the other, before middleware and the cache. They see a challenge only if Curlew answers
 /// it: libcurl repeats a request with the request's own credentials within one exchange.
 public protocol ExchangeAdapter: Sendable {
@@ -40,14 +44,25 @@ public struct ExchangeInfo: Sendable {
     public let task: TaskIdentifier
     /// Whether the request has a body that is not in its `httpBody`, because it is read from a file or a stream.
     public let hasStreamedBody: Bool
+    /// Whether redirects have led to another origin than that of the attempt's first URL. Secrets for the first origin do
+    /// not belong into such an exchange.
+    public let leavesOrigin: Bool
 
     /// Creates a description, for calling an adapter yourself.
-    public init(attempt: Int = 0, hop: Int = 0, url: URL, task: TaskIdentifier, hasStreamedBody: Bool = false) {
+    public init(
+        attempt: Int = 0,
+        hop: Int = 0,
+        url: URL,
+        task: TaskIdentifier,
+        hasStreamedBody: Bool = false,
+        leavesOrigin: Bool = false
+    ) {
         self.attempt = attempt
         self.hop = hop
         self.url = url
         self.task = task
         self.hasStreamedBody = hasStreamedBody
+        self.leavesOrigin = leavesOrigin
     }
 }
 

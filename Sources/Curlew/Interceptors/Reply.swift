@@ -24,7 +24,8 @@ public struct Reply: Sendable {
         didSet { head.headers.describe(body) }
     }
     private var ownTrailers: HTTPHeaders?
-    private var ownMetrics: TransferMetrics?
+    /// The measurements that a middleware has set.
+    private(set) var ownMetrics: TransferMetrics?
     /// The outcome of the exchange that the reply comes from, once it has ended. `nil` if a middleware made the reply.
     let transfer: OneShot<Result<TransferOutcome, CurlewError>>?
 

@@ -113,7 +113,11 @@ final class ReplySource: Sendable {
     func collected(upTo limit: Int) async throws -> Data {
         let next = claim()
         var body = Data()
-        while let chunk = try await next() {
+        while true {
+            let chunk = try await next()
+            // A sequence of the user may end without an error when its task is cancelled: that is not the whole body.
+            if Task.isCancelled { throw CurlewError(.cancelled, phase: .receive) }
+            guard let chunk else { break }
             guard chunk.count <= limit - body.count else { throw Reply.Stream.tooLarge(limit) }
             // Without a copy, if the body arrives in one chunk.
             if body.isEmpty { body = chunk } else { body.append(chunk) }

@@ -22,6 +22,12 @@ public import FoundationNetworking
 ///   read, and slows down the sender if nobody reads.
 /// - Cancelling the request, and its total timeout, cancel the task of the middleware. The request ends when the
 ///   middleware has returned.
+/// - Only the returned reply counts. The `Set-Cookie` and `Strict-Transport-Security` fields, the metrics and the trailers
+///   of other replies, such as those before a retry inside the middleware, are lost.
+///
+/// - Warning: It is called for redirects to other origins too, which the server chooses. Curlew drops the secret fields that
+///   a request has on such a redirect, but not those that a middleware sets anew. Set keys and tokens in a
+///   `RequestAdapter`, or in an `ExchangeAdapter`, which is told with `ExchangeInfo.leavesOrigin`.
 public protocol RequestMiddleware: Sendable {
     /// Returns the reply. `next` sends a request to the next middleware, or over the network.
     ///
@@ -32,8 +38,8 @@ public protocol RequestMiddleware: Sendable {
 /// The rest of the way of an exchange: further middleware, the cache, and the network.
 ///
 /// It may be called several times, also at the same time, or not at all. Every call is a request of its own, and the reply
-/// that is not used ends its transfer. A body that can be read only once can be sent only once. After `intercept` has
-/// returned, a call fails.
+/// that is not used ends its transfer. A body that can be read only once can be sent only once, and no streamed body is sent
+/// while another call still sends it or receives its response: that call throws `.bodyUnavailable`. After `intercept` of the session's first middleware has returned, a call fails.
 public struct Next: Sendable {
     private let proceed: @Sendable (URLRequest) async throws -> Reply
 

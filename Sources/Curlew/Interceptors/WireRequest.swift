@@ -15,7 +15,7 @@ internal import FoundationNetworking
 /// | method | yes |
 /// | URL | within the origin: the path and the query |
 /// | body in memory | yes; none with `nil` or empty data |
-/// | body of a file or stream | only replaced by data; `nil` keeps it |
+/// | body of a file or stream | only replaced by data, without its trailers; `nil` keeps it |
 /// | everything else | no: `.unsupported` |
 struct WireRequest: Sendable {
     let sent: TransferRequest
@@ -98,7 +98,17 @@ struct WireRequest: Sendable {
             guard field.isValid else { throw .invalidHeader(field) }
             next.headers.add(field)
         }
-        if next.headers.asksForIdentity == true { next.options.decodesContent = false }
+        changeDecoding(of: &next)
+    }
+
+    /// Decodes the body unless it is asked for as it is. A range is asked for as it is: its bytes are counted.
+    private func changeDecoding(of next: inout TransferRequest) {
+        let asksForIdentity = next.headers.asksForIdentity
+        if asksForIdentity == true { next.options.decodesContent = false }
+        let askedBefore = sent.effectiveHeaders.asksForIdentity == true
+        if askedBefore, asksForIdentity == false, !next.headers.contains(name: "Range") {
+            next.options.decodesContent = true
+        }
     }
 
     private func changeBody(of next: inout TransferRequest, _ answer: URLRequest) throws(CurlewError) {
@@ -108,6 +118,8 @@ struct WireRequest: Sendable {
         let body = answer.httpBody
         guard body != view.httpBody else { return }
         next.body = if let body, !body.isEmpty { .data(body) } else { .none }
+        // They follow the body that was replaced.
+        next.trailers = nil
         // The transport sends the length of the body that it has.
         next.headers.remove(name: "Content-Length")
     }

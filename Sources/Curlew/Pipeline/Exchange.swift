@@ -26,6 +26,8 @@ final class Exchange: KeepingSink {
     let interceptors: ExchangeInterceptors?
     /// The number of redirects that led to the exchange.
     let hop: Int
+    /// Whether the redirects led away from the origin of the attempt's first URL. False without interceptors.
+    let leavesOrigin: Bool
     /// Whether a status outside 200..<300 is an error, unless the request has its own validation.
     let checksStatus: Bool
     let state: Lock<ExchangeState>
@@ -51,6 +53,12 @@ final class Exchange: KeepingSink {
         events = run.events
         interceptors = run.attempt.options.interceptors
         hop = run.attempt.hops.count
+        leavesOrigin =
+            if interceptors != nil, let first = run.attempt.hops.first {
+                !RedirectLocation.isSameOrigin(outgoing.transfer.url, first.url)
+            } else {
+                false
+            }
         checksStatus = run.checksStatus
         self.outgoing = outgoing
         self.state = state

@@ -68,24 +68,30 @@ extension Exchange {
             hop: hop,
             url: sent.url,
             task: sent.identifier,
-            hasStreamedBody: wire.hasStreamedBody
+            hasStreamedBody: wire.hasStreamedBody,
+            leavesOrigin: leavesOrigin
         )
         let request = request
         let call = UserCodeCall {
-            try await UserCode.call(for: request) {
-                var adapted = wire.view
-                for adapter in adapters { adapted = try await adapter.adapt(adapted, for: info) }
-                return adapted
+            // A result: what the adapters throw is theirs, even the total timeout of a request that they sent.
+            await Result.of {
+                try await UserCode.call(for: request) {
+                    var adapted = wire.view
+                    for adapter in adapters { adapted = try await adapter.adapt(adapted, for: info) }
+                    return adapted
+                }
             }
         }
         sink.willStart(UserCodeControl(call))
-        let answer: URLRequest
+        let answer: Result<URLRequest, any Error>
         do {
             answer = try await budget.limit(.adaptation) { try await call.run() }
         } catch {
-            if let timeout = error as? CurlewError, timeout.code == .totalTimedOut { throw timeout }
-            throw ErrorWrapping.adaptation(error)
+            throw (error as? CurlewError) ?? .cancelled
         }
-        return try wire.changed(by: answer)
+        switch answer {
+        case .success(let adapted): return try wire.changed(by: adapted)
+        case .failure(let error): throw ErrorWrapping.adaptation(error)
+        }
     }
 }

@@ -75,8 +75,19 @@ final class InterceptedTransfer: TransferSink {
         return Reply(head, .stream(Reply.Stream { ChannelReading(body).next }), of: outcome)
     }
 
-    /// Returns the reply with its whole body.
+    /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error may
+    /// send the request, with its body, again.
     func collectedReply(upTo limit: Int) async throws(CurlewError) -> Reply {
+        do throws(CurlewError) {
+            return try await collected(upTo: limit)
+        } catch {
+            cancel()
+            _ = await outcome.waitThroughCancellation()
+            throw error
+        }
+    }
+
+    private func collected(upTo limit: Int) async throws(CurlewError) -> Reply {
         let reading = ChannelReading(ChannelBody(channel))
         var body = Data()
         while let chunk = try await reading.next() {

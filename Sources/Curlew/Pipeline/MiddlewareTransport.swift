@@ -42,6 +42,8 @@ final class MiddlewareRun: Sendable {
         /// The transfers that run, by their keys.
         var transfers: [Int: InterceptedTransfer] = [:]
         var lastKey = MiddlewareRun.callKey
+        /// The outcomes of all transfers of the run.
+        var outcomes: [OneShot<Result<TransferOutcome, CurlewError>>] = []
         /// The key of the last transfer that reads the body from its stream.
         var bodyReader: Int?
     }
@@ -76,13 +78,16 @@ final class MiddlewareRun: Sendable {
             result = .failure(delivery.ending ?? error)
         }
         await endTransfers()
-        return result.map { Self.outcome(of: $0, began) }
+        return result.map { outcome(of: $0, began) }
     }
 
-    private static func outcome(of reply: Reply, _ began: Date) -> TransferOutcome {
-        let metrics = reply.metrics ?? TransferMetrics(queued: began, ended: Date())
+    /// A middleware may have kept the reply of another exchange. The metrics and the challenges of that exchange say
+    /// nothing about this one.
+    private func outcome(of reply: Reply, _ began: Date) -> TransferOutcome {
+        let isOwn = state.withLock { state in state.outcomes.contains { $0 === reply.transfer } }
+        let metrics = (isOwn ? reply.metrics : reply.ownMetrics) ?? TransferMetrics(queued: began, ended: Date())
         var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
-        outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? []
+        if isOwn { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
         return outcome
     }
 
@@ -98,7 +103,7 @@ final class MiddlewareRun: Sendable {
             }
             return reply
         } catch {
-            throw ErrorWrapping.interception(error)
+            throw wrapped(error)
         }
     }
 
@@ -153,6 +158,7 @@ final class MiddlewareRun: Sendable {
             }
             let transfer = InterceptedTransfer(request, key: state.lastKey, of: self)
             state.transfers[state.lastKey] = transfer
+            state.outcomes.append(transfer.outcome)
             return transfer
         }
     }
@@ -177,19 +183,26 @@ final class MiddlewareRun: Sendable {
         let limit = wire.sent.options.maximumBodySize
         let deadline = transport.budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
         do {
-            _ = try await calling(in: .receive) { [delivery, sink] in
+            _ = try await calling(in: .receive) { [self] in
                 let next = reply.body.opened()
                 return try await delivery.deliver(reply.head, to: sink, limit: limit, deadline: deadline) {
                     () async throws(CurlewError) -> Data? in
-                    do { return try await next() } catch { throw ErrorWrapping.interception(error) }
+                    do { return try await next() } catch { throw wrapped(error) }
                 }
             }
         } catch {
-            throw ErrorWrapping.interception(error)
+            throw wrapped(error)
         }
     }
 
     // MARK: Errors
+
+    /// Converts an error of a middleware. Its `CancellationError` is a failure like others, unless the request was ended:
+    /// it may have cancelled tasks of its own.
+    private func wrapped(_ error: any Error) -> CurlewError {
+        if error is CancellationError, !Task.isCancelled, delivery.ending == nil { return .middlewareFailed(error) }
+        return ErrorWrapping.interception(error)
+    }
 
     private static let isOver = CurlewError(
         .unsupported, phase: .lifecycle, reason: "`next` was called after the middleware had returned")

@@ -279,7 +279,7 @@ private struct Tracing: ExchangeAdapter {
     func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest {
         var request = urlRequest
         request.setValue("\(exchange.attempt) \(exchange.hop) \(exchange.task)", forHTTPHeaderField: "X-Trace")
-        _ = (exchange.url, exchange.hasStreamedBody)
+        _ = (exchange.url, exchange.hasStreamedBody, exchange.leavesOrigin)
         return request
     }
 }

@@ -44,6 +44,7 @@ struct ExchangeAdapterTests {
         #expect(transport.requests.map { $0.headers["X-Signature"] } == ["s3cret", nil, nil])
         let seen = numbering.seen.withLock { $0 }
         #expect(seen.map(\.url.absoluteString).last == "https://other.example.org/c")
+        #expect(seen.map(\.leavesOrigin) == [false, false, true])
         #expect(Set(seen.map(\.task)).count == 3)
         await session.invalidate()
     }

@@ -145,6 +145,66 @@ struct MiddlewareFailureTests {
         await session.invalidate()
     }
 
+    @Test func `the total timeout ends a suspended request whose body code ignores cancellation`() async throws {
+        let runs = Gate()
+        let session = session(
+            MockTransport(),
+            Wrap { _, _ in
+                let chunks = AsyncStream<Data> { continuation in
+                    continuation.yield(Data("a".utf8))
+                    continuation.finish()
+                }
+                return try await Reply(head: ResponseHead(status: 200), body: .stream(chunks)).mapBody { chunk in
+                    runs.open()
+                    // Ends with the timeout, and then returns a chunk all the same.
+                    try? await Task.sleep(for: .seconds(3600))
+                    return chunk
+                }
+            })
+        let request = session.request(Self.url).timeouts { $0.total = .seconds(1) }
+        let task = Task { await request.response().error?.code }
+        try await runs.wait()
+        request.suspend()
+        #expect(await task.value == .totalTimedOut)
+        await session.invalidate()
+    }
+
+    @Test func `a body that a cancellation has cut short is not collected`() async throws {
+        let reads = Gate()
+        let kept = Lock<Data?>(nil)
+        let (chunks, continuation) = AsyncStream<Data>.makeStream()
+        continuation.yield(Data("ha".utf8))
+        let session = session(
+            MockTransport(),
+            Wrap { request, next in
+                let reply = try await next(request)
+                let body = try await reply.data()
+                kept.withLock { $0 = body }
+                return reply
+            },
+            Wrap { _, _ in
+                let body = chunks.map { chunk in
+                    reads.open()
+                    return chunk
+                }
+                return Reply(head: ResponseHead(status: 200), body: .stream(body))
+            })
+        let request = session.request(Self.url)
+        let task = Task { await request.response().error?.code }
+        try await reads.wait()
+        request.cancel()
+        #expect(await task.value == .cancelled)
+        #expect(kept.withLock { $0 } == nil)
+        continuation.finish()
+        await session.invalidate()
+    }
+
+    @Test func `a CancellationError of the middleware's own is a failure`() async throws {
+        let session = session(MockTransport(), Wrap { _, _ in throw CancellationError() })
+        #expect(await failure(session.request(Self.url))?.code == .adaptationFailed)
+        await session.invalidate()
+    }
+
     @Test func `a middleware may end all requests of its session`() async throws {
         let sessions = Lock<Session?>(nil)
         let session = session(

@@ -203,13 +203,7 @@ struct MiddlewareStreamTests {
     }
 
     @Test func `credentials that libcurl answered a challenge with are remembered`() async throws {
-        let expected = "Basic " + Data("ada:secret".utf8).base64EncodedString()
-        server.route("/in/*") { call in
-            guard call.headers["Authorization"] == expected else {
-                return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"")
-            }
-            return .text("in")
-        }
+        askForPassword()
         let statuses = Lock<[Int]>([])
         let watching = Wrap { request, next in
             let reply = try await next(request)
@@ -222,6 +216,34 @@ struct MiddlewareStreamTests {
         // The challenge was answered within one exchange, and the second request brought credentials.
         #expect(statuses.withLock { $0 } == [200, 200])
         #expect(server.requests.map { $0.headers["Authorization"] != nil } == [false, true, true])
+    }
+
+    private func askForPassword() {
+        let expected = "Basic " + Data("ada:secret".utf8).base64EncodedString()
+        server.route("/in/*") { call in
+            guard call.headers["Authorization"] == expected else {
+                return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"")
+            }
+            return .text("in")
+        }
+    }
+
+    @Test func `the reply of another exchange proves no credentials`() async throws {
+        askForPassword()
+        let kept = Lock<Reply?>(nil)
+        let keeping = Wrap { request, next in
+            if let reply = kept.withLock({ $0 }) { return reply }
+            let reply = try await next(request)
+            kept.withLock { $0 = reply }
+            return reply
+        }
+        let first = session.request(server.url("/in/a")).middleware(keeping)
+        _ = try await first.authenticate(username: "ada", password: "secret").data()
+        let second = session.request(server.url("/in/a")).middleware(keeping)
+        #expect(try await second.authenticate(username: "ada", password: "wrong").string() == "in")
+        #expect(server.requests.count == 2)
+        // The session has kept those that the server has seen.
+        #expect(try await session.request(server.url("/in/b")).string() == "in")
     }
 
     // MARK: The transport
@@ -261,5 +283,77 @@ struct MiddlewareStreamTests {
         #expect(outcome.trailers["X-Sum"] == "1")
         #expect(outcome.metrics.bytesReceived == 3)
         #expect(mock.runningCount == 0)
+    }
+
+    /// A transport whose first exchange takes a while to end after it was cancelled.
+    private final class LateTransport: Transport {
+        let count = Lock(0)
+
+        func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 {
+                try? await Task.sleep(for: .seconds(3600))
+                for _ in 0..<1000 { await Task.yield() }
+                throw .cancelled
+            }
+            let head = ResponseHead(status: 200)
+            _ = sink.didReceive(head: head)
+            let now = Date()
+            return TransferOutcome(head: head, metrics: TransferMetrics(queued: now, ended: now))
+        }
+    }
+
+    private final class EmptyBody: BodyStream {
+        var isReplayable: Bool { true }
+        func open(waker: any BodyWaker) {}
+        func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead { .end }
+        func rewind() -> Bool { true }
+        func close() {}
+    }
+
+    @Test func `a streamed body can be sent again when a call of next was cancelled`() async throws {
+        let late = LateTransport()
+        let hurrying = Wrap { request, next in
+            let call = Task { try await next(request) }
+            while late.count.withLock({ $0 }) == 0 { await Task.yield() }
+            call.cancel()
+            await #expect(throws: CurlewError.self) { _ = try await call.value }
+            return try await next(request)
+        }
+        let url = try "https://example.com/".asURL()
+        let transport = MiddlewareTransport(
+            base: late, middleware: [hurrying], request: session.request(url), budget: .unlimited)
+        var options = TransferOptions(maximumBodySize: 100)
+        options.purpose = .memory
+        let sent = TransferRequest(
+            identifier: TaskIdentifier(rawValue: 1), url: url, method: .post, body: .stream(EmptyBody()),
+            options: options)
+        let outcome = try await transport.perform(sent, sink: Sink())
+        #expect(outcome.head.status == 200)
+        #expect(late.count.withLock { $0 } == 2)
+    }
+
+    @Test func `the metrics of another exchange's reply are not this one's`() async throws {
+        let kept = Lock<Reply?>(nil)
+        let keeping = Wrap { request, next in
+            if let reply = kept.withLock({ $0 }) { return reply }
+            let reply = try await next(request)
+            kept.withLock { $0 = reply }
+            return reply
+        }
+        let url = try "https://example.com/".asURL()
+        let sent = TransferRequest(
+            identifier: TaskIdentifier(rawValue: 1), url: url, options: TransferOptions(maximumBodySize: 100))
+        var counts: [Int64] = []
+        for _ in 0..<2 {
+            let transport = MiddlewareTransport(
+                base: MockTransport { _ in .text("end") }, middleware: [keeping], request: session.request(url),
+                budget: .unlimited)
+            counts.append(try await transport.perform(sent, sink: Sink()).metrics.bytesReceived)
+        }
+        #expect(counts == [3, 0])
     }
 }

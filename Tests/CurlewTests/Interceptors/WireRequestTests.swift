@@ -47,6 +47,16 @@ struct WireRequestTests {
         #expect(view.httpBody == Data("body".utf8))
     }
 
+    @Test func `another coding than identity is decoded`() throws {
+        var sent = try Self.sent(.get, ["Accept-Encoding": "identity"], body: .none)
+        sent.options.decodesContent = false
+        let next = try Self.changed(sent) { $0.setValue("gzip", forHTTPHeaderField: "Accept-Encoding") }
+        #expect(next.options.decodesContent)
+        sent.headers.add(name: "Range", value: "bytes=0-1")
+        let part = try Self.changed(sent) { $0.setValue("gzip", forHTTPHeaderField: "Accept-Encoding") }
+        #expect(!part.options.decodesContent)
+    }
+
     @Test func `repeated fields are seen as one and stay as they are`() throws {
         var headers: HTTPHeaders = ["Cookie": "a=1"]
         headers.append(name: "cookie", value: "b=2")
