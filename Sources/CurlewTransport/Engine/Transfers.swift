@@ -16,7 +16,7 @@ final class Transfers {
     var addresses = AddressTexts()
     var pings = HTTP2Pings()
     /// The transfers whose connections are watched before they are given to others, by socket. See `Prewarming`.
-    var settling: [Int32: ActiveTransfer] = [:]
+    var settling: [Int32: SettlingTransfer] = [:]
 
     private var isClosed = false
     private(set) var endedCount = 0
