@@ -400,7 +400,11 @@ final class Transfers {
         if transfer.connection.mutedSocket >= 0 { sockets.receivingResumes(transfer) }
         if transfer.plan.prewarms { givesConnection(of: transfer, easy) }
         if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }
+        let multi = easy.multi
         handles.remove(easy)
+        // A connection that settled was in use until now, and a request may wait for it. libcurl 8.10 to 8.18 wakes the
+        // request by a timer that it does not report.
+        if transfer.plan.prewarms, multi != MultiIndex.none { handles.multi(at: multi)?.askForTimer() }
         forget(transfer)
     }
 

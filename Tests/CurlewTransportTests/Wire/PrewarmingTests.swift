@@ -91,6 +91,19 @@ struct PrewarmingTests {
         }
     }
 
+    @Test func `a request that waits for a connection gets it when its tickets have come`() async throws {
+        try await withPool(.tls, { $0.maximumConnectionsPerHost = 1 }) { transport, server in
+            let url = server.url("/get")
+            let prewarming = Task { try await transport.prewarm(request(url), connections: 1) }
+            try await transport.expectPool(of: url) { $0.opening + $0.open == 1 }
+            // Without a connect timeout, libcurl has no timer that would wake the request by chance.
+            let answer = try await transport.fetch(request(url) { $0.options.timeouts.connect = nil })
+            #expect(answer.status == 200)
+            try await prewarming.value
+            #expect(transport.statistics.connectionsMade == 1)
+        }
+    }
+
     @Test(arguments: Wire.allCases)
     func `a connection that the server closes meanwhile costs no request`(_ wire: Wire) async throws {
         try await withPool(wire) { transport, server in
