@@ -50,6 +50,8 @@ struct OpenConnection {
     let version: HTTPVersion?
     /// The number of requests that it has carried. Counted only if a transport limits it.
     var requests = 0
+    /// The number of PINGs that were queued since it last carried requests.
+    var queuedPings = 0
     /// It takes no further requests, and closes after those that it carries.
     var isRetired = false
 
@@ -88,6 +90,21 @@ struct OpenConnections {
 
     /// Counts a request.
     mutating func carries(_ socket: Int32) { all[socket]?.requests += 1 }
+
+    /// Called when a PING was queued on every HTTP/2 connection of a multi handle, of which those in `carrying` carry
+    /// requests. Returns the sockets of idle connections on which too many wait; they must be shut down.
+    mutating func pingsQueued(in multi: Int, carrying: Set<Int32>) -> [Int32] {
+        var full: [Int32] = []
+        for (socket, connection) in all where connection.multi == multi && connection.version == .http2 {
+            let count = carrying.contains(socket) ? 0 : connection.queuedPings + 1
+            all[socket]?.queuedPings = count
+            if count == Self.mostQueuedPings { full.append(socket) }
+        }
+        return full
+    }
+
+    /// The number of PINGs on an idle connection that ends it.
+    static let mostQueuedPings = 2
 
     // MARK: Retired connections
 

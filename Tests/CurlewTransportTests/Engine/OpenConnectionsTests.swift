@@ -135,6 +135,24 @@ struct OpenConnectionsTests {
         #expect(connections.detour(of: origin) == nil)
     }
 
+    @Test func `an idle connection ends at its second PING`() {
+        var connections = OpenConnections()
+        for (socket, multi) in [(Int32(40), 0), (41, 0), (42, 1)] {
+            connections.opened(connection(multi, socket), at: socket)
+        }
+        let plain = OpenConnection(origin: origin, name: Self.name(43), multi: 0, since: .now(), version: .http1_1)
+        connections.opened(plain, at: 43)
+        func queue(carrying: Set<Int32>) -> [Int32] { connections.pingsQueued(in: 0, carrying: carrying).sorted() }
+        #expect(queue(carrying: [40]) == [])
+        // A connection that carries requests again has sent what was queued.
+        #expect(queue(carrying: [40, 41]) == [])
+        #expect(queue(carrying: [40]) == [])
+        #expect(queue(carrying: [40]) == [41])
+        // It is shut down once, and stays until libcurl closes it.
+        #expect(queue(carrying: [40]) == [])
+        #expect(connections[42]?.queuedPings == 0 && connections[43]?.queuedPings == 0)
+    }
+
     @Test func `an origin without connections goes the usual way`() {
         var connections = OpenConnections()
         connections.opened(connection(0), at: 40)
