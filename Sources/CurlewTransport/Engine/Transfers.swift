@@ -131,6 +131,7 @@ final class Transfers {
     }
 
     private func handOver(_ transfer: ActiveTransfer) {
+        if transfer.plan.prewarms, hasNothingToOpen(transfer) { return release(transfer) }
         // Another transfer may have got a newer answer while this one was in line.
         if let question = transfer.plan.question, let newest = settings.resolver?.newest(question.name) {
             transfer.addresses = newest
