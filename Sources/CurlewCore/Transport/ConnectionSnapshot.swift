@@ -5,7 +5,8 @@ public import Foundation
 ///     let snapshot = await session.connections
 ///     for (origin, pool) in snapshot.origins { print(origin, pool.inUse, pool.idle, pool.waiting) }
 ///
-/// An origin is listed while it has a connection, is being connected to, or has a request that waits.
+/// An origin is listed while it has a connection, is being connected to, or has a request that waits. Requests that are
+/// suspended before they were sent, or wait for the session's resolver, are in no number.
 public struct ConnectionSnapshot: Sendable, Hashable {
     /// The pools by the origin of the requests that opened their connections.
     public var origins: [Origin: Pool]
@@ -58,7 +59,8 @@ public struct ConnectionSnapshot: Sendable, Hashable {
         public var open = 0
         /// The connections that carry requests. With HTTP/2, each may carry many.
         public var inUse = 0
-        /// The connections that the next requests can use at once.
+        /// The connections that carry no request. The next requests can use them at once, except for those that have
+        /// reached `maximumConnectionAge` since they were last used: these are replaced when a request comes.
         public var idle: Int { max(0, open - inUse) }
         /// The connections that are being established.
         public var opening = 0

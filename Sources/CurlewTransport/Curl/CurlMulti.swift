@@ -176,6 +176,9 @@ struct ConnectionLimits: Equatable, Sendable {
         perHost = splitsHosts ? max(1, (reachable + multis - 1) / multis) : host
     }
 
+    /// The most connections to one host, in all multi handles that share its requests.
+    var host: Int { splitsHosts ? perHost * multis : share(of: 0) }
+
     func total(of index: Int) -> Int { total + (index < remainder ? 1 : 0) }
 
     /// The number of transfers of one host that a multi handle runs before the next one is used. A transfer above it

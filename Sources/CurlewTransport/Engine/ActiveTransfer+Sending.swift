@@ -13,6 +13,8 @@ struct SendingState {
     var restarts = 0
     /// Set when libcurl was about to send the request, but the transfer was suspended or its connection unusable.
     var isHeldBack = false
+    /// The socket of the connection that has refused the transfer last, and how often in a row; see `Transfers.admits`.
+    var refusals: (socket: Int32, count: Int32) = (-1, 0)
     /// A final response has refused the body before all of it was sent: the rest is not sent.
     var isMoot = false
     /// The source of a body that is read piece by piece; `nil` for any other request.

@@ -100,8 +100,10 @@ enum Callbacks {
         }
     }
 
-    private static let prerequest: curlew_prereq_callback = { data, peer, _, _, localPort in
-        let connection = ConnectionName(localPort: localPort, peer: peer)
+    private static let prerequest: curlew_prereq_callback = {
+        data, peer, local, peerPort, localPort in
+        let connection = ConnectionName(
+            local: .init(address: local, port: localPort), peer: .init(address: peer, port: peerPort))
         return withTransfer(data, or: CURL_PREREQFUNC_ABORT) { transfer, transfers in
             transfer.mayBeSent(transfers, over: connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }

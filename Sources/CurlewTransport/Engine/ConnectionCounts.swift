@@ -36,4 +36,48 @@ extension Transfers {
         for (origin, pool) in origins where pool.inUse > pool.open { origins[origin]?.inUse = pool.open }
         return ConnectionSnapshot(origins: origins)
     }
+    /// The connections that the next requests to an origin may use, as far as is known. Others to the same server, such as
+    /// byte connections and retired ones, do not count towards its limit.
+    func usablePool(of origin: ConnectionSnapshot.Origin) -> ConnectionSnapshot.Pool {
+        loop.assertOnLoop()
+        var pool = ConnectionSnapshot.Pool()
+        var usable: Set<Int32> = []
+        for (socket, connection) in sockets.connections.all
+        where connection.origin == origin && !connection.isRetired
+            && sockets.connections.leads(origin, to: connection.multi)
+        {
+            let age = now.nanoseconds(since: connection.since)
+            pool.add(version: connection.version, age: .nanoseconds(Int64(clamping: age)))
+            if settings.retirement?.verdict(age: age, requests: connection.requests) == .refuses { continue }
+            usable.insert(socket)
+        }
+        var (inUse, nameless) = (Set<Int32>(), 0)
+        forEachOutsideLine { transfer in
+            guard case .running = transfer.stage, let easy = transfer.easy, transfer.plan.origin == origin,
+                sockets.connections.leads(origin, to: easy.multi)
+            else { return }
+            switch transfer.clocks.stretch {
+            case .queue: if transfer.plan.opensAnother { pool.opening += 1 }
+            case .connect: pool.opening += 1
+            case .send, .firstByte, .receive:
+                if let name = transfer.connection.name, let socket = sockets.connections.socket(of: name) {
+                    inUse.insert(socket)
+                } else {
+                    nameless += 1
+                }
+            }
+        }
+        (pool.open, pool.inUse) = (usable.count, min(usable.count, inUse.intersection(usable).count + nameless))
+        return pool
+    }
+
+    /// Whether the transfer is to open one more connection, and its origin has as many as it may have. libcurl would
+    /// close an idle connection for it, or let it wait.
+    func hasNothingToOpen(_ transfer: ActiveTransfer) -> Bool {
+        guard transfer.plan.opensAnother else { return false }
+        let (pool, limits) = (usablePool(of: transfer.plan.origin), settings.limits)
+        // A spare multi handle has its part of the limit alone.
+        let most = sockets.connections.detour(of: transfer.plan.origin) == nil ? limits.host : limits.share(of: 0)
+        return pool.open + pool.opening >= most
+    }
 }

@@ -53,11 +53,33 @@ extension Transfers {
         case .takesLast:
             if !transfer.plan.prewarms { retire(connection, at: socket, with: easy) }
         case .refuses:
-            if isFirst, retire(connection, at: socket, with: easy) { return false }
+            if isFirst, retire(connection, at: socket, with: easy), leaves(transfer, connection, at: socket, easy) {
+                return false
+            }
         }
         if !transfer.plan.prewarms { sockets.connections.carries(socket) }
         return true
     }
+
+    /// Whether the transfer does not find the same connection again when it is launched again; otherwise it would be
+    /// refused for ever. It may find it if several origins share the connection, because only that of the request that
+    /// has opened it has moved. Nothing else is known that leads back to a connection, but a transfer that meets one
+    /// again and again is sent over it all the same.
+    private func leaves(
+        _ transfer: ActiveTransfer, _ connection: OpenConnection, at socket: Int32, _ easy: TransferHandle
+    ) -> Bool {
+        if connection.isMultiplexed, sockets.connections.leads(transfer.plan.origin, to: easy.multi) { return false }
+        let last = transfer.sending.refusals
+        guard last.socket == socket else {
+            transfer.sending.refusals = (socket, 1)
+            return true
+        }
+        transfer.sending.refusals.count += 1
+        return last.count < Self.mostRefusals
+    }
+
+    /// How often in a row one connection may refuse the same transfer.
+    private static let mostRefusals = 3
 
     /// Lets no further request use the connection, and has libcurl close it when its last one has ended. Returns false
     /// if the origin has nowhere else to go: then the connection goes on.

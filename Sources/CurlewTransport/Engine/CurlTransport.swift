@@ -148,10 +148,10 @@ extension CurlTransport: PoolingTransport {
         let first = try makeTransfer(request, NoSink.shared, prewarming: .oneOrMore)
         let (origin, limit) = (first.plan.origin, max(1, planner.configuration.maximumConnectionsPerHost))
         // If all connections that are permitted are busy, none can be opened, and the first would wait for its turn.
-        let before = await connections.origins[origin] ?? .init()
+        let before = await usablePool(of: origin)
         if before.inUse + before.opening >= limit, before.version == .http1_1 { return }
         try await runToEnd(first)
-        let pool = await connections.origins[origin] ?? .init()
+        let pool = await usablePool(of: origin)
         guard pool.version == nil || pool.version == .http1_1 else { return }
         let missing = min(min(count, limit) - pool.idle, limit - pool.open - pool.opening)
         guard missing > 0 else { return }
@@ -164,12 +164,20 @@ extension CurlTransport: PoolingTransport {
         if let failure { throw failure }
     }
 
+    private func usablePool(of origin: ConnectionSnapshot.Origin) async -> ConnectionSnapshot.Pool {
+        guard case .success(let engine) = engine else { return .init() }
+        return await withUnsafeContinuation { waiter in
+            if !engine.loop.send(.usablePool(origin, waiter)) { waiter.resume(returning: .init()) }
+        }
+    }
+
     private func failureOfOpening(_ request: TransferRequest) async -> CurlewError? {
         do throws(CurlewError) {
             try await runToEnd(makeTransfer(request, NoSink.shared, prewarming: .another))
             return nil
         } catch {
-            return error
+            // It waited although fewer connections than permitted were known, so others have opened them meanwhile.
+            return error.code == .queueTimedOut ? nil : error
         }
     }
 

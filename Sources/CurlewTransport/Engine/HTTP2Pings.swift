@@ -22,7 +22,8 @@ struct HTTP2Pings {
 
 // libcurl sends PINGs in curl_easy_upkeep, which has each connection of a multi handle queue one, and from 8.1 on does not
 // write it. A connection with running requests is run after it, which writes what is queued. An idle one cannot be run:
-// its PING leaves with its next request.
+// its PINGs would leave together, before its next request, and servers take several in a row for an attack. So an idle
+// connection is given up at the second.
 extension Transfers {
     /// Sends a PING on each HTTP/2 connection with running requests, if they are due.
     func sendPings() {
@@ -39,6 +40,8 @@ extension Transfers {
         pings.sent(at: now, isNeeded: !busy.isEmpty)
         for (index, sockets) in busy {
             guard let multi = handles.multi(at: index), multi.queuePings(every: interval / 1_000_000) else { continue }
+            let full = self.sockets.connections.pingsQueued(in: index, carrying: sockets)
+            for socket in full { self.sockets.end(socket) }
             for socket in sockets { multi.socketReady(socket, CURL_CSELECT_IN) }
         }
     }

@@ -1,21 +1,36 @@
 internal import CurlewCore
 internal import Glibc
 
-/// Identifies a connection by what libcurl says of it before it sends a request.
+/// Identifies a connection by what libcurl says of it before it sends a request: the addresses and ports of both ends.
+/// Less would not do, because Linux gives one local port to several connections if their peers differ, even by the
+/// port alone.
 struct ConnectionName: Hashable {
-    let localPort: Int32
-    /// A hash of the peer's address.
-    private let peer: UInt64
+    /// One end of a connection.
+    struct End {
+        var address: UnsafePointer<CChar>?
+        var port: Int32
+    }
 
-    init(localPort: Int32, peer: UnsafePointer<CChar>?) {
-        self.localPort = localPort
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        var next = peer
+    let localPort: Int32
+    /// A hash of the local address, and of the peer's address and port.
+    private let rest: UInt64
+
+    init(local: End, peer: End) {
+        localPort = local.port
+        let hash = Self.add(UInt64(UInt32(bitPattern: peer.port)), to: 0xCBF2_9CE4_8422_2325)
+        // A number that is no byte separates the addresses.
+        rest = Self.add(peer.address, to: Self.add(256, to: Self.add(local.address, to: hash)))
+    }
+
+    private static func add(_ number: UInt64, to hash: UInt64) -> UInt64 { (hash ^ number) &* 0x100_0000_01B3 }
+
+    private static func add(_ text: UnsafePointer<CChar>?, to hash: UInt64) -> UInt64 {
+        var (hash, next) = (hash, text)
         while let byte = next, byte.pointee != 0 {
-            hash = (hash ^ UInt64(UInt8(truncatingIfNeeded: byte.pointee))) &* 0x100_0000_01B3
+            hash = add(UInt64(UInt8(truncatingIfNeeded: byte.pointee)), to: hash)
             next = byte + 1
         }
-        self.peer = hash
+        return hash
     }
 }
 
@@ -35,6 +50,8 @@ struct OpenConnection {
     let version: HTTPVersion?
     /// The number of requests that it has carried. Counted only if a transport limits it.
     var requests = 0
+    /// The number of PINGs that were queued since it last carried requests.
+    var queuedPings = 0
     /// It takes no further requests, and closes after those that it carries.
     var isRetired = false
 
@@ -74,6 +91,21 @@ struct OpenConnections {
     /// Counts a request.
     mutating func carries(_ socket: Int32) { all[socket]?.requests += 1 }
 
+    /// Called when a PING was queued on every HTTP/2 connection of a multi handle, of which those in `carrying` carry
+    /// requests. Returns the sockets of idle connections on which too many wait; they must be shut down.
+    mutating func pingsQueued(in multi: Int, carrying: Set<Int32>) -> [Int32] {
+        var full: [Int32] = []
+        for (socket, connection) in all where connection.multi == multi && connection.version == .http2 {
+            let count = carrying.contains(socket) ? 0 : connection.queuedPings + 1
+            all[socket]?.queuedPings = count
+            if count == Self.mostQueuedPings { full.append(socket) }
+        }
+        return full
+    }
+
+    /// The number of PINGs on an idle connection that ends it.
+    static let mostQueuedPings = 2
+
     // MARK: Retired connections
 
     /// The most spare multi handles.
@@ -100,6 +132,11 @@ struct OpenConnections {
     }
 
     var hasDetours: Bool { !detours.isEmpty }
+
+    /// Whether the next requests to the origin use the multi handle with this index, and so may use its connections.
+    func leads(_ origin: OpenConnection.Origin, to multi: Int) -> Bool {
+        detours[origin].map { $0 == multi } ?? (0..<MultiIndex.firstSpare).contains(multi)
+    }
 
     /// The index of the spare multi handle that the origin uses; `nil` if it uses its usual one.
     func detour(of origin: OpenConnection.Origin) -> Int? { detours[origin] }

@@ -49,24 +49,33 @@ extension Transfers {
         forEach(over: name) { isTaken = isTaken || $0 !== transfer }
         guard !isTaken else { return false }
         transfer.connection.settlingSocket = socket
-        settling[socket] = transfer
-        transfer.clocks.settlingStarted(for: transfer.ticketPatience, at: now)
+        let patience = transfer.ticketPatience
+        settling[socket] = SettlingTransfer(
+            transfer: transfer, end: now.advanced(byNanoseconds: patience + Self.pauseOfTickets))
+        transfer.clocks.settlingStarted(for: patience, at: now)
         clockChanged(transfer)
         // The first reading binds the connection to the handle, so that nobody else takes it.
         socketReady(ofSettling: socket)
-        if settling[socket] === transfer { sockets.setEvents(.read, of: socket, as: MultiIndex.settlingConnection) }
+        if settling[socket]?.transfer === transfer {
+            sockets.setEvents(.read, of: socket, as: MultiIndex.settlingConnection)
+        }
         return true
     }
 
     /// Called when something has come on a connection that is watched.
     func socketReady(ofSettling socket: Int32) {
         loop.assertOnLoop()
-        guard let transfer = settling[socket], let easy = transfer.easy else { return }
+        guard let entry = settling[socket], let easy = entry.transfer.easy else { return }
+        let transfer = entry.transfer
         var (byte, count): (UInt8, Int) = (0, 0)
         let result = curl_easy_recv(easy.handle, &byte, 1, &count)
         if result == CURLE_AGAIN {
-            // After the first reading, something has come: tickets come together.
-            if transfer.connection.isBound { transfer.clocks.settlingStarted(for: Self.pauseOfTickets, at: now) }
+            // After the first reading, something has come: tickets come together. From the end on the clock is left
+            // alone, or a server that sends a byte in every turn would put it off for ever.
+            if transfer.connection.isBound, now < entry.end {
+                transfer.clocks.settlingStarted(
+                    for: min(Self.pauseOfTickets, entry.end.nanoseconds(since: now)), at: now)
+            }
             transfer.connection.isBound = true
             return clockChanged(transfer)
         }
@@ -92,6 +101,13 @@ extension Transfers {
         settling[socket] = nil
         sockets.setEvents([], of: socket, as: MultiIndex.settlingConnection)
     }
+}
+
+/// A transfer whose connection is watched before it is given to others.
+struct SettlingTransfer {
+    let transfer: ActiveTransfer
+    /// When the watch ends, whatever the server sends.
+    let end: LoopInstant
 }
 
 extension ActiveTransfer {

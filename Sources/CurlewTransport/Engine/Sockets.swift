@@ -116,7 +116,12 @@ final class Sockets {
     /// when a request next looks for a connection.
     func end(_ easy: TransferHandle) {
         loop.assertOnLoop()
-        let fd = curlew_get_socket(easy.handle)
+        end(curlew_get_socket(easy.handle))
+    }
+
+    /// Shuts down a connection that carries no request, as above.
+    func end(_ fd: Int32) {
+        loop.assertOnLoop()
         if fd >= 0 { _ = shutdown(fd, Int32(SHUT_RDWR)) }
     }
 

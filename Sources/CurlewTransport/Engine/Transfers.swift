@@ -16,7 +16,7 @@ final class Transfers {
     var addresses = AddressTexts()
     var pings = HTTP2Pings()
     /// The transfers whose connections are watched before they are given to others, by socket. See `Prewarming`.
-    var settling: [Int32: ActiveTransfer] = [:]
+    var settling: [Int32: SettlingTransfer] = [:]
 
     private var isClosed = false
     private(set) var endedCount = 0
@@ -131,6 +131,7 @@ final class Transfers {
     }
 
     private func handOver(_ transfer: ActiveTransfer) {
+        if transfer.plan.prewarms, hasNothingToOpen(transfer) { return release(transfer) }
         // Another transfer may have got a newer answer while this one was in line.
         if let question = transfer.plan.question, let newest = settings.resolver?.newest(question.name) {
             transfer.addresses = newest
@@ -400,7 +401,11 @@ final class Transfers {
         if transfer.connection.mutedSocket >= 0 { sockets.receivingResumes(transfer) }
         if transfer.plan.prewarms { givesConnection(of: transfer, easy) }
         if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }
+        let multi = easy.multi
         handles.remove(easy)
+        // A connection that settled was in use until now, and a request may wait for it. libcurl 8.10 to 8.18 wakes the
+        // request by a timer that it does not report.
+        if transfer.plan.prewarms, multi != MultiIndex.none { handles.multi(at: multi)?.askForTimer() }
         forget(transfer)
     }
 

@@ -8,6 +8,7 @@ enum EngineWork: Sendable {
     case command(ActiveTransfer, TransferCommand)
     case connection(Int, ConnectionCommand)
     case snapshot(UnsafeContinuation<ConnectionSnapshot, Never>)
+    case usablePool(ConnectionSnapshot.Origin, UnsafeContinuation<ConnectionSnapshot.Pool, Never>)
     /// One step of a task that runs on the loop thread.
     case job(UnownedJob, LoopExecutor)
     /// Fails running transfers, closes every connection, and resumes the waiter.
@@ -86,6 +87,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         case .command(let transfer, let command): transfers.take(command, for: transfer)
         case .connection(let number, let command): transfers.connections.take(command, for: number)
         case .snapshot(let waiter): waiter.resume(returning: transfers.snapshot())
+        case .usablePool(let origin, let waiter): waiter.resume(returning: transfers.usablePool(of: origin))
         case .job(let job, let executor): job.runSynchronously(on: executor.asUnownedTaskExecutor())
         case .close(let waiter):
             closeAll()

@@ -43,6 +43,8 @@ struct RequestPlan: Sendable {
     var connectsOnly: Bool { sendBuffer != nil }
     /// Whether a connection is opened for later requests, and no request is sent. See `prewarm`.
     private(set) var prewarms = false
+    /// Whether it is opened in any case, even if an idle one is there.
+    var opensAnother: Bool { prewarms && settings.contains(.long(CURLOPT_FRESH_CONNECT, 1)) }
     private(set) var wire: WireURL
     var url: String { wire.string }
     var host: String { wire.host }

@@ -51,11 +51,49 @@ struct OpenConnectionsTests {
     private let origin = ConnectionSnapshot.Origin(scheme: "https", host: "a.example", port: 443)
     private let other = ConnectionSnapshot.Origin(scheme: "https", host: "b.example", port: 443)
 
+    private static func name(
+        _ port: Int32, at local: String = "127.0.0.1", to peer: String = "127.0.0.1", _ peerPort: Int32 = 443
+    ) -> ConnectionName {
+        local.withCString { local in
+            peer.withCString { peer in
+                ConnectionName(
+                    local: .init(address: local, port: port), peer: .init(address: peer, port: peerPort))
+            }
+        }
+    }
+
+    @Test func `each end's address and port is a part of the name`() {
+        let name = Self.name(7)
+        #expect(name == Self.name(7))
+        #expect(name != Self.name(8))
+        // Linux gives the same local port to connections that lead to different ports of one address.
+        #expect(name != Self.name(7, to: "127.0.0.1", 8443))
+        #expect(name != Self.name(7, to: "127.0.0.2"))
+        #expect(name != Self.name(7, at: "127.0.0.2"))
+        #expect(Self.name(7, at: "::1", to: "::11") != Self.name(7, at: "::1::", to: "11"))
+        #expect(Self.name(7, at: "10.0.0.1", to: "10.0.0.2") != Self.name(7, at: "10.0.0.2", to: "10.0.0.1"))
+    }
+
+    @Test func `an origin leads to its spare multi handle or to the usual ones`() {
+        var connections = OpenConnections()
+        let spare = MultiIndex.firstSpare
+        connections.opened(connection(0), at: 40)
+        #expect(connections.leads(origin, to: 0) && connections.leads(origin, to: 3))
+        for index in [spare, MultiIndex.lone, MultiIndex.firstOfByteConnections, MultiIndex.none] {
+            #expect(!connections.leads(origin, to: index))
+        }
+        retire(40, &connections)
+        #expect(connections.leads(origin, to: spare) && !connections.leads(origin, to: 0))
+        #expect(!connections.leads(origin, to: spare + 1))
+        // Another origin whose requests share the connection has not moved.
+        #expect(connections.leads(other, to: 0))
+    }
+
     private func connection(
         _ multi: Int, _ port: Int32 = 1, of origin: ConnectionSnapshot.Origin? = nil
     ) -> OpenConnection {
         OpenConnection(
-            origin: origin ?? self.origin, name: ConnectionName(localPort: port, peer: nil), multi: multi,
+            origin: origin ?? self.origin, name: Self.name(port), multi: multi,
             since: .now(), version: .http2)
     }
 
@@ -66,7 +104,7 @@ struct OpenConnectionsTests {
 
     @Test func `a connection is found by its name until its socket closes`() {
         var connections = OpenConnections()
-        let name = ConnectionName(localPort: 7, peer: nil)
+        let name = Self.name(7)
         connections.opened(connection(0, 7), at: 40)
         #expect(connections.socket(of: name) == 40)
         // The port is used again before the old socket's close is known.
@@ -95,6 +133,24 @@ struct OpenConnectionsTests {
         connections.opened(connection(spare + 1, 3), at: 42)
         retire(42, &connections)
         #expect(connections.detour(of: origin) == nil)
+    }
+
+    @Test func `an idle connection ends at its second PING`() {
+        var connections = OpenConnections()
+        for (socket, multi) in [(Int32(40), 0), (41, 0), (42, 1)] {
+            connections.opened(connection(multi, socket), at: socket)
+        }
+        let plain = OpenConnection(origin: origin, name: Self.name(43), multi: 0, since: .now(), version: .http1_1)
+        connections.opened(plain, at: 43)
+        func queue(carrying: Set<Int32>) -> [Int32] { connections.pingsQueued(in: 0, carrying: carrying).sorted() }
+        #expect(queue(carrying: [40]) == [])
+        // A connection that carries requests again has sent what was queued.
+        #expect(queue(carrying: [40, 41]) == [])
+        #expect(queue(carrying: [40]) == [])
+        #expect(queue(carrying: [40]) == [41])
+        // It is shut down once, and stays until libcurl closes it.
+        #expect(queue(carrying: [40]) == [])
+        #expect(connections[42]?.queuedPings == 0 && connections[43]?.queuedPings == 0)
     }
 
     @Test func `an origin without connections goes the usual way`() {

@@ -91,6 +91,45 @@ struct PrewarmingTests {
         }
     }
 
+    @Test func `connections that no request can use do not count`() async throws {
+        try await withPool(.plain, { $0.maximumConnectionsPerHost = 2 }) { transport, server in
+            let url = server.url("/get")
+            var held: [any ByteConnection] = []
+            for _ in 0..<3 { held.append(try await transport.connect(request(url), sendBuffer: 65_536)) }
+            try await transport.prewarm(request(url), connections: 2)
+            #expect(transport.statistics.connectionsMade == 5)
+            for connection in held { connection.close() }
+            #expect(await eventually { transport.statistics.byteConnections == 0 })
+        }
+    }
+
+    @Test(arguments: [Wire.plain, .tls])
+    func `calls at the same time share the limit`(_ wire: Wire) async throws {
+        try await withPool(wire, { $0.maximumConnectionsPerHost = 3 }) { transport, server in
+            let url = server.url("/get")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { try await transport.prewarm(request(url), connections: 5) }
+                }
+                try await group.waitForAll()
+            }
+            try await transport.expectPool(of: url) { $0.idle == 3 && $0.open == 3 && $0.opening == 0 }
+        }
+    }
+
+    @Test func `a request that waits for a connection gets it when its tickets have come`() async throws {
+        try await withPool(.tls, { $0.maximumConnectionsPerHost = 1 }) { transport, server in
+            let url = server.url("/get")
+            let prewarming = Task { try await transport.prewarm(request(url), connections: 1) }
+            try await transport.expectPool(of: url) { $0.opening + $0.open == 1 }
+            // Without a connect timeout, libcurl has no timer that would wake the request by chance.
+            let answer = try await transport.fetch(request(url) { $0.options.timeouts.connect = nil })
+            #expect(answer.status == 200)
+            try await prewarming.value
+            #expect(transport.statistics.connectionsMade == 1)
+        }
+    }
+
     @Test(arguments: Wire.allCases)
     func `a connection that the server closes meanwhile costs no request`(_ wire: Wire) async throws {
         try await withPool(wire) { transport, server in
