@@ -185,13 +185,11 @@ public final class OAuth2Client: Authenticator {
             do throws(CurlewError) {
                 return try await server.token(form, .deviceCode)
             } catch {
-                if let refusal = error.oauth2Error {
-                    guard polling.continues(after: refusal.code) else { throw error }
-                } else if error.isTimeout || error.isConnectivity || (error.responseCode ?? 0) >= 500 {
-                    polling.failed()
-                } else {
-                    throw error
-                }
+                if let refusal = error.oauth2Error, polling.continues(after: refusal.code) { continue }
+                // The user may have confirmed the login: a failure that passes must not end it.
+                let status = error.responseCode ?? 0
+                guard error.isTimeout || error.isConnectivity || status >= 500 || status == 429 else { throw error }
+                polling.failed()
             }
         }
     }

@@ -156,6 +156,9 @@ struct OAuth2MessageTests {
         for _ in 0..<10 { polling.failed() }
         #expect(polling.interval == .seconds(60))
         #expect(!polling.continues(after: .accessDenied) && !polling.continues(after: .init(rawValue: "x")))
+        var patient = DevicePolling(interval: .seconds(5))
+        #expect(patient.continues(after: .serverError) && patient.interval == .seconds(10))
+        #expect(patient.continues(after: .temporarilyUnavailable) && patient.interval == .seconds(20))
         var eager = DevicePolling(interval: .zero)
         eager.failed()
         #expect(eager.interval == .seconds(1))

@@ -350,9 +350,15 @@ struct OAuth2ClientTests {
         let (authorization, clock) = (try AuthorizationServer(), Clock())
         let client = authorization.client(secret: nil, time: clock.time)
         let login = try await client.authorizeDevice()
-        authorization.state.withLock { $0.scripted = [.text("busy", status: 503), .text("busy", status: 503)] }
+        authorization.state.withLock {
+            $0.scripted = [
+                .text("busy", status: 503), AuthorizationServer.refusal("temporarily_unavailable", status: 503),
+                AuthorizationServer.refusal("server_error"), .text("too many", status: 429),
+                AuthorizationServer.refusal("invalid_request", status: 500),
+            ]
+        }
         _ = try await client.token(for: login)
-        #expect(clock.pauses.withLock { $0 } == [5, 10, 20].map { .seconds($0) })
+        #expect(clock.pauses.withLock { $0 } == [5, 10, 20, 40, 60, 60].map { .seconds($0) })
     }
 
     @Test("cancelling a task ends its wait for the user")
