@@ -57,7 +57,9 @@ struct OAuth2MessageTests {
         #expect(token.requiresRefresh(at: Date(timeIntervalSince1970: refresh)))
     }
 
-    @Test(arguments: ["null", "0", "-1", "0.99", "1e-9", "\"soon\"", "[]", "\"nan\""]) func livesThatAreNone(_ text: String) throws {
+    @Test(arguments: ["null", "0", "-1", "0.99", "1e-9", "\"soon\"", "[]", "\"nan\""]) func livesThatAreNone(
+        _ text: String
+    ) throws {
         let token = try #require(granted("\"expires_in\":\(text)"))
         #expect(token.expires == nil && !token.requiresRefresh(at: .distantFuture))
     }
