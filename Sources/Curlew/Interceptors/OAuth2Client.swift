@@ -198,8 +198,10 @@ public final class OAuth2Client: Authenticator {
 
     /// Adds `Authorization: Bearer …`.
     public func apply(_ credential: OAuth2Token, to urlRequest: inout URLRequest) {
-        // Token requests over the same session have credentials of their own.
-        guard !credential.accessToken.isEmpty, urlRequest.url != settings.tokenURL else { return }
+        // The client's own requests over the same session have credentials of their own.
+        guard !credential.accessToken.isEmpty, urlRequest.url != settings.tokenURL,
+            urlRequest.url == nil || urlRequest.url != settings.deviceAuthorizationURL
+        else { return }
         urlRequest.headers.add(.authorization(bearerToken: credential.accessToken))
     }
 
@@ -208,13 +210,15 @@ public final class OAuth2Client: Authenticator {
         try await token(refreshing: credential)
     }
 
-    /// Whether the status is 401. With 403, another token would not help.
+    /// Whether the status is 401 and the request carried a token. With 403, another token would not help, and neither
+    /// would it where a redirect has dropped the token, which it would drop again.
     public func didRequest(
         _ urlRequest: URLRequest,
         with response: HTTPURLResponse,
         failDueToAuthenticationError error: any Error
     ) -> Bool {
         response.statusCode == 401
+            && urlRequest.headers["Authorization"]?.hasPrefix("Bearer ") == true
     }
 
     /// Whether the request carries this token.

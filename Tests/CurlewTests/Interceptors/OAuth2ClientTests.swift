@@ -187,6 +187,35 @@ struct OAuth2ClientTests {
         interceptor.own.withLock { $0 = nil }
     }
 
+    @Test("a login page's 401 after a redirect to another origin is the answer, and asks for no other token")
+    func redirectWithoutToken() async throws {
+        let (authorization, other) = (try AuthorizationServer(), try TestServer())
+        other.route("/page") { request in
+            .text("log in", status: request.headers["Authorization"] == nil ? 401 : 200)
+        }
+        let location = other.url("/page").absoluteString
+        authorization.server.route("/moved") { _ in
+            TestServer.Response(status: 302, headers: ["Location": location])
+        }
+        let session = Session(interceptor: authorization.client().interceptor())
+        let response = await session.request(authorization.url("/moved")).validate().response()
+        #expect(response.error?.responseCode == 401)
+        #expect(other.requests.count == 1 && authorization.forms.count == 1)
+    }
+
+    @Test("the client's own endpoints get no user's token")
+    func ownEndpoints() throws {
+        let (token, device) = (
+            try #require(URL(string: "https://e.com/token")), try #require(URL(string: "https://e.com/device"))
+        )
+        let client = OAuth2Client(tokenURL: token, clientID: "c", deviceAuthorizationURL: device)
+        for (url, isSent) in [(token, false), (device, false), (device.appending(path: "x"), true)] {
+            var request = URLRequest(url: url)
+            client.apply(OAuth2Token(accessToken: "a"), to: &request)
+            #expect((request.headers["Authorization"] != nil) == isSent)
+        }
+    }
+
     // MARK: Responses that break the rules
 
     @Test("a token without a life serves until it is rejected")
