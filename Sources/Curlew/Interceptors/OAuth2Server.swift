@@ -75,14 +75,15 @@ struct OAuth2Server: Sendable {
         _ form: OAuth2Parameters, to url: URL, _ read: (OAuth2Fields) throws(OAuth2Fields.Unusable) -> Value
     ) async throws(CurlewError) -> Value {
         // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
-        let response = await session.request(request(form, to: url))
+        let request = request(form, to: url)
+        let response = await session.request(request)
             .redirect(using: Redirector(behavior: .doNotFollow))
             .acceptingAnyStatus()
             .maximumBodySize(Self.maximumBodySize)
             .response()
         if let error = response.error { throw error }
         let status = response.response?.statusCode ?? 0
-        let secrets = [settings.clientSecret ?? ""] + form.items.filter { Self.secret.contains($0.name) }.map(\.value)
+        let secrets = secrets(in: form, request.headers["Authorization"])
         switch OAuth2Answer(response.data ?? Data(), status: status, secrets: secrets, read) {
         case .granted(let value): return value
         case .refused(let error): throw .refused(error, url: url, status: status)
@@ -96,8 +97,15 @@ struct OAuth2Server: Sendable {
         }
     }
 
-    /// The parameters that no error may repeat.
-    private static let secret: Set<String> = ["code", "code_verifier", "device_code", "refresh_token", "client_secret"]
+    /// What no error may repeat: the client's secret and the secret parameters, as they are and as they were sent.
+    private func secrets(in form: OAuth2Parameters, _ authorization: String?) -> [String] {
+        var values = form.items.filter { $0.name == "code" || SecretNames.containsMember($0.name) }.map(\.value)
+        if let secret = settings.clientSecret { values.append(secret) }
+        values += values.map(OAuth2Parameters.encoded)
+        if let basic = authorization?.split(separator: " ").last { values.append(String(basic)) }
+        // Of two values, one may contain the other. One of three bytes hides nothing, and may be part of an error code.
+        return values.filter { $0.utf8.count > 3 }.sorted { $0.utf8.count > $1.utf8.count }
+    }
 
     private func request(_ form: OAuth2Parameters, to url: URL) -> URLRequest {
         var (form, request) = (form, URLRequest(url: url))

@@ -67,6 +67,22 @@ struct OAuth2ClientTests {
         #expect(!"\(error)".contains("SECRET"))
     }
 
+    @Test("no error repeats a secret parameter or the client's credentials")
+    func repeatedSecrets() async throws {
+        let authorization = try AuthorizationServer()
+        let parameters = [
+            "client_assertion": "SECRET-a&b", "password": "SECRET-p", "subject_token": "SECRET-p-longer",
+            "audience": "api",
+        ]
+        let basic = Data("client%3Aid+%C3%BC:SECRET%2Bclient%2F%25secret".utf8).base64EncodedString()
+        let details =
+            "api SECRET-a&b SECRET-a%26b SECRET-p SECRET-p-longer SECRET+client/%secret SECRET%2Bclient%2F%25secret \(basic)"
+        authorization.state.withLock { $0.scripted = [AuthorizationServer.refusal("invalid_request", details)] }
+        let error = await failure { try await authorization.client(parameters: parameters).token() }
+        #expect(error?.oauth2Error?.code == .invalidRequest)
+        #expect(error?.oauth2Error?.details == "api" + String(repeating: " <redacted>", count: 7))
+    }
+
     // MARK: The interceptor
 
     @Test("the first request gets the token, and all share it")
