@@ -14,7 +14,7 @@ struct OAuth2Settings: Sendable {
     let scope: String?
     let parameters: [String: String]
     let expirySkew: Duration
-    let onChange: (@Sendable (OAuth2Token) async -> Void)?
+    let onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)?
     var time = Time()
 
     /// The clock, which tests replace.
@@ -38,25 +38,52 @@ struct OAuth2Settings: Sendable {
 struct OAuth2Server: Sendable {
     private let settings: OAuth2Settings
     private let session: Session
+    private let changes: OAuth2Changes
 
     /// Responses with tokens are small; an error page need not be.
     private static let maximumBodySize = 1024 * 1024
 
-    init(_ settings: OAuth2Settings, _ session: Session) { (self.settings, self.session) = (settings, session) }
+    init(_ settings: OAuth2Settings, _ session: Session) {
+        (self.settings, self.session, changes) = (settings, session, OAuth2Changes(settings.onChange))
+    }
 
-    /// Asks for a token.
+    /// Asks for a token. Throws `.cancelled` if the caller is cancelled; `onChange` gets the token even then.
     func token(
         _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token? = nil
     ) async throws(CurlewError) -> OAuth2Token {
+        guard !Task.isCancelled else { throw .cancelled }
+        let ended = OneShot<Result<OAuth2Token, CurlewError>>()
+        // Not the caller's task: once the server has the request, the code or refresh token in it may be void, and a
+        // cancelled caller would lose what has taken its place.
+        Task { ended.resolve(await result(form, grant, replacing: former)) }
+        guard let result = await ended.wait() else { throw .cancelled }
+        return try result.get()
+    }
+
+    private func result(
+        _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token?
+    ) async -> Result<OAuth2Token, CurlewError> {
+        do throws(CurlewError) {
+            return .success(try await exchanged(form, grant, replacing: former))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func exchanged(
+        _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token?
+    ) async throws(CurlewError) -> OAuth2Token {
         var form = form
         form.add(settings.parameters)
+        // What the response leaves out is that of the token whose refresh token was used.
+        let renewed = form["refresh_token"] == nil ? nil : former
         let token = try await send(form, to: settings.tokenURL) { fields throws(OAuth2Fields.Unusable) in
             try fields.token(
-                grant, replacing: former, requested: settings.scope, skew: settings.expirySkew,
+                grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew,
                 at: settings.time.now())
         }
         // Before a request uses the token: the one that it replaces may be void already.
-        await settings.onChange?(token)
+        await changes.tell(token, replacing: former)
         return token
     }
 
