@@ -218,6 +218,20 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.map { $0["grant_type"] } == ["refresh_token"])
     }
 
+    @Test("a void refresh token stays the error when there were too many refreshes")
+    func reasonOfExcessiveRefreshes() async throws {
+        let authorization = try AuthorizationServer()
+        let expired = OAuth2Token(accessToken: "old", refreshToken: "SECRET-gone", expires: .distantPast)
+        let interceptor = authorization.client().interceptor(
+            credential: expired, refreshWindow: .init(interval: 300, maximumAttempts: 2))
+        let session = Session(interceptor: interceptor)
+        for _ in 0..<4 {
+            let error = await session.request(authorization.api).response().error
+            #expect(error?.oauth2Error?.code == .invalidGrant)
+        }
+        #expect(authorization.forms.count == 2)
+    }
+
     @Test("a user's token without a refresh token is not replaced")
     func noRefreshToken() async throws {
         let authorization = try AuthorizationServer()
