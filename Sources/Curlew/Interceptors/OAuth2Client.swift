@@ -34,7 +34,8 @@ public final class OAuth2Client: Authenticator {
     /// Creates a client.
     ///
     /// - Parameters:
-    ///   - tokenURL: The token endpoint. Use https.
+    ///   - tokenURL: The token endpoint. Requests to a plain http endpoint fail with `requestCreationFailed`, except on
+    ///     this machine.
     ///   - clientID: The client's id.
     ///   - clientSecret: The client's secret; `nil` if it has none.
     ///   - authentication: Where id and secret are sent. Without a secret, the id is sent in the form.

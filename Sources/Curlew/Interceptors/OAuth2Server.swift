@@ -24,6 +24,15 @@ struct OAuth2Settings: Sendable {
         var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
     }
 
+    /// Whether others cannot read what is sent to the endpoint (RFC 6749, 3.2).
+    static func protectsSecrets(_ url: URL) -> Bool {
+        guard ASCII.lowercased(url.scheme ?? "") == "http" else { return true }
+        let host = ASCII.lowercased(url.host() ?? "").trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return parts.count == 4 && parts[0] == 127 && !parts.contains(nil)
+    }
+
     /// Throws if the client was created without an endpoint that a call needs.
     func endpoint(_ url: URL?, _ name: String) throws(CurlewError) -> URL {
         guard let url else {
@@ -101,6 +110,11 @@ struct OAuth2Server: Sendable {
     private func send<Value: Sendable>(
         _ form: OAuth2Parameters, to url: URL, _ read: (OAuth2Fields) throws(OAuth2Fields.Unusable) -> Value
     ) async throws(CurlewError) -> Value {
+        guard OAuth2Settings.protectsSecrets(url) else {
+            throw CurlewError(
+                .requestCreationFailed, phase: .creation,
+                reason: "secrets and tokens are sent over https only, or to this machine", url: url)
+        }
         // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
         let request = request(form, to: url)
         let response = await session.request(request)

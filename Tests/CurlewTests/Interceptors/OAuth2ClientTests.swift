@@ -372,6 +372,26 @@ struct OAuth2ClientTests {
         #expect(error?.code == code, "\(String(describing: error))")
     }
 
+    @Test(arguments: [
+        ("http://e.com/token", false), ("HTTP://127.0.0.1.e.com/", false), ("http://localhost.e.com/", false),
+        ("http://127.1.x.1/", false), ("http://[::2]/", false), ("https://e.com/", true),
+        ("http://localhost:8080/", true), ("http://127.9.0.1/", true), ("http://[::1]:80/", true),
+        ("http://auth.localhost/", true),
+    ])
+    func secretsNeedTLS(_ text: String, _ isSent: Bool) async throws {
+        let url = try #require(URL(string: text))
+        let sent = Lock(0)
+        let session = Session(
+            transport: MockTransport { _ in
+                sent.withLock { $0 += 1 }
+                return .json(["access_token": "a", "token_type": "Bearer"])
+            })
+        let client = OAuth2Client(tokenURL: url, clientID: "c", clientSecret: "s", session: session)
+        let error = await failure { try await client.token() }
+        #expect((error == nil) == isSent && sent.withLock { $0 } == (isSent ? 1 : 0))
+        if !isSent { #expect(error?.code == .requestCreationFailed) }
+    }
+
     @Test("an endpoint that cannot be reached is the transport's error")
     func unreachable() async throws {
         let deadEnd = try DeadEnd(.refusing)
