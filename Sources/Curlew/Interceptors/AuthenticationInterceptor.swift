@@ -167,7 +167,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         let now = ProcessInfo.processInfo.systemUptime
         let window = refreshWindow.map { (interval: $0.interval, maximumAttempts: $0.maximumAttempts) }
         guard state.withLock({ $0.mayRefresh(at: now, window: window) }) else {
-            throw AuthenticationError.excessiveRefresh
+            // The reason why there is no new credential says more than the number of attempts.
+            throw state.withLock { $0.lastError } ?? AuthenticationError.excessiveRefresh
         }
         return try await authenticator.refresh(credential, for: session)
     }
@@ -210,6 +211,7 @@ public protocol Authenticator: AnyObject, Sendable {
 public enum AuthenticationError: Error, Hashable {
     /// There is no credential to authenticate with.
     case missingCredential
-    /// The credential was refreshed too often: the server does not accept new ones either.
+    /// The credential was refreshed too often: the server does not accept new ones either. If the last refresh failed,
+    /// requests fail with its error instead.
     case excessiveRefresh
 }

@@ -35,13 +35,17 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
     /// earlier credential.
     private(set) var version = 0
     private var refreshTimes: [TimeInterval] = []
+    /// The error of the last refresh; `nil` if it succeeded, or if the credential was replaced since.
+    private(set) var lastError: (any Error)?
 
     init(credential: Credential?) { self.credential = credential }
 
     /// Replaces the credential. The result of a refresh that is still running is then ignored.
     mutating func replaceCredential(_ new: Credential?) -> Replaced {
         version += 1
-        return Replaced(credential: exchange(&credential, with: new), refreshing: exchange(&refreshing, with: .idle))
+        return Replaced(
+            credential: exchange(&credential, with: new), refreshing: exchange(&refreshing, with: .idle),
+            lastError: exchange(&lastError, with: nil))
     }
 
     /// The replaced values. They may hold the last reference to a user's object, so the caller releases them without
@@ -49,6 +53,7 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
     struct Replaced {
         var credential: Credential?
         var refreshing = Refreshing.idle
+        var lastError: (any Error)?
     }
 
     /// Decides about a request that is about to be sent. `requiresRefresh` was asked of the credential with this
@@ -104,7 +109,9 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         switch result {
         case .success(let new): return (.success(()), replaceCredential(new))
         case .failure(let error):
-            return (.failure(error), Replaced(refreshing: exchange(&refreshing, with: .failed(error))))
+            let replaced = Replaced(
+                refreshing: exchange(&refreshing, with: .failed(error)), lastError: exchange(&lastError, with: error))
+            return (.failure(error), replaced)
         }
     }
 }

@@ -34,7 +34,8 @@ public final class OAuth2Client: Authenticator {
     /// Creates a client.
     ///
     /// - Parameters:
-    ///   - tokenURL: The token endpoint. Use https.
+    ///   - tokenURL: The token endpoint. Requests to a plain http endpoint fail with `requestCreationFailed`, except on
+    ///     this machine.
     ///   - clientID: The client's id.
     ///   - clientSecret: The client's secret; `nil` if it has none.
     ///   - authentication: Where id and secret are sent. Without a secret, the id is sent in the form.
@@ -45,8 +46,12 @@ public final class OAuth2Client: Authenticator {
     ///   - parameters: Further parameters of token requests, such as `audience` or `resource`.
     ///   - expirySkew: How long before its end a token is replaced; half its life at most.
     ///   - session: The session for token requests; `nil` is `Session.default`.
-    ///   - onChange: Called with each new token, before a request uses it, for instance to store it. With a server that
-    ///     rotates refresh tokens, the old one is of no use any longer.
+    ///   - onChange: Called with each new token and the one that it replaces, before a request uses the new one, for
+    ///     instance to store it. With a server that rotates refresh tokens, the former one is void. Without a former
+    ///     token, it is a new login, or the client's first token. The calls of a client follow one another. A refresh
+    ///     may end after another user has logged in, or after a logout: store its token only in the place of the
+    ///     former one. Requests that it sends over the interceptor's session carry the former token. It must not wait
+    ///     for a call of this client that runs in another task.
     public convenience init(
         tokenURL: URL,
         clientID: String,
@@ -59,7 +64,7 @@ public final class OAuth2Client: Authenticator {
         parameters: [String: String] = [:],
         expirySkew: Duration = .seconds(60),
         session: Session? = nil,
-        onChange: (@Sendable (OAuth2Token) async -> Void)? = nil
+        onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)? = nil
     ) {
         let settings = OAuth2Settings(
             tokenURL: tokenURL, authorizationURL: authorizationURL, deviceAuthorizationURL: deviceAuthorizationURL,
@@ -85,14 +90,19 @@ public final class OAuth2Client: Authenticator {
     // MARK: Tokens
 
     /// Returns a token for the client itself (RFC 6749, 4.4).
-    public func token() async throws(CurlewError) -> OAuth2Token {
+    public func token() async throws(CurlewError) -> OAuth2Token { try await ownToken(replacing: nil) }
+
+    private func ownToken(replacing former: OAuth2Token?) async throws(CurlewError) -> OAuth2Token {
         var form = OAuth2Parameters(["grant_type": OAuth2Token.Grant.clientCredentials.rawValue])
         form["scope"] = settings.scope
-        return try await server.token(form, .clientCredentials)
+        return try await server.token(form, .clientCredentials, replacing: former)
     }
 
     /// Returns a token in the place of an expired one: with its refresh token (RFC 6749, 6), or, if it belongs to the
     /// client itself, with id and secret.
+    ///
+    /// If the task is cancelled, the call fails at once. A refresh token that the server has replaced by then is not
+    /// lost: `onChange` gets the new one. The same applies to all calls that return a token.
     public func token(refreshing token: OAuth2Token) async throws(CurlewError) -> OAuth2Token {
         if let refreshToken = token.refreshToken {
             do throws(CurlewError) {
@@ -108,7 +118,7 @@ public final class OAuth2Client: Authenticator {
                 reason: "the token has expired and there is no refresh token: the user has to log in again",
                 url: settings.tokenURL)
         }
-        return try await self.token()
+        return try await ownToken(replacing: token.accessToken.isEmpty ? nil : token)
     }
 
     // MARK: Users
@@ -185,13 +195,11 @@ public final class OAuth2Client: Authenticator {
             do throws(CurlewError) {
                 return try await server.token(form, .deviceCode)
             } catch {
-                if let refusal = error.oauth2Error {
-                    guard polling.continues(after: refusal.code) else { throw error }
-                } else if error.isTimeout || error.isConnectivity || (error.responseCode ?? 0) >= 500 {
-                    polling.failed()
-                } else {
-                    throw error
-                }
+                if let refusal = error.oauth2Error, polling.continues(after: refusal.code) { continue }
+                // The user may have confirmed the login: a failure that passes must not end it.
+                let status = error.responseCode ?? 0
+                guard error.isTimeout || error.isConnectivity || status >= 500 || status == 429 else { throw error }
+                polling.failed()
             }
         }
     }
@@ -200,8 +208,10 @@ public final class OAuth2Client: Authenticator {
 
     /// Adds `Authorization: Bearer …`.
     public func apply(_ credential: OAuth2Token, to urlRequest: inout URLRequest) {
-        // Token requests over the same session have credentials of their own.
-        guard !credential.accessToken.isEmpty, urlRequest.url != settings.tokenURL else { return }
+        // The client's own requests over the same session have credentials of their own.
+        guard !credential.accessToken.isEmpty, urlRequest.url != settings.tokenURL,
+            urlRequest.url == nil || urlRequest.url != settings.deviceAuthorizationURL
+        else { return }
         urlRequest.headers.add(.authorization(bearerToken: credential.accessToken))
     }
 
@@ -210,13 +220,15 @@ public final class OAuth2Client: Authenticator {
         try await token(refreshing: credential)
     }
 
-    /// Whether the status is 401. With 403, another token would not help.
+    /// Whether the status is 401 and the request carried a token. With 403, another token would not help, and neither
+    /// would it where a redirect has dropped the token, which it would drop again.
     public func didRequest(
         _ urlRequest: URLRequest,
         with response: HTTPURLResponse,
         failDueToAuthenticationError error: any Error
     ) -> Bool {
         response.statusCode == 401
+            && urlRequest.headers["Authorization"]?.hasPrefix("Bearer ") == true
     }
 
     /// Whether the request carries this token.

@@ -14,7 +14,7 @@ struct OAuth2Settings: Sendable {
     let scope: String?
     let parameters: [String: String]
     let expirySkew: Duration
-    let onChange: (@Sendable (OAuth2Token) async -> Void)?
+    let onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)?
     var time = Time()
 
     /// The clock, which tests replace.
@@ -22,6 +22,15 @@ struct OAuth2Settings: Sendable {
         var now: @Sendable () -> Date = { Date() }
         /// Returns false if the waiting task is cancelled.
         var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
+    }
+
+    /// Whether others cannot read what is sent to the endpoint (RFC 6749, 3.2).
+    static func protectsSecrets(_ url: URL) -> Bool {
+        guard ASCII.lowercased(url.scheme ?? "") == "http" else { return true }
+        let host = ASCII.lowercased(url.host() ?? "").trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return parts.count == 4 && parts[0] == 127 && !parts.contains(nil)
     }
 
     /// Throws if the client was created without an endpoint that a call needs.
@@ -38,25 +47,52 @@ struct OAuth2Settings: Sendable {
 struct OAuth2Server: Sendable {
     private let settings: OAuth2Settings
     private let session: Session
+    private let changes: OAuth2Changes
 
     /// Responses with tokens are small; an error page need not be.
     private static let maximumBodySize = 1024 * 1024
 
-    init(_ settings: OAuth2Settings, _ session: Session) { (self.settings, self.session) = (settings, session) }
+    init(_ settings: OAuth2Settings, _ session: Session) {
+        (self.settings, self.session, changes) = (settings, session, OAuth2Changes(settings.onChange))
+    }
 
-    /// Asks for a token.
+    /// Asks for a token. Throws `.cancelled` if the caller is cancelled; `onChange` gets the token even then.
     func token(
         _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token? = nil
     ) async throws(CurlewError) -> OAuth2Token {
+        guard !Task.isCancelled else { throw .cancelled }
+        let ended = OneShot<Result<OAuth2Token, CurlewError>>()
+        // Not the caller's task: once the server has the request, the code or refresh token in it may be void, and a
+        // cancelled caller would lose what has taken its place.
+        Task { ended.resolve(await result(form, grant, replacing: former)) }
+        guard let result = await ended.wait() else { throw .cancelled }
+        return try result.get()
+    }
+
+    private func result(
+        _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token?
+    ) async -> Result<OAuth2Token, CurlewError> {
+        do throws(CurlewError) {
+            return .success(try await exchanged(form, grant, replacing: former))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func exchanged(
+        _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token?
+    ) async throws(CurlewError) -> OAuth2Token {
         var form = form
         form.add(settings.parameters)
+        // What the response leaves out is that of the token whose refresh token was used.
+        let renewed = form["refresh_token"] == nil ? nil : former
         let token = try await send(form, to: settings.tokenURL) { fields throws(OAuth2Fields.Unusable) in
             try fields.token(
-                grant, replacing: former, requested: settings.scope, skew: settings.expirySkew,
+                grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew,
                 at: settings.time.now())
         }
         // Before a request uses the token: the one that it replaces may be void already.
-        await settings.onChange?(token)
+        await changes.tell(token, replacing: former)
         return token
     }
 
@@ -74,15 +110,21 @@ struct OAuth2Server: Sendable {
     private func send<Value: Sendable>(
         _ form: OAuth2Parameters, to url: URL, _ read: (OAuth2Fields) throws(OAuth2Fields.Unusable) -> Value
     ) async throws(CurlewError) -> Value {
+        guard OAuth2Settings.protectsSecrets(url) else {
+            throw CurlewError(
+                .requestCreationFailed, phase: .creation,
+                reason: "secrets and tokens are sent over https only, or to this machine", url: url)
+        }
         // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
-        let response = await session.request(request(form, to: url))
+        let request = request(form, to: url)
+        let response = await session.request(request)
             .redirect(using: Redirector(behavior: .doNotFollow))
             .acceptingAnyStatus()
             .maximumBodySize(Self.maximumBodySize)
             .response()
         if let error = response.error { throw error }
         let status = response.response?.statusCode ?? 0
-        let secrets = [settings.clientSecret ?? ""] + form.items.filter { Self.secret.contains($0.name) }.map(\.value)
+        let secrets = secrets(in: form, request.headers["Authorization"])
         switch OAuth2Answer(response.data ?? Data(), status: status, secrets: secrets, read) {
         case .granted(let value): return value
         case .refused(let error): throw .refused(error, url: url, status: status)
@@ -96,8 +138,15 @@ struct OAuth2Server: Sendable {
         }
     }
 
-    /// The parameters that no error may repeat.
-    private static let secret: Set<String> = ["code", "code_verifier", "device_code", "refresh_token", "client_secret"]
+    /// What no error may repeat: the client's secret and the secret parameters, as they are and as they were sent.
+    private func secrets(in form: OAuth2Parameters, _ authorization: String?) -> [String] {
+        var values = form.items.filter { $0.name == "code" || SecretNames.containsMember($0.name) }.map(\.value)
+        if let secret = settings.clientSecret { values.append(secret) }
+        values += values.map(OAuth2Parameters.encoded)
+        if let basic = authorization?.split(separator: " ").last { values.append(String(basic)) }
+        // Of two values, one may contain the other. One of three bytes hides nothing, and may be part of an error code.
+        return values.filter { $0.utf8.count > 3 }.sorted { $0.utf8.count > $1.utf8.count }
+    }
 
     private func request(_ form: OAuth2Parameters, to url: URL) -> URLRequest {
         var (form, request) = (form, URLRequest(url: url))

@@ -150,7 +150,8 @@ package struct OAuth2Fields {
         }
         // The member is required, but some servers leave it out.
         if let type = text("token_type"), !ASCII.equalsIgnoringCase(type, "Bearer") { throw .type(type) }
-        let life = seconds("expires_in")
+        // A token that has expired before it can be used would be replaced again and again: it is one without a life.
+        let life = seconds("expires_in").flatMap { $0 < 1 ? nil : $0 }
         // A token that lives shorter than the margin would be replaced before each use.
         let margin = min(max(skew.inSeconds, 0), (life ?? 0) / 2)
         return OAuth2Token(
@@ -180,7 +181,7 @@ package struct OAuth2Fields {
             completeVerificationURL: text("verification_uri_complete").flatMap { URL(string: $0) },
             expires: now.addingTimeInterval(life),
             deviceCode: deviceCode,
-            interval: .bounded(seconds: seconds("interval") ?? 5)
+            interval: .bounded(seconds: max(seconds("interval") ?? 5, 1))
         )
     }
 }

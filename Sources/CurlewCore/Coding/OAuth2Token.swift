@@ -112,10 +112,13 @@ package struct DevicePolling: Sendable {
         case .slowDown:
             interval += .seconds(5)
             return true
+        case .serverError, .temporarilyUnavailable:
+            failed()
+            return true
         default: return false
         }
     }
 
-    /// Called after a timeout or a failed connection: the next question comes later (RFC 8628, 3.5), by at most a minute.
+    /// Called after a timeout, a failed connection or a failure of the server: the next question comes later (RFC 8628, 3.5), by at most a minute.
     package mutating func failed() { interval = min(max(interval * 2, .seconds(1)), max(interval, .seconds(60))) }
 }

@@ -46,7 +46,7 @@ struct OAuth2MessageTests {
 
     @Test(arguments: [
         ("3600", 3600.0, 3540.0), ("\"3600\"", 3600, 3540), ("3600.5", 3600.5, 3540.5), ("30", 30, 15),
-        ("120", 120, 60),
+        ("120", 120, 60), ("1", 1, 0.5),
         ("1e300", 3_155_760_000, 3_155_759_940),
     ])
     func lives(_ text: String, _ expires: Double, _ refresh: Double) throws {
@@ -57,7 +57,9 @@ struct OAuth2MessageTests {
         #expect(token.requiresRefresh(at: Date(timeIntervalSince1970: refresh)))
     }
 
-    @Test(arguments: ["null", "0", "-1", "\"soon\"", "[]", "\"nan\""]) func livesThatAreNone(_ text: String) throws {
+    @Test(arguments: ["null", "0", "-1", "0.99", "1e-9", "\"soon\"", "[]", "\"nan\""]) func livesThatAreNone(
+        _ text: String
+    ) throws {
         let token = try #require(granted("\"expires_in\":\(text)"))
         #expect(token.expires == nil && !token.requiresRefresh(at: .distantFuture))
     }
@@ -137,6 +139,16 @@ struct OAuth2MessageTests {
         #expect(reason.contains("verification_uri"))
     }
 
+    @Test(arguments: [("0.001", 1.0), ("1", 1), ("\"7\"", 7), ("0", 5), ("-3", 5), ("null", 5)])
+    func theIntervalOfADevice(_ text: String, _ seconds: Double) {
+        let members = #""device_code":"d","user_code":"u","expires_in":600,"verification_uri":"https://e.com/d""#
+        guard case .granted(let login) = self.login(members + ",\"interval\":\(text)") else {
+            Issue.record("no login")
+            return
+        }
+        #expect(login.interval == .seconds(seconds))
+    }
+
     @Test func thePaceOfADevice() {
         var polling = DevicePolling(interval: .seconds(5))
         #expect(polling.continues(after: .authorizationPending) && polling.interval == .seconds(5))
@@ -146,6 +158,9 @@ struct OAuth2MessageTests {
         for _ in 0..<10 { polling.failed() }
         #expect(polling.interval == .seconds(60))
         #expect(!polling.continues(after: .accessDenied) && !polling.continues(after: .init(rawValue: "x")))
+        var patient = DevicePolling(interval: .seconds(5))
+        #expect(patient.continues(after: .serverError) && patient.interval == .seconds(10))
+        #expect(patient.continues(after: .temporarilyUnavailable) && patient.interval == .seconds(20))
         var eager = DevicePolling(interval: .zero)
         eager.failed()
         #expect(eager.interval == .seconds(1))

@@ -324,7 +324,7 @@ private func oauth2(_ url: URL, _ token: OAuth2Token) async throws {
         parameters: ["audience": "api"],
         expirySkew: .seconds(30),
         session: .default,
-        onChange: { token in print(token.scope ?? "", token.expires ?? Date()) }
+        onChange: { new, former in print(new.scope ?? "", new.expires ?? Date(), former == nil) }
     )
     _ = Session(interceptor: client.interceptor())
     _ = Session(interceptor: AuthenticationInterceptor(authenticator: client, credential: token))

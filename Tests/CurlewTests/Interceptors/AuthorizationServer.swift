@@ -61,7 +61,7 @@ final class AuthorizationServer: Sendable {
         scopes: [String] = [],
         parameters: [String: String] = [:],
         time: OAuth2Settings.Time = OAuth2Settings.Time(),
-        onChange: (@Sendable (OAuth2Token) async -> Void)? = nil
+        onChange: (@Sendable (OAuth2Token, OAuth2Token?) async -> Void)? = nil
     ) -> OAuth2Client {
         var settings = OAuth2Settings(
             tokenURL: tokenURL, authorizationURL: URL(string: "https://e.com/authorize?tenant=a%20b#x"),

@@ -67,13 +67,29 @@ struct OAuth2ClientTests {
         #expect(!"\(error)".contains("SECRET"))
     }
 
+    @Test("no error repeats a secret parameter or the client's credentials")
+    func repeatedSecrets() async throws {
+        let authorization = try AuthorizationServer()
+        let parameters = [
+            "client_assertion": "SECRET-a&b", "password": "SECRET-p", "subject_token": "SECRET-p-longer",
+            "audience": "api",
+        ]
+        let basic = Data("client%3Aid+%C3%BC:SECRET%2Bclient%2F%25secret".utf8).base64EncodedString()
+        let details =
+            "api SECRET-a&b SECRET-a%26b SECRET-p SECRET-p-longer SECRET+client/%secret SECRET%2Bclient%2F%25secret \(basic)"
+        authorization.state.withLock { $0.scripted = [AuthorizationServer.refusal("invalid_request", details)] }
+        let error = await failure { try await authorization.client(parameters: parameters).token() }
+        #expect(error?.oauth2Error?.code == .invalidRequest)
+        #expect(error?.oauth2Error?.details == "api" + String(repeating: " <redacted>", count: 7))
+    }
+
     // MARK: The interceptor
 
     @Test("the first request gets the token, and all share it")
     func interceptor() async throws {
         let authorization = try AuthorizationServer()
         let seen = Lock<[OAuth2Token]>([])
-        let client = authorization.client { token in seen.withLock { $0.append(token) } }
+        let client = authorization.client { token, _ in seen.withLock { $0.append(token) } }
         let interceptor = client.interceptor()
         let session = Session(interceptor: interceptor)
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
@@ -108,6 +124,73 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.allSatisfy { $0["scope"] == nil })
     }
 
+    @Test("a refresh that ends after another login names the token that it replaces, and calls follow one another")
+    func changes() async throws {
+        let authorization = try AuthorizationServer()
+        let pkce = try PKCE()
+        authorization.state.withLock {
+            $0.refreshToken = "SECRET-a"
+            $0.codes = ["code": pkce.challenge]
+        }
+        let (entered, mayLeave) = (OneShot<Void>(), OneShot<Void>())
+        let (seen, running) = (Lock<[String]>([]), Lock(0))
+        let client = authorization.client { new, former in
+            running.withLock { $0 += 1 }
+            entered.resolve(())
+            if former == nil { await mayLeave.waitThroughCancellation() }
+            #expect(running.withLock { $0 } == 1)
+            seen.withLock { $0.append("\(former?.accessToken ?? "-") > \(new.accessToken)") }
+            running.withLock { $0 -= 1 }
+        }
+        async let login = client.token(code: "code", pkce: pkce)
+        await entered.waitThroughCancellation()
+        // The login's call still runs when this token arrives.
+        authorization.state.withLock { $0.refreshToken = "SECRET-a" }
+        async let refreshed = client.token(refreshing: OAuth2Token(accessToken: "a", refreshToken: "SECRET-a"))
+        while authorization.state.withLock({ $0.count }) < 2 { await Task.yield() }
+        mayLeave.resolve(())
+        _ = try await (login, refreshed)
+        #expect(seen.withLock { $0 } == ["- > SECRET-access-1", "a > SECRET-access-2"])
+    }
+
+    @Test("onChange may ask for a token itself")
+    func changeInsideChange() async throws {
+        let authorization = try AuthorizationServer()
+        let own = Lock<OAuth2Client?>(nil)
+        let seen = Lock<[String]>([])
+        let client = authorization.client { new, _ in
+            if seen.withLock({ $0.isEmpty }) {
+                seen.withLock { $0.append(new.accessToken) }
+                _ = try? await own.withLock { $0 }?.token()
+            } else {
+                seen.withLock { $0.append(new.accessToken) }
+            }
+        }
+        own.withLock { $0 = client }
+        _ = try await client.token()
+        #expect(seen.withLock { $0 } == ["SECRET-access-1", "SECRET-access-2"])
+        own.withLock { $0 = nil }
+    }
+
+    @Test("a cancelled refresh fails at once, and onChange still gets the rotated token")
+    func cancelledRefresh() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { $0.refreshToken = "SECRET-a" }
+        let (entered, mayLeave, stored) = (OneShot<Void>(), OneShot<Void>(), OneShot<OAuth2Token>())
+        let client = authorization.client { new, _ in
+            entered.resolve(())
+            await mayLeave.waitThroughCancellation()
+            if !Task.isCancelled { stored.resolve(new) }
+        }
+        let old = OAuth2Token(accessToken: "a", refreshToken: "SECRET-a")
+        let task = Task { await failure { try await client.token(refreshing: old) } }
+        await entered.waitThroughCancellation()
+        task.cancel()
+        #expect(await task.value?.code == .cancelled)
+        mayLeave.resolve(())
+        #expect(await stored.waitThroughCancellation().refreshToken == "SECRET-refresh-1")
+    }
+
     @Test("a refresh token that is not replaced stays")
     func withoutRotation() async throws {
         let authorization = try AuthorizationServer()
@@ -133,6 +216,20 @@ struct OAuth2ClientTests {
         #expect(!"\(error) \(error.localizedDescription)".contains("SECRET"))
         // Never a token of the client instead.
         #expect(authorization.forms.map { $0["grant_type"] } == ["refresh_token"])
+    }
+
+    @Test("a void refresh token stays the error when there were too many refreshes")
+    func reasonOfExcessiveRefreshes() async throws {
+        let authorization = try AuthorizationServer()
+        let expired = OAuth2Token(accessToken: "old", refreshToken: "SECRET-gone", expires: .distantPast)
+        let interceptor = authorization.client().interceptor(
+            credential: expired, refreshWindow: .init(interval: 300, maximumAttempts: 2))
+        let session = Session(interceptor: interceptor)
+        for _ in 0..<4 {
+            let error = await session.request(authorization.api).response().error
+            #expect(error?.oauth2Error?.code == .invalidGrant)
+        }
+        #expect(authorization.forms.count == 2)
     }
 
     @Test("a user's token without a refresh token is not replaced")
@@ -185,6 +282,35 @@ struct OAuth2ClientTests {
         #expect(try await session.request("https://e.com/api").string() == "welcome")
         // Ends the cycle of session, interceptor and client.
         interceptor.own.withLock { $0 = nil }
+    }
+
+    @Test("a login page's 401 after a redirect to another origin is the answer, and asks for no other token")
+    func redirectWithoutToken() async throws {
+        let (authorization, other) = (try AuthorizationServer(), try TestServer())
+        other.route("/page") { request in
+            .text("log in", status: request.headers["Authorization"] == nil ? 401 : 200)
+        }
+        let location = other.url("/page").absoluteString
+        authorization.server.route("/moved") { _ in
+            TestServer.Response(status: 302, headers: ["Location": location])
+        }
+        let session = Session(interceptor: authorization.client().interceptor())
+        let response = await session.request(authorization.url("/moved")).validate().response()
+        #expect(response.error?.responseCode == 401)
+        #expect(other.requests.count == 1 && authorization.forms.count == 1)
+    }
+
+    @Test("the client's own endpoints get no user's token")
+    func ownEndpoints() throws {
+        let (token, device) = (
+            try #require(URL(string: "https://e.com/token")), try #require(URL(string: "https://e.com/device"))
+        )
+        let client = OAuth2Client(tokenURL: token, clientID: "c", deviceAuthorizationURL: device)
+        for (url, isSent) in [(token, false), (device, false), (device.appending(path: "x"), true)] {
+            var request = URLRequest(url: url)
+            client.apply(OAuth2Token(accessToken: "a"), to: &request)
+            #expect((request.headers["Authorization"] != nil) == isSent)
+        }
     }
 
     // MARK: Responses that break the rules
@@ -244,6 +370,26 @@ struct OAuth2ClientTests {
         authorization.state.withLock { $0.scripted = [.text(body, type: "application/json")] }
         let error = await failure { try await authorization.client().token() }
         #expect(error?.code == code, "\(String(describing: error))")
+    }
+
+    @Test(arguments: [
+        ("http://e.com/token", false), ("HTTP://127.0.0.1.e.com/", false), ("http://localhost.e.com/", false),
+        ("http://127.1.x.1/", false), ("http://[::2]/", false), ("https://e.com/", true),
+        ("http://localhost:8080/", true), ("http://127.9.0.1/", true), ("http://[::1]:80/", true),
+        ("http://auth.localhost/", true),
+    ])
+    func secretsNeedTLS(_ text: String, _ isSent: Bool) async throws {
+        let url = try #require(URL(string: text))
+        let sent = Lock(0)
+        let session = Session(
+            transport: MockTransport { _ in
+                sent.withLock { $0 += 1 }
+                return .json(["access_token": "a", "token_type": "Bearer"])
+            })
+        let client = OAuth2Client(tokenURL: url, clientID: "c", clientSecret: "s", session: session)
+        let error = await failure { try await client.token() }
+        #expect((error == nil) == isSent && sent.withLock { $0 } == (isSent ? 1 : 0))
+        if !isSent { #expect(error?.code == .requestCreationFailed) }
     }
 
     @Test("an endpoint that cannot be reached is the transport's error")
@@ -350,9 +496,15 @@ struct OAuth2ClientTests {
         let (authorization, clock) = (try AuthorizationServer(), Clock())
         let client = authorization.client(secret: nil, time: clock.time)
         let login = try await client.authorizeDevice()
-        authorization.state.withLock { $0.scripted = [.text("busy", status: 503), .text("busy", status: 503)] }
+        authorization.state.withLock {
+            $0.scripted = [
+                .text("busy", status: 503), AuthorizationServer.refusal("temporarily_unavailable", status: 503),
+                AuthorizationServer.refusal("server_error"), .text("too many", status: 429),
+                AuthorizationServer.refusal("invalid_request", status: 500),
+            ]
+        }
         _ = try await client.token(for: login)
-        #expect(clock.pauses.withLock { $0 } == [5, 10, 20].map { .seconds($0) })
+        #expect(clock.pauses.withLock { $0 } == [5, 10, 20, 40, 60, 60].map { .seconds($0) })
     }
 
     @Test("cancelling a task ends its wait for the user")
