@@ -134,9 +134,13 @@ extension Redaction {
     }
 
     private static func form(_ text: String) -> String {
-        text.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+        let pairs = text.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false)
+        // The authorization code of a token request (RFC 6749, 4.1.3). Elsewhere, a code is an ordinary field.
+        let hasGrant = pairs.contains { String($0).hasPrefix("grant_type=") }
+        return pairs.map { pair in
             guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-            guard SecretNames.containsMember(decoded(Substring(pair[..<equals]))) else { return String(pair) }
+            let name = decoded(Substring(pair[..<equals]))
+            guard SecretNames.containsMember(name) || hasGrant && name == "code" else { return String(pair) }
             return String(pair[...equals]) + mark
         }.joined(separator: "&")
     }

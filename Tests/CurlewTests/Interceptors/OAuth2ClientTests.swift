@@ -124,54 +124,6 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.allSatisfy { $0["scope"] == nil })
     }
 
-    @Test("a refresh that ends after another login names the token that it replaces, and calls follow one another")
-    func changes() async throws {
-        let authorization = try AuthorizationServer()
-        let pkce = try PKCE()
-        authorization.state.withLock {
-            $0.refreshToken = "SECRET-a"
-            $0.codes = ["code": pkce.challenge]
-        }
-        let (entered, mayLeave) = (OneShot<Void>(), OneShot<Void>())
-        let (seen, running) = (Lock<[String]>([]), Lock(0))
-        let client = authorization.client { new, former in
-            running.withLock { $0 += 1 }
-            entered.resolve(())
-            if former == nil { await mayLeave.waitThroughCancellation() }
-            #expect(running.withLock { $0 } == 1)
-            seen.withLock { $0.append("\(former?.accessToken ?? "-") > \(new.accessToken)") }
-            running.withLock { $0 -= 1 }
-        }
-        async let login = client.token(code: "code", pkce: pkce)
-        await entered.waitThroughCancellation()
-        // The login's call still runs when this token arrives.
-        authorization.state.withLock { $0.refreshToken = "SECRET-a" }
-        async let refreshed = client.token(refreshing: OAuth2Token(accessToken: "a", refreshToken: "SECRET-a"))
-        while authorization.state.withLock({ $0.count }) < 2 { await Task.yield() }
-        mayLeave.resolve(())
-        _ = try await (login, refreshed)
-        #expect(seen.withLock { $0 } == ["- > SECRET-access-1", "a > SECRET-access-2"])
-    }
-
-    @Test("onChange may ask for a token itself")
-    func changeInsideChange() async throws {
-        let authorization = try AuthorizationServer()
-        let own = Lock<OAuth2Client?>(nil)
-        let seen = Lock<[String]>([])
-        let client = authorization.client { new, _ in
-            if seen.withLock({ $0.isEmpty }) {
-                seen.withLock { $0.append(new.accessToken) }
-                _ = try? await own.withLock { $0 }?.token()
-            } else {
-                seen.withLock { $0.append(new.accessToken) }
-            }
-        }
-        own.withLock { $0 = client }
-        _ = try await client.token()
-        #expect(seen.withLock { $0 } == ["SECRET-access-1", "SECRET-access-2"])
-        own.withLock { $0 = nil }
-    }
-
     @Test("a cancelled refresh fails at once, and onChange still gets the rotated token")
     func cancelledRefresh() async throws {
         let authorization = try AuthorizationServer()
