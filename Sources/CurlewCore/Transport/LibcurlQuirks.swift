@@ -23,6 +23,9 @@ package struct LibcurlQuirks: Sendable, Hashable {
     /// Whether libcurl keeps parsed certificates for the next connections (7.87 to 8.20, from its sources). Its rules
     /// changed after 8.20.
     package let hasCertificateCache: Bool
+    /// Whether libcurl closes a socket that is not connected yet without a call (CURLOPT_CLOSESOCKETFUNCTION; 7.88 to
+    /// 8.1, curl issue 11439).
+    package let closesUnseen: Bool
 
     // MARK: Sending
 
@@ -89,6 +92,7 @@ package struct LibcurlQuirks: Sendable, Hashable {
         suppressesSIGPIPE = libcurl.isAtLeast(7, 88, 0)
         bindsInterfaceWithAddress = libcurl.isAtLeast(8, 9, 0)
         hasCertificateCache = libcurl.isAtLeast(7, 87, 0) && !libcurl.isAtLeast(8, 21, 0)
+        closesUnseen = libcurl.isAtLeast(7, 88, 0) && !libcurl.isAtLeast(8, 2, 0)
         takesUnaskedBytes = libcurl.isAtLeast(7, 80, 0) && !libcurl.isAtLeast(8, 0, 0)
         failsShortBodies = libcurl.isAtLeast(8, 7, 0)
         sendsTrailersOnce = !libcurl.isAtLeast(8, 7, 0)

@@ -100,7 +100,7 @@ final class Sockets {
         let isTCP = address.pointee.socktype == Int32(SOCK_STREAM.rawValue) && address.pointee.family != AF_UNIX
         if isTCP { settings.keepAlive?.apply(to: fd) }
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
-        poller.socketOpened(fd)
+        poller.socketOpened(fd, mayVanish: settings.quirks.closesUnseen)
         if settings.quirks.forgetsNextAddress { connecting.opened(for: transfer, at: now) }
         return fd
     }
@@ -110,6 +110,14 @@ final class Sockets {
         poller.socketClosed(fd)
         connections.closed(fd)
         return Glibc.close(fd)
+    }
+
+    /// Forgets the sockets of the transfer that libcurl has closed without a call, because they were not connected
+    /// yet.
+    func forgetVanished(of transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        guard settings.quirks.closesUnseen else { return }
+        for fd in transfer.connection.openedSockets { poller.forgetIfVanished(fd) }
     }
 
     /// Shuts down a connection that libcurl has kept after an exchange and that must not be reused. libcurl frees it
@@ -127,12 +135,14 @@ final class Sockets {
     func remember(_ transfer: ActiveTransfer, on name: ConnectionName?) {
         loop.assertOnLoop()
         guard !transfer.connection.openedSockets.isEmpty else { return }
+        forgetVanished(of: transfer)
         let opened = transfer.connection.openedSockets
         transfer.connection.openedSockets = []
         let name = name.flatMap { $0.localPort > 0 ? $0 : nil }
         // The others have lost the race of the host's addresses, or belong to a DNS server.
         let isConnection = { (fd: Int32) in name == nil || OpenConnections.localPort(of: fd) == name?.localPort }
         guard let easy = transfer.easy, let socket = opened.last(where: isConnection) else { return }
+        if settings.quirks.closesUnseen { poller.settled(socket) }
         connections.opened(
             OpenConnection(
                 origin: transfer.plan.origin, name: name, multi: easy.multi, since: now,

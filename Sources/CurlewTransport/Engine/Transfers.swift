@@ -409,6 +409,7 @@ final class Transfers {
         if transfer.place.handshake != nil { handshakes.forget(transfer) }
         inFlight.lines.left(transfer)
         sockets.connecting.remove(transfer)
+        sockets.forgetVanished(of: transfer)
     }
 
     /// Sends the transfer again over another handle. The current handle is freed, because libcurl remembers in it what

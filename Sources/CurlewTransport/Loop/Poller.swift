@@ -19,6 +19,8 @@ struct Poller {
         var isMuted = false
         /// The `MultiIndex` that was passed to the last `watch`; -1 before the first.
         var multi: Int32 = -1
+        /// The inode of a socket that may vanish; 0 for any other.
+        var inode: ino_t = 0
     }
 
     /// An event that is wanted.
@@ -59,7 +61,8 @@ struct Poller {
 
     // MARK: Watching
 
-    mutating func socketOpened(_ fd: Int32) {
+    /// A socket that `mayVanish` may be closed without `socketClosed`, until `settled` is called.
+    mutating func socketOpened(_ fd: Int32, mayVanish: Bool = false) {
         reserve(fd)
         // A reused number that we never saw closed still counts as one socket.
         if !registrations[Int(fd)].isOwned { ownedCount += 1 }
@@ -67,8 +70,29 @@ struct Poller {
         registrations[Int(fd)].registered = []
         registrations[Int(fd)].wanted = []
         registrations[Int(fd)].isMuted = false
+        registrations[Int(fd)].inode = mayVanish ? Self.inode(of: fd) : 0
         if hasRefused { refused.remove(fd) }
         openedCount += 1
+    }
+
+    /// From now on the close of the socket will be seen.
+    mutating func settled(_ fd: Int32) {
+        guard Int(fd) < registrations.count else { return }
+        registrations[Int(fd)].inode = 0
+    }
+
+    /// Does what `socketClosed` does if the socket was closed unseen. Another thread may use its number by now.
+    mutating func forgetIfVanished(_ fd: Int32) {
+        guard Int(fd) < registrations.count, registrations[Int(fd)].inode != 0,
+            Self.inode(of: fd) != registrations[Int(fd)].inode
+        else { return }
+        socketClosed(fd)
+    }
+
+    /// 0 if no file is open with this number.
+    private static func inode(of fd: Int32) -> ino_t {
+        var status = stat()
+        return fstat(fd, &status) == 0 ? status.st_ino : 0
     }
 
     /// Must be called before the descriptor is closed.
@@ -127,6 +151,8 @@ struct Poller {
 
     mutating func unwatch(_ fd: Int32) {
         guard Int(fd) < registrations.count else { return }
+        // Otherwise the next descriptor with this number would pass for registered.
+        if registrations[Int(fd)].inode != 0 { forgetIfVanished(fd) }
         registrations[Int(fd)].wanted = []
         let keeps = registrations[Int(fd)].isOwned && registrations[Int(fd)].registered == .read
         if !keeps { drop(fd) }

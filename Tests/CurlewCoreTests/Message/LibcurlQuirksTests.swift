@@ -22,6 +22,7 @@ struct LibcurlQuirksTests {
         Boundary(quirk: "suppressesSIGPIPE", without: ["7.76.0", "7.87.0"], with: ["7.88.0", "8.20.0"]),
         Boundary(quirk: "bindsInterfaceWithAddress", without: ["7.76.0", "8.8.0"], with: ["8.9.0", "8.20.0"]),
         Boundary(quirk: "hasCertificateCache", without: ["7.86.0", "8.21.0"], with: ["7.87.0", "8.20.0"]),
+        Boundary(quirk: "closesUnseen", without: ["7.87.0", "8.2.0"], with: ["7.88.0", "8.1.2"]),
         Boundary(quirk: "takesUnaskedBytes", without: ["7.79.1", "8.0.0"], with: ["7.80.0", "7.88.1"]),
         Boundary(quirk: "failsShortBodies", without: ["7.76.0", "8.6.0"], with: ["8.7.0", "8.20.0"]),
         Boundary(quirk: "sendsTrailersOnce", without: ["8.7.0", "8.20.0"], with: ["7.76.0", "8.6.0"]),

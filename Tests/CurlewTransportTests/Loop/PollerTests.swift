@@ -59,6 +59,38 @@ struct PollerTests {
         #expect(poller.ownedCount == 0)
     }
 
+    @Test(arguments: [true, false]) func forgetsASocketThatVanishes(isWatched: Bool) throws {
+        var (poller, _) = try makePoller()
+        let ends = try Ends()
+        poller.socketOpened(ends.own, mayVanish: true)
+        if isWatched { poller.watch(ends.own, for: .read, multi: 3) }
+        poller.forgetIfVanished(ends.own)
+        #expect(poller.ownedCount == 1)
+        // Its number is used again at once.
+        let next = try Ends()
+        #expect(dup2(next.own, ends.own) == ends.own)
+        defer { for end in [ends.own, ends.other, next.own, next.other] { close(end) } }
+        if isWatched { poller.unwatch(ends.own) } else { poller.forgetIfVanished(ends.own) }
+        #expect(poller.ownedCount == 0)
+        // libcurl's own descriptor, such as a resolver's pipe.
+        poller.watch(ends.own, for: .read, multi: 4)
+        #expect(write(next.other, "a", 1) == 1)
+        #expect(events(&poller).map(\.multi) == [4])
+    }
+
+    @Test func asksNothingAboutASettledSocket() throws {
+        var (poller, _) = try makePoller()
+        let ends = try Ends()
+        defer { close(ends.other) }
+        poller.socketOpened(ends.own, mayVanish: true)
+        poller.settled(ends.own)
+        close(ends.own)
+        poller.forgetIfVanished(ends.own)
+        #expect(poller.ownedCount == 1)
+        poller.socketClosed(ends.own)
+        #expect(poller.ownedCount == 0)
+    }
+
     /// A forked child that has not executed another program keeps the socket open, as `copy` does here.
     @Test func forgetsAClosedSocketThatAnotherProcessHas() throws {
         var (poller, _) = try makePoller()
