@@ -23,8 +23,8 @@ package struct LibcurlQuirks: Sendable, Hashable {
     /// Whether libcurl keeps parsed certificates for the next connections (7.87 to 8.20, from its sources). Its rules
     /// changed after 8.20.
     package let hasCertificateCache: Bool
-    /// Whether libcurl closes a socket without a call (CURLOPT_CLOSESOCKETFUNCTION) unless its connection was complete
-    /// (7.88 to 8.1, curl issue 11439).
+    /// Whether libcurl closes a socket that is not connected yet without a call (CURLOPT_CLOSESOCKETFUNCTION; 7.88 to
+    /// 8.1, curl issue 11439).
     package let closesUnseen: Bool
 
     // MARK: Sending

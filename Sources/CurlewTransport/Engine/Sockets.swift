@@ -112,8 +112,8 @@ final class Sockets {
         return Glibc.close(fd)
     }
 
-    /// Forgets the sockets of the transfer that libcurl has closed without a call, because they had not become a
-    /// connection.
+    /// Forgets the sockets of the transfer that libcurl has closed without a call, because they were not connected
+    /// yet.
     func forgetVanished(of transfer: ActiveTransfer) {
         loop.assertOnLoop()
         guard settings.quirks.closesUnseen else { return }
