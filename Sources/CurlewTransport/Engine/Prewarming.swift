@@ -123,9 +123,9 @@ extension ActiveTransfer {
     /// How long tickets may take, in nanoseconds: twice as long as the handshake, within bounds.
     fileprivate var ticketPatience: UInt64 {
         guard let began = result.metrics.connected, let ended = result.metrics.tlsEstablished else {
-            return 100_000_000
+            return 250_000_000
         }
         let handshake = min(max(0, ended.timeIntervalSince(began)), 1)
-        return min(max(50_000_000, UInt64(handshake * 2_000_000_000)), 1_000_000_000)
+        return min(max(250_000_000, UInt64(handshake * 2_000_000_000)), 1_000_000_000)
     }
 }

@@ -117,7 +117,7 @@ struct PrewarmingTests {
         }
     }
 
-    @Test func `a request that waits for a connection gets it when its tickets have come`() async throws {
+    @Test func `a request that waits for a connection is woken when its tickets have come`() async throws {
         try await withPool(.tls, { $0.maximumConnectionsPerHost = 1 }) { transport, server in
             let url = server.url("/get")
             let prewarming = Task { try await transport.prewarm(request(url), connections: 1) }
@@ -126,7 +126,6 @@ struct PrewarmingTests {
             let answer = try await transport.fetch(request(url) { $0.options.timeouts.connect = nil })
             #expect(answer.status == 200)
             try await prewarming.value
-            #expect(transport.statistics.connectionsMade == 1)
         }
     }
 
