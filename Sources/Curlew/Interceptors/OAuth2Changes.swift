@@ -5,31 +5,26 @@ internal import CurlewLocks
 ///
 /// Two calls at once could store the older of two tokens last.
 final class OAuth2Changes: Sendable {
-    /// A call, until its end.
-    private struct Call: Sendable {
-        let client: ObjectIdentifier
-        let end = OneShot<Void>()
-    }
-
     private let handler: (@Sendable (OAuth2Token, OAuth2Token?) async -> Void)?
-    /// The last call, which the next one waits for.
-    private let last = Lock<Call?>(nil)
-
-    /// The calls around the task. A task that a call has started inherits them, and may outlive them.
-    @TaskLocal private static var around: [Call] = []
+    /// The end of the last call, which the next one waits for.
+    private let last = Lock<OneShot<Void>?>(nil)
 
     init(_ handler: (@Sendable (OAuth2Token, OAuth2Token?) async -> Void)?) { self.handler = handler }
 
     /// Calls the handler, after the calls before it. Must be called in a task that nothing cancels.
+    ///
+    /// To `UserCode` a call is a refresh of its own: a handler may send a request that waits for a refresh, which is told
+    /// here after the handler. If neither would end, the later of the two does not wait.
     func tell(_ token: OAuth2Token, replacing former: OAuth2Token?) async {
         guard let handler else { return }
-        let call = Call(client: ObjectIdentifier(self))
-        let around = Self.around.filter { $0.end.value == nil }
-        // The handler asks for a token itself: to wait for its end, or for calls that wait for it, would be a deadlock.
-        if around.contains(where: { $0.client == call.client }) { return await handler(token, former) }
-        let previous = last.withLock { exchange(&$0, with: call) }
-        await previous?.end.waitThroughCancellation()
-        await Self.$around.withValue(around + [call]) { await handler(token, former) }
-        call.end.resolve(())
+        let calls = ObjectIdentifier(self)
+        // The handler asks for a token itself.
+        if UserCode.isInRefresh(of: calls) { return await handler(token, former) }
+        let end = OneShot<Void>()
+        if let previous = last.withLock({ exchange(&$0, with: end) }) {
+            _ = await UserCode.waiting(forRefreshOf: calls) { await previous.waitThroughCancellation() }
+        }
+        await UserCode.call(by: .refresh(of: calls)) { await handler(token, former) }
+        end.resolve(())
     }
 }

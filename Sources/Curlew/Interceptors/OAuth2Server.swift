@@ -29,7 +29,10 @@ struct OAuth2Settings: Sendable {
         guard ASCII.lowercased(url.scheme ?? "") == "http" else { return true }
         let host = ASCII.lowercased(url.host() ?? "").trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
         if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        // A part with a leading zero is octal to libcurl.
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { part in
+            part.utf8.first.map(ASCII.isDigit) == true && (part.count == 1 || part.first != "0") ? UInt8(part) : nil
+        }
         return parts.count == 4 && parts[0] == 127 && !parts.contains(nil)
     }
 

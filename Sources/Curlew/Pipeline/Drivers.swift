@@ -181,7 +181,15 @@ enum HandlerRun {
     /// The caller has called `lifecycle.beginHandlers()` under the same lock under which it found work to do. Otherwise two
     /// threads could find the same work and start two tasks.
     static func start(_ request: Request, drives: Bool) {
-        guard drives else { return _ = Task { await awaitOthers(request) } }
+        guard drives else {
+            // Handlers refer to the user's handle, which the end of the run may be the last to hold.
+            let users = request.usersHandle
+            _ = Task {
+                await awaitOthers(request)
+                withExtendedLifetime(users) {}
+            }
+            return
+        }
         let request = handleOfRun(for: request)
         // The run joins the registry before the task starts, so that draining or cancelling the session includes this
         // request. It leaves the shelf afterwards: a thread that looks at the shelf first and then at the registry finds
@@ -210,8 +218,6 @@ enum HandlerRun {
 
     /// Runs the handlers of a request that another driver carries out.
     private static func awaitOthers(_ request: Request) async {
-        let users = request.usersHandle
-        defer { withExtendedLifetime(users) {} }
         let result = await request.joined()
         await request.kind.reader?.untilConsumed(of: request)
         for completion in await serialize(request, result) { completion() }

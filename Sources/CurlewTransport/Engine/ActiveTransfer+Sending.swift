@@ -95,6 +95,7 @@ extension ActiveTransfer {
         if plan.prewarms { return endsBeforeSending() }
         if let interval = transfers.settings.pingInterval {
             transfers.pings.requestGoesOut(at: transfers.now, every: interval)
+            transfers.sockets.connections.writesPings(connection)
         }
         sending.count += 1
         prepareEvidence(transfers.settings)

@@ -41,15 +41,18 @@ extension Transfers {
     func usablePool(of origin: ConnectionSnapshot.Origin) -> ConnectionSnapshot.Pool {
         loop.assertOnLoop()
         var pool = ConnectionSnapshot.Pool()
-        var usable: Set<Int32> = []
+        var (usable, refusing) = (Set<Int32>(), Set<Int32>())
         for (socket, connection) in sockets.connections.all
         where connection.origin == origin && !connection.isRetired
             && sockets.connections.leads(origin, to: connection.multi)
         {
             let age = now.nanoseconds(since: connection.since)
             pool.add(version: connection.version, age: .nanoseconds(Int64(clamping: age)))
-            if settings.retirement?.verdict(age: age, requests: connection.requests) == .refuses { continue }
-            usable.insert(socket)
+            if settings.retirement?.verdict(age: age, requests: connection.requests) == .refuses {
+                refusing.insert(socket)
+            } else {
+                usable.insert(socket)
+            }
         }
         var (inUse, nameless) = (Set<Int32>(), 0)
         forEachOutsideLine { transfer in
@@ -67,6 +70,8 @@ extension Transfers {
                 }
             }
         }
+        // A connection that takes no further request counts towards the server's limit while it carries its last one.
+        usable.formUnion(refusing.intersection(inUse))
         (pool.open, pool.inUse) = (usable.count, min(usable.count, inUse.intersection(usable).count + nameless))
         return pool
     }

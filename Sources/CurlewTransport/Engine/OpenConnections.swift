@@ -91,6 +91,11 @@ struct OpenConnections {
     /// Counts a request.
     mutating func carries(_ socket: Int32) { all[socket]?.requests += 1 }
 
+    /// Called when a request is about to be sent: it takes the queued PINGs along.
+    mutating func writesPings(_ name: ConnectionName) {
+        if let socket = sockets[name] { all[socket]?.queuedPings = 0 }
+    }
+
     /// Called when a PING was queued on every HTTP/2 connection of a multi handle, of which those in `carrying` carry
     /// requests. Returns the sockets of idle connections on which too many wait; they must be shut down.
     mutating func pingsQueued(in multi: Int, carrying: Set<Int32>) -> [Int32] {

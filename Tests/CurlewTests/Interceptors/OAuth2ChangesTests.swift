@@ -1,5 +1,6 @@
 import CurlewCore
 import CurlewLocks
+import Foundation
 import Testing
 
 @testable import Curlew
@@ -34,6 +35,34 @@ struct OAuth2ChangesTests {
         mayLeave.resolve(())
         _ = try await (login, refreshed)
         #expect(seen.withLock { $0 } == ["- > SECRET-access-1", "a > SECRET-access-2"])
+    }
+
+    @Test("onChange may send a request that waits for a refresh whose token is told after it")
+    func requestInsideChange() async throws {
+        let authorization = try AuthorizationServer()
+        let pkce = try PKCE()
+        authorization.state.withLock { $0.codes = ["code": pkce.challenge] }
+        let (entered, mayGoOn) = (OneShot<Void>(), OneShot<Void>())
+        let session = Lock<Session?>(nil)
+        let api = authorization.api
+        let client = authorization.client { _, former in
+            guard former == nil else { return }
+            entered.resolve(())
+            await mayGoOn.waitThroughCancellation()
+            _ = try? await session.withLock { $0 }?.request(api).data()
+        }
+        let expired = OAuth2Token(accessToken: "a", refreshToken: "SECRET-a", expires: .distantPast)
+        let own = Session(interceptor: client.interceptor(credential: expired))
+        session.withLock { $0 = own }
+        async let login = client.token(code: "code", pkce: pkce)
+        await entered.waitThroughCancellation()
+        authorization.state.withLock { $0.refreshToken = "SECRET-a" }
+        async let page = own.request(api).string()
+        while authorization.state.withLock({ $0.count }) < 2 { await Task.yield() }
+        mayGoOn.resolve(())
+        _ = try await login
+        #expect(try await page == "welcome")
+        session.withLock { $0 = nil }
     }
 
     @Test("onChange may ask for a token itself")

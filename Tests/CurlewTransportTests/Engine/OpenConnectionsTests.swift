@@ -151,6 +151,9 @@ struct OpenConnectionsTests {
         // It is shut down once, and stays until libcurl closes it.
         #expect(queue(carrying: [40]) == [])
         #expect(connections[42]?.queuedPings == 0 && connections[43]?.queuedPings == 0)
+        // So has one that carried a request in between.
+        connections.writesPings(Self.name(41))
+        #expect(queue(carrying: [40]) == [])
     }
 
     @Test func `an origin without connections goes the usual way`() {
