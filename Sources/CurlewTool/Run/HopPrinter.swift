@@ -133,11 +133,11 @@ struct HopTransport: PoolingTransport {
     }
 
     var connections: ConnectionSnapshot {
-        get async { await (base as? any PoolingTransport)?.connections ?? ConnectionSnapshot() }
+        get async { await base.pooledConnections }
     }
 
     func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
-        try await (base as? any PoolingTransport)?.prewarm(request, connections: count)
+        try await base.prewarmPool(for: request, connections: count)
     }
 }
 
