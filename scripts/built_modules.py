@@ -20,7 +20,6 @@ def import_flags():
     flags = ["-swift-version", "6", "-I", str(BUILD / "Modules")]
     maps = [
         *sorted((ROOT / "Sources").glob("C*/module.modulemap")),
-        *sorted((ROOT / "Sources").glob("C*/include/module.modulemap")),
         *sorted(BUILD.glob("*.build/module.modulemap")),
     ]
     for path in maps:
@@ -30,6 +29,12 @@ def import_flags():
     for flag in found.stdout.split():
         flags += ["-Xcc", flag]
     return flags + ["-I", str(ROOT / "Sources/CCurl/include")]
+
+
+def swiftc(*arguments):
+    """Compiles a program that may import every module of the package."""
+    command = ["swiftc", *import_flags(), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def extract(module, reexported, folder):
