@@ -25,17 +25,13 @@ enum FileMove {
     }
 
     private static func copy(_ file: OpenFile, to destination: String, replacing: Bool) throws(CurlewError) {
-        let copy = try OpenFile.create(TemporaryName.make(in: parent(of: destination)))
-        do throws(CurlewError) {
+        try TemporaryFile.create(in: parent(of: destination)).place { copy throws(CurlewError) in
             try FileCopy.copy(from: file, to: copy)
             try copy.setPermissions(try file.status().st_mode & 0o7777)
             try copy.synchronize()
             let number = rename(copy.path, destination, replacing: replacing)
             if number == EISDIR { throw FileFailure.directoryInTheWay(destination) }
             if number != 0 { throw FileFailure.error(number, "moving the download to", destination) }
-        } catch {
-            unlink(copy.path)
-            throw error
         }
         unlink(file.path)
     }

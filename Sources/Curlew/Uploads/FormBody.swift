@@ -53,19 +53,15 @@ final class FormBody: Sendable {
 
     /// Writes the form to a file that only this user can read. It is removed when the request ends.
     private func inFile() throws(CurlewError) -> UploadRequest.Uploadable {
-        let file = try OpenFile.create(TemporaryName.make(in: form.fileManager.temporaryDirectory.path))
-        do throws(CurlewError) {
-            var offset: Int64 = 0
-            try form.forEachBuffer { buffer throws(CurlewError) in
-                try file.write(buffer, at: offset)
-                offset += Int64(buffer.count)
-            }
-        } catch {
-            // An incomplete form is useless.
-            try? FileManager.default.removeItem(atPath: file.path)
-            throw error
+        // An incomplete form is useless: if this throws, the file is removed with its last reference.
+        let file = try TemporaryFile.create(in: form.fileManager.temporaryDirectory.path)
+        var offset: Int64 = 0
+        try form.forEachBuffer { buffer throws(CurlewError) in
+            try file.write(buffer, at: offset)
+            offset += Int64(buffer.count)
         }
-        return .file(URL(filePath: file.path), shouldRemove: true)
+        file.keep()
+        return .file(file.url, shouldRemove: true)
     }
 }
 
