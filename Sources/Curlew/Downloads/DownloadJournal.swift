@@ -94,7 +94,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
     public let resumeData: Data
 
     private let file: URL
-    private let part: String
+    private let part: ResumeData
 
     init?(_ entry: JournalEntry, file: URL, size: Int64) {
         guard let id = UUID(uuidString: file.deletingPathExtension().lastPathComponent) else { return nil }
@@ -110,13 +110,13 @@ public struct UnfinishedDownload: Sendable, Identifiable {
         expectedTotal = part.expectedTotal
         resumeData = part.encoded
         self.file = file
-        self.part = part.file
+        self.part = part
     }
 
     /// Removes the download's file and its entry.
     public func discard() async {
         await FileLane.next().carryOut { [part, file] in
-            TemporaryFile.reopen(part, keeping: 0)?.discard()
+            part.removeFile()
             try? FileManager.default.removeItem(at: file)
         }
     }

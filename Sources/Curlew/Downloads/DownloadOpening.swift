@@ -106,6 +106,27 @@ struct OpenedDownload: Sendable {
     }
 }
 
+extension TemporaryFile {
+    /// Gives the file its final permissions and name. If that fails, the file is removed.
+    ///
+    /// With `keepsPrivate` the file stays readable by this user only, because the user chose no destination.
+    func move(
+        to destination: URL,
+        options: DownloadRequest.Options,
+        keepsPrivate: Bool = false
+    ) throws(CurlewError) {
+        let path = destination.path(percentEncoded: false)
+        try place { file throws(CurlewError) in
+            if options.contains(.createIntermediateDirectories) {
+                _ = try DestinationDirectory.create(FileMove.parent(of: path))
+            }
+            if !keepsPrivate { try file.setPermissions(FilePermissions.ofNewFile()) }
+            if options.contains(.synchronize) { try file.synchronize() }
+            try FileMove.move(file, to: path, replacing: options.contains(.removePreviousFile))
+        }
+    }
+}
+
 /// Opens the file for a response's body. Called on a file lane, because it calls user code and blocks.
 struct DownloadOpening: Sendable {
     let step: DownloadStep

@@ -102,7 +102,7 @@ extension DownloadRequest {
             return record.part.discard()
         }
         opened?.discard()
-        if let old { TemporaryFile.reopen(old.file, keeping: 0)?.discard() }
+        old?.removeFile()
     }
 
     /// Records the file of a body that is about to be written. Called on a file lane.
@@ -110,7 +110,7 @@ extension DownloadRequest {
         let old = download.withLock { record in
             record.part.begin(step, head, total: total >= 0 ? total : nil, in: file, of: record.described)
         }
-        if let old { TemporaryFile.reopen(old.file, keeping: 0)?.discard() }
+        old?.removeFile()
     }
 
     /// Keeps or discards the file of a failed exchange, which has `received` bytes. Called on a file lane.
@@ -139,7 +139,7 @@ extension DownloadRequest {
     /// earlier attempt is discarded, because nothing else refers to it.
     func acceptErrorPage() {
         guard let part = download.withLock({ $0.part.discard() }), hasOwnRules || !began(with: part) else { return }
-        TemporaryFile.reopen(part.file, keeping: 0)?.discard()
+        part.removeFile()
     }
 
     private func began(with part: ResumeData) -> Bool {

@@ -2,7 +2,6 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-// What a download does with its temporary file: it continues the file of an earlier exchange, and moves a complete one.
 extension TemporaryFile {
     /// Opens the file of an earlier download and cuts it to its first `size` bytes.
     ///
@@ -16,25 +15,11 @@ extension TemporaryFile {
         else { return nil }
         return TemporaryFile(file)
     }
+}
 
-    /// Gives the file its final permissions and name. If that fails, the file is removed.
-    ///
-    /// With `keepsPrivate` the file stays readable by this user only, because the user chose no destination.
-    func move(
-        to destination: URL,
-        options: DownloadRequest.Options,
-        keepsPrivate: Bool = false
-    ) throws(CurlewError) {
-        let path = destination.path(percentEncoded: false)
-        try place { file throws(CurlewError) in
-            if options.contains(.createIntermediateDirectories) {
-                _ = try DestinationDirectory.create(FileMove.parent(of: path))
-            }
-            if !keepsPrivate { try file.setPermissions(FilePermissions.ofNewFile()) }
-            if options.contains(.synchronize) { try file.synchronize() }
-            try FileMove.move(file, to: path, replacing: options.contains(.removePreviousFile))
-        }
-    }
+extension ResumeData {
+    /// Removes the file, unless another download writes to it. Blocks.
+    func removeFile() { TemporaryFile.reopen(file, keeping: 0)?.discard() }
 }
 
 /// The state of the file that resume data names. The path comes from outside and must not give access to any other

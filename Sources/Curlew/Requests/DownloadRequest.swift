@@ -82,7 +82,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     fileprivate func endParts() async {
         let keepsPart = !isCancelled || download.withLock { $0.onCancel.keepsPart }
         if !keepsPart, let part = download.withLock({ $0.part.discard() }) {
-            await FileLane.next().carryOut { TemporaryFile.reopen(part.file, keeping: 0)?.discard() }
+            await FileLane.next().carryOut { part.removeFile() }
         }
         await journalEnd()
         await tellResumeData()
