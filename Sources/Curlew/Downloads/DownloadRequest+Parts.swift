@@ -55,7 +55,6 @@ extension DownloadRequest {
         let sensitive = context.configuration.redirects.sensitiveHeaders
         let fields = try download.withLock { record throws(CurlewError) -> [HTTPHeader] in
             if let error = record.configurationError { throw error }
-            record.part.beginAttempt()
             record.described = DescribedDownload(
                 described,
                 sensitiveHeaders: sensitive,

@@ -3,8 +3,11 @@ internal import Foundation
 
 /// The part of a download's file that is on disk.
 ///
-///     unexamined ─▶ left ─── the body continues it ──▶ growing ─── the exchange fails ───▶ left
-///                        none ── a body begins ─────▶ growing ─── complete or useless ──▶ none
+///     unexamined ─▶ left ─── the body continues it ──▶ growing ─── the exchange fails ─────────────▶ left
+///                   none ─── a body begins ──────────▶ growing ─── complete, rejected or useless ──▶ none
+///
+/// An exchange that has begun to write ends its claim when its delegate is closed and its file is placed, so no attempt
+/// begins while the part grows.
 enum StoredPart: Sendable {
     /// There is nothing to continue. The current exchange may still write a file, which cannot be continued.
     case none
@@ -16,12 +19,11 @@ enum StoredPart: Sendable {
     /// The current exchange writes to its file, and keeps or removes it in the end.
     case growing(GrowingPart)
 
-    /// The part as it was before the current exchange; `nil` if that has begun a new file.
+    /// The part that an exchange can continue; `nil` while one writes to its file.
     var resumable: ResumeData? {
         switch self {
-        case .none: nil
+        case .none, .growing: nil
         case .unexamined(let part), .left(let part): part
-        case .growing(let part): part.earlier
         }
     }
 
@@ -32,20 +34,8 @@ enum StoredPart: Sendable {
         }
     }
 
-    /// Ends the current exchange's claim, because another attempt begins.
-    mutating func beginAttempt() {
-        guard case .growing(let part) = self else { return }
-        self = part.earlier.map { .left($0) } ?? .none
-    }
-
     /// Forgets the part. Returns it if its file has to be removed; a growing one belongs to the exchange.
-    mutating func discard() -> ResumeData? {
-        let old = exchange(&self, with: .none)
-        switch old {
-        case .none, .growing: return nil
-        case .unexamined(let part), .left(let part): return part
-        }
-    }
+    mutating func discard() -> ResumeData? { exchange(&self, with: .none).resumable }
 
     /// Records the beginning of a body that is written to `file`. Returns a part whose file has to be removed, because
     /// the body starts at the first byte of the file and does not continue it.
@@ -61,10 +51,10 @@ enum StoredPart: Sendable {
         case .rest(let part, _), .alreadyComplete(let part):
             var data = part
             data.expectedTotal = total
-            self = .growing(GrowingPart(data, continuing: part))
+            self = .growing(GrowingPart(data))
             return nil
         case .segment(_, let progress, of: let part?):
-            self = .growing(GrowingPart(part, progress, continuing: part))
+            self = .growing(GrowingPart(part, progress))
             return nil
         case .segment(_, let progress, of: nil):
             let (old, plan) = (resumable, progress.current)
@@ -86,27 +76,24 @@ enum StoredPart: Sendable {
     /// Records the end of a failed exchange, whose body has `received` bytes. Returns whether the file has to be kept:
     /// there is something to continue, and it `isWanted`.
     mutating func end(after received: Int64, isWanted: Bool) -> Bool {
-        guard case .growing(let part) = exchange(&self, with: .none), isWanted else { return false }
+        guard case .growing(let part) = self else { return false }
         let data = part.data(with: received)
-        guard data.bytesWritten > 0 else { return false }
-        self = .left(data)
-        return true
+        let isKept = isWanted && data.bytesWritten > 0
+        self = isKept ? .left(data) : .none
+        return isKept
     }
 }
 
 /// A part to whose file the current exchange writes.
 struct GrowingPart: Sendable {
-    /// The part that the exchange continues; `nil` if the file begins with its body.
-    let earlier: ResumeData?
     /// The file, with the received bytes of the beginning of the exchange.
     private let start: ResumeData
     /// The segments of the file; `nil` if it is fetched in one piece.
     private let segments: SegmentProgress?
 
-    init(_ start: ResumeData, _ segments: SegmentProgress? = nil, continuing earlier: ResumeData? = nil) {
+    init(_ start: ResumeData, _ segments: SegmentProgress? = nil) {
         self.start = start
         self.segments = segments
-        self.earlier = earlier
     }
 
     /// The number of bytes that were on disk when the exchange began.

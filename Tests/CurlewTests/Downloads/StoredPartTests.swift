@@ -23,7 +23,7 @@ struct StoredPartTests {
         var part = StoredPart.left(Self.old)
         let gone = part.begin(.rest(of: Self.old, at: 40), head(), total: 100, in: Self.file, of: described)
         #expect(gone == nil)
-        #expect(part.resumable == Self.old)
+        #expect(part.resumable == nil, "nobody else may continue it meanwhile")
         #expect(part.growing?.data(with: 70).bytesWritten == 70)
         #expect(part.growing?.data(with: 70).file == "/tmp/old.part")
         let isKept = part.end(after: 70, isWanted: true)
@@ -100,12 +100,11 @@ struct StoredPartTests {
         #expect(!isKept)
     }
 
-    @Test("an attempt that follows an unfinished exchange continues the part of before")
-    func unfinished() {
+    @Test("the end of an exchange that does not write leaves a part alone", arguments: [true, false])
+    func notGrowing(_ isWanted: Bool) {
         var part = StoredPart.left(Self.old)
-        _ = part.begin(.rest(of: Self.old, at: 40), head(), total: 100, in: Self.file, of: described)
-        part.beginAttempt()
+        let isKept = part.end(after: 70, isWanted: isWanted)
+        #expect(!isKept)
         #expect(part.resumable == Self.old)
-        #expect(part.growing == nil)
     }
 }
