@@ -6,22 +6,21 @@ internal import Foundation
 final class DownloadTaskDelegate: TaskDelegate {
     private let download: DownloadRequest
     private let asked: RequestedRange
-    private let file = BodyFile()
+    private let file: ResponseFile
 
     init(_ request: DownloadRequest) {
         download = request
         asked = request.requestedRange(of: request.request)
+        file = ResponseFile(startOver: { request.startOver() })
     }
 
     // MARK: The head
 
     func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition {
         let head = response.head
-        file.span = BodyFile.Span(fileLength: head.lengthOfDecodedBody)
+        file.span = ResponseFile.Span(fileLength: head.lengthOfDecodedBody)
         guard let step = step(after: head, exchange) else {
-            file.setUseless()
-            // At once: until the exchange ends, another download may continue the part and keep it.
-            file.lane.enqueue { [download] in download.startOver() }
+            file.becomeUseless()
             return .abort(.downloadStartsOver)
         }
         // A part that is stored as the whole file: the user's request has a range, or the part covers the whole file.
@@ -92,7 +91,7 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     /// Sets the position at which the body continues the file, and reports it as progress.
     private func continues(at position: Int64, upTo end: Int64?, of total: Int64, _ exchange: Exchange) {
-        file.span = BodyFile.Span(position: position, end: end, fileLength: total)
+        file.span = ResponseFile.Span(position: position, end: end, fileLength: total)
         exchange.continues(TransferCount(completed: position, total: total))
     }
 
@@ -107,14 +106,13 @@ final class DownloadTaskDelegate: TaskDelegate {
             isCancelled: { [download] in download.isCancelled }
         )
         let total = file.span.fileLength
-        file.open(by: opening, resuming: control, didLose: { [download] in download.startOver() }) {
-            [download] opened in
+        file.open(by: opening, resuming: control) { [download] opened in
             download.recordFile(of: step, head, total: total, in: opened.file.url)
             download.journalBeginning(to: opened.target)
         }
     }
 
-    func untilReady() async { await file.untilOpened() }
+    func untilReady() async { await file.lane.barrier() }
 
     // MARK: The body
 
@@ -134,7 +132,8 @@ final class DownloadTaskDelegate: TaskDelegate {
     // MARK: The end
 
     func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
-        await file.untilOpened()
+        // The file may still be about to be opened.
+        await file.lane.barrier()
         let download = download
         switch file.phase {
         case .unopened, .opening: return CollectedBody(error: error)
@@ -175,7 +174,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         ).run()
     }
 
-    private func shortage(_ opened: OpenedDownload, _ span: BodyFile.Span) -> CurlewError? {
+    private func shortage(_ opened: OpenedDownload, _ span: ResponseFile.Span) -> CurlewError? {
         // The missing bytes of a segment are fetched with the other segments.
         if case .segment = opened.step { return nil }
         return span.shortage
@@ -183,7 +182,7 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     // MARK: Events
 
-    private func emitWritten(_ count: Int64, _ span: BodyFile.Span, _ exchange: Exchange) {
+    private func emitWritten(_ count: Int64, _ span: ResponseFile.Span, _ exchange: Exchange) {
         guard let events = exchange.events else { return }
         let (task, download) = (exchange.task, download)
         events.emitPiece {

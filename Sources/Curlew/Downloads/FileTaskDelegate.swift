@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// The file is opened for the first bytes: a response without a body has no file.
 final class FileTaskDelegate: TaskDelegate, UnplacedFile {
-    private let file = BodyFile()
+    private let file = ResponseFile()
     private let request: DataRequest
     private let opening: DownloadOpening
 
@@ -20,7 +20,7 @@ final class FileTaskDelegate: TaskDelegate, UnplacedFile {
         )
     }
 
-    func untilReady() async { await file.untilOpened() }
+    func untilReady() async { await file.lane.barrier() }
 
     func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition {
         if case .unopened = file.phase {
@@ -33,7 +33,8 @@ final class FileTaskDelegate: TaskDelegate, UnplacedFile {
     }
 
     func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
-        await file.untilOpened()
+        // The file may still be about to be opened.
+        await file.lane.barrier()
         switch file.phase {
         case .unopened, .opening, .useless: return CollectedBody(error: error, file: self)
         case .failed(let failure): return CollectedBody(error: error ?? failure, file: self)

@@ -4,11 +4,12 @@ internal import Foundation
 
 /// The file of one response's body, and the position in it.
 ///
-///     unopened ─ the exchange pauses ─▶ opening ─ it resumes ─▶ open, useless or failed
+///     unopened ─┬─ the exchange pauses ─▶ opening ─ it resumes ─▶ open, useless or failed
+///               └─ the response is of no use ─▶ useless
 ///
 /// A file lane opens the file while the exchange is paused, because that blocks and calls user code. Afterwards the
 /// transport's thread writes.
-final class BodyFile: Sendable {
+final class ResponseFile: Sendable {
     enum Phase: Sendable {
         case unopened
         case opening
@@ -42,7 +43,12 @@ final class BodyFile: Sendable {
 
     /// All work on the file is done in order, so that its end follows its opening.
     let lane = FileLane.next()
+    private let startOver: @Sendable () -> Void
     private let state = Lock(State())
+
+    /// `startOver` is called on the lane if the file becomes useless, at once: until the exchange ends, another download
+    /// may continue the part on disk and keep it.
+    init(startOver: @escaping @Sendable () -> Void = {}) { self.startOver = startOver }
 
     var phase: Phase { state.withLock { $0.phase } }
 
@@ -53,14 +59,16 @@ final class BodyFile: Sendable {
     }
 
     /// Records that there is no use for the body.
-    func setUseless() { state.withLock { $0.phase = .useless } }
+    func becomeUseless() {
+        state.withLock { $0.phase = .useless }
+        lane.enqueue(startOver)
+    }
 
     /// Opens the file on its lane, calls `didOpen` there, and then resumes the exchange, which has to be paused. If the
-    /// part to continue is gone, calls `didLose` instead: at once, because another download may own its file later.
+    /// part to continue is gone, the file becomes useless instead.
     func open(
         by opening: DownloadOpening,
         resuming control: (any TransferControl)?,
-        didLose: @escaping @Sendable () -> Void = {},
         didOpen: @escaping @Sendable (OpenedDownload) -> Void
     ) {
         state.withLock { $0.phase = .opening }
@@ -71,7 +79,7 @@ final class BodyFile: Sendable {
                 didOpen(opened)
                 phase = .open(opened)
             } catch is DownloadOpening.PartIsGone {
-                didLose()
+                startOver()
                 phase = .useless
             } catch {
                 phase = .failed((error as? CurlewError) ?? .downloadFailed(error))
@@ -103,7 +111,4 @@ final class BodyFile: Sendable {
             return .proceed
         }
     }
-
-    /// Returns when the file has been opened, or could not be.
-    func untilOpened() async { await lane.barrier() }
 }
