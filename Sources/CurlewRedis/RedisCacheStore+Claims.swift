@@ -13,9 +13,9 @@ struct RedisClaims: Sendable {
 /// The byte that replaces the token of a claim that ended. It tells the waiters what to do.
 enum RedisClaimMark: UInt8 {
     /// Look up the entry.
-    case stored = 0x2B
+    case stored = 0x2B  // "+"
     /// Send separate requests for a while: the response cannot be shared.
-    case useless = 0x2D
+    case useless = 0x2D  // "-"
 
     /// Tokens are longer than one byte, so that a mark cannot be one.
     init?(_ value: Data) {
