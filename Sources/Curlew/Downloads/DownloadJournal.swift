@@ -149,8 +149,7 @@ extension DownloadRequest {
             var state = record.journal ?? JournalState()
             state.target = target
             record.journal = state
-            // A file of segments has holes. An entry without its segments would count the whole length as written.
-            return (state, record.part.growing.map { $0.data(with: $0.bytesAtStart) })
+            return (state, record.part.growing?.journalData)
         }
         if let part {
             journal.keep(JournalEntry(part, of: self, state), of: session, under: state.id)
@@ -165,10 +164,9 @@ extension DownloadRequest {
         let isDue = download.withLock { $0.journal?.isDue(progress.current.bytesWritten) ?? false }
         guard isDue else { return }
         lane.enqueue { [self] in
-            let (state, growing) = download.withLock { ($0.journal, $0.part.growing) }
-            guard let state, let growing else { return }
-            let entry = JournalEntry(growing.data(with: growing.bytesAtStart), of: self, state)
-            journal.keep(entry, of: session, under: state.id)
+            let (state, part) = download.withLock { ($0.journal, $0.part.growing?.journalData) }
+            guard let state, let part else { return }
+            journal.keep(JournalEntry(part, of: self, state), of: session, under: state.id)
         }
     }
 
@@ -264,18 +262,14 @@ struct JournalEntry: Codable {
 
     static let currentVersion = 1
 
-    init(_ part: ResumeData, of request: DownloadRequest, to target: OpenedDownload.Target?, began: Date) {
+    init(_ part: ResumeData, of request: DownloadRequest, _ state: JournalState) {
         self.part = part
         taskDescription = request.taskDescription
-        destination = target?.url.path(percentEncoded: false)
-        options = target?.options.rawValue ?? 0
-        self.began = began
+        destination = state.target?.url.path(percentEncoded: false)
+        options = state.target?.options.rawValue ?? 0
+        began = state.began
         boot = Self.currentBoot
         isVouchedFor = false
-    }
-
-    init(_ part: ResumeData, of request: DownloadRequest, _ state: JournalState) {
-        self.init(part, of: request, to: state.target, began: state.began)
     }
 
     init?(_ data: Data) {

@@ -134,23 +134,27 @@ private final class SegmentSink: TransferSink {
 
 /// The progress of the segments of one file, shared by their exchanges.
 final class SegmentProgress: Sendable {
-    private let plan: Lock<SegmentPlan>
-    private let outdated = Lock(false)
+    private struct State {
+        var plan: SegmentPlan
+        var isOutdated = false
+    }
 
-    init(_ plan: SegmentPlan) { self.plan = Lock(plan) }
+    private let state: Lock<State>
 
-    var current: SegmentPlan { plan.withLock { $0 } }
+    init(_ plan: SegmentPlan) { state = Lock(State(plan: plan)) }
+
+    var current: SegmentPlan { state.withLock { $0.plan } }
 
     /// Whether a response has shown that the server has another file, or has ceased to support ranges.
-    var isOutdated: Bool { outdated.withLock { $0 } }
+    var isOutdated: Bool { state.withLock { $0.isOutdated } }
 
-    func setOutdated() { outdated.withLock { $0 = true } }
+    func setOutdated() { state.withLock { $0.isOutdated = true } }
 
     /// Counts bytes of a segment. Returns the count of the whole file.
     func wrote(_ count: Int, inSegment index: Int) -> TransferCount {
-        plan.withLock { plan in
-            plan.wrote(Int64(count), inSegment: index)
-            return TransferCount(completed: plan.bytesWritten, total: plan.total)
+        state.withLock { state in
+            state.plan.wrote(Int64(count), inSegment: index)
+            return TransferCount(completed: state.plan.bytesWritten, total: state.plan.total)
         }
     }
 }

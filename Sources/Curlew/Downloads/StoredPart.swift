@@ -99,6 +99,10 @@ struct GrowingPart: Sendable {
     /// The number of bytes that were on disk when the exchange began.
     var bytesAtStart: Int64 { start.bytesWritten }
 
+    /// The resume data for the journal. It is written before the bytes of the exchange; a crash is followed by a look at
+    /// the length of the file. A file of segments has holes, so its segments count their own bytes.
+    var journalData: ResumeData { data(with: bytesAtStart) }
+
     /// The resume data for the file with its first `received` bytes. Segments count their own bytes.
     func data(with received: Int64) -> ResumeData {
         var data = start

@@ -149,14 +149,14 @@ struct DownloadJournalTests {
         part.bytesWritten = 0
         for (boot, expected) in [(JournalEntry.currentBoot, size), ("another", 0)] {
             let id = UUID()
-            var entry = JournalEntry(part, of: request, to: nil, began: Date())
+            var entry = JournalEntry(part, of: request, JournalState())
             entry.boot = boot
             journal.keep(entry, of: "crashed", under: id)
             let found = try #require(await self.session("crashed").unfinishedDownloads().first)
             #expect(found.id == id && found.bytesWritten == expected)
             journal.remove(id, of: "crashed")
         }
-        let entry = JournalEntry(part, of: request, to: nil, began: Date())
+        let entry = JournalEntry(part, of: request, JournalState())
         journal.keep(entry, of: "crashed", under: UUID())
         let crashed = self.session("crashed")
         let found = try #require(await crashed.unfinishedDownloads().first)

@@ -117,7 +117,7 @@ struct ForeignResumeDataTests {
         let journal = DownloadJournal(directory: scratch.file("journal"))
         let request = session.download(service.url)
         let part = try ResumeData(data(service, named))
-        journal.keep(JournalEntry(part, of: request, to: nil, began: Date()), of: "x", under: UUID())
+        journal.keep(JournalEntry(part, of: request, JournalState()), of: "x", under: UUID())
         #expect(journal.entries(of: "x").isEmpty)
         #expect(try Look(precious) == before)
     }
