@@ -4,40 +4,26 @@ internal import Foundation
 // Of many simultaneous requests for one response, only one is sent. The others wait for it and then ask the store
 // again. They are sent themselves if the response is another variant, or cannot be shared.
 extension CacheRun {
-    /// The turn of a request among others for the same response.
-    enum Turn {
-        /// It can be sent: it is the first, or it does not take part in collapsing.
-        case now
-        /// It is the first in this process. Another process may have sent one.
-        case claim(SharedFetch)
-        /// Another one has been sent.
-        case wait(for: FetchWaiters)
-        /// Another one has stored its response since the store was asked.
-        case lookAgain
-    }
-
     /// Joins the requests for the same response, or leads them. `mark` is what `SharedFetches.storedCount` was before the
-    /// store was asked.
-    mutating func turn(since mark: UInt64, mayWait: Bool) -> Turn {
+    /// store was asked. Returns `nil` if the request can be sent at once: it leads the others, and no other process may
+    /// have sent one, or it does not take part in collapsing.
+    mutating func role(since mark: UInt64, mayWait: Bool) -> SharedFetches.Role? {
         guard asked.isPlain, cache.collapsesRequests, mayWait, !isInBackground, awaited != .notStored else {
-            return .now
+            return nil
         }
-        switch fetches.join(asked, since: mark) {
-        case .lookAgain: return .lookAgain
-        case .wait(let other): return .wait(for: other)
-        case .lead(let led):
-            guard !cache.storeMayWait else { return .claim(led) }
-            fetch = led
-            return .now
-        }
+        let role = fetches.join(asked, since: mark)
+        guard case .lead(let led) = role, !cache.storeMayWait else { return role }
+        fetch = led
+        return nil
     }
 
     /// Waits until the request can be sent. False if the store has to be asked again.
-    mutating func waitForTurn(_ turn: Turn) async throws(CurlewError) -> Bool {
-        switch turn {
-        case .now: return true
+    mutating func waitForTurn(as role: SharedFetches.Role?) async throws(CurlewError) -> Bool {
+        switch role {
+        case nil: return true
         case .lookAgain: return false
-        case .claim(let led):
+        case .lead(let led):
+            // It is the first in this process. Another process may have sent one.
             do throws(CurlewError) {
                 guard try await claim() else {
                     // Another process has stored the response.

@@ -70,7 +70,7 @@ struct CacheRun: Sendable {
         case serveAndRevalidate(StoredEntry, AnswerForm)
         /// Send the request with these fields added, when it is its turn. With `validating`, the response may validate
         /// that one.
-        case send(CacheStatus, adding: [HTTPHeader], validating: StoredEntry?, Turn)
+        case send(CacheStatus, adding: [HTTPHeader], validating: StoredEntry?, SharedFetches.Role?)
     }
 
     /// Returns the first step if it is known without a wait: the request is plain, and the store has its entries at hand.
@@ -99,8 +99,8 @@ struct CacheRun: Sendable {
             case .serveAndRevalidate(let stored, let form):
                 revalidateInBackground(stored)
                 if let outcome = try await serve(stored, form, .stale(.whileRevalidate)) { return outcome }
-            case .send(let status, let fields, let stored, let turn):
-                if try await waitForTurn(turn) {  // CacheRun+Collapsing.swift
+            case .send(let status, let fields, let stored, let role):
+                if try await waitForTurn(as: role) {  // CacheRun+Collapsing.swift
                     return try await send(status, adding: fields, validating: stored)  // CacheRun+Sending.swift
                 }
             }
@@ -131,7 +131,7 @@ struct CacheRun: Sendable {
     private mutating func step(with entries: [StoredEntry], since mark: UInt64, mayWait: Bool) -> Step {
         // Most requests find nothing, and a plain one needs no other decision.
         if entries.isEmpty, asked.isPlain {
-            return .send(.miss, adding: [], validating: nil, turn(since: mark, mayWait: mayWait))
+            return .send(.miss, adding: [], validating: nil, role(since: mark, mayWait: mayWait))
         }
         switch decision(entries) {
         case .refuse: return .refuse
@@ -142,9 +142,9 @@ struct CacheRun: Sendable {
         case .validate(let stored, let fields):
             // The server has just failed for another request.
             if awaited == .failed, allowsOnFailure(stored) { return .serve(stored, .whole, .stale(.ifError)) }
-            return .send(.miss, adding: fields, validating: stored, turn(since: mark, mayWait: mayWait))
+            return .send(.miss, adding: fields, validating: stored, role(since: mark, mayWait: mayWait))
         case .send(let status, let fields):
-            return .send(status, adding: fields, validating: nil, turn(since: mark, mayWait: mayWait))
+            return .send(status, adding: fields, validating: nil, role(since: mark, mayWait: mayWait))
         }
     }
 

@@ -18,7 +18,7 @@ final class CachingTransport: Transport {
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
         var run = CacheRun(request, sink: sink, over: self)
         let first = run.firstStep()
-        guard case .send(.miss, adding: let fields, validating: nil, .now)? = first, fields.isEmpty else {
+        guard case .send(.miss, adding: let fields, validating: nil, nil)? = first, fields.isEmpty else {
             return try await run.outcome(beginningWith: first)
         }
         // The path of most requests, as `CacheRun.send` without a wait: no response is stored for them. Unless their own
