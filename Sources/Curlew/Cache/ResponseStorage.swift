@@ -219,8 +219,8 @@ final class ResponseStorage: @unchecked Sendable {
 
 /// Memory for a large body of known size, which becomes a `Data` without a copy.
 ///
-/// The system maps new memory page by page, which takes several times as long as writing the body. We therefore ask for
-/// huge pages, which the system provides if it has them.
+/// The system maps and clears new memory page by page while the body is written. We therefore ask for huge pages, which
+/// the system provides if it has them.
 final class BodyMemory {
     private let start: UnsafeMutableRawPointer
     private let capacity: Int

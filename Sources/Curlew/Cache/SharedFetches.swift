@@ -87,15 +87,6 @@ final class SharedFetches: Sendable {
         case lookAgain
     }
 
-    /// A request with the identity of its key. Storing it in a dictionary costs one reference.
-    private struct Asked: Sendable, Hashable {
-        let request: CacheRequest
-
-        static func == (lhs: Asked, rhs: Asked) -> Bool { lhs.request.key == rhs.request.key }
-
-        func hash(into hasher: inout Hasher) { request.key.hash(into: &hasher) }
-    }
-
     private struct UnderWay: Sendable {
         let fetch: SharedFetch
         /// The invalidation mark at the beginning of the fetch.
@@ -104,7 +95,7 @@ final class SharedFetches: Sendable {
     }
 
     private struct State: Sendable {
-        var fetches: [Asked: UnderWay] = [:]
+        var fetches: [CacheKey: UnderWay] = [:]
         var lastNumber: UInt64 = 0
         var storedCount: UInt64 = 0
         /// The keys of the latest stored responses; number `n` is at `n` modulo the count.
@@ -131,7 +122,7 @@ final class SharedFetches: Sendable {
             let hasStored = state.hasStored(asked.key, since: mark)
             let next = UnderWay(fetch: SharedFetch(number: state.lastNumber + 1), mark: invalidations.mark)
             let (role, outdated) = Self.join(
-                &state.fetches[Asked(request: asked)],
+                &state.fetches[asked.key],
                 hasStored: hasStored,
                 next,
                 isOutdated: { invalidations.concerns(asked.key.url, since: $0) }
@@ -144,8 +135,8 @@ final class SharedFetches: Sendable {
         return role
     }
 
-    /// Joins the key's fetch or replaces it, with a single lookup. Returns those that wait for an outdated fetch, which the
-    /// caller ends outside the lock.
+    /// Joins the key's fetch or replaces it. Returns those that wait for an outdated fetch, which the caller ends outside
+    /// the lock.
     private static func join(
         _ current: inout UnderWay?,
         hasStored: Bool,
@@ -174,9 +165,9 @@ final class SharedFetches: Sendable {
     /// must know of the head.
     func headArrived(of fetch: SharedFetch, for asked: CacheRequest) {
         let waiters = state.withLock { state -> FetchWaiters? in
-            guard let underWay = state.fetches[Asked(request: asked)], underWay.fetch == fetch else { return nil }
+            guard let underWay = state.fetches[asked.key], underWay.fetch == fetch else { return nil }
             let waiters = underWay.waiters ?? FetchWaiters()
-            state.fetches[Asked(request: asked)]?.waiters = waiters
+            state.fetches[asked.key]?.waiters = waiters
             return waiters
         }
         waiters?.headArrived()
@@ -184,7 +175,7 @@ final class SharedFetches: Sendable {
 
     func bytesArrived(of fetch: SharedFetch, for asked: CacheRequest) {
         let waiters = state.withLock { state -> FetchWaiters? in
-            guard let underWay = state.fetches[Asked(request: asked)], underWay.fetch == fetch else { return nil }
+            guard let underWay = state.fetches[asked.key], underWay.fetch == fetch else { return nil }
             return underWay.waiters
         }
         waiters?.bytesArrived()
@@ -197,7 +188,7 @@ final class SharedFetches: Sendable {
                 state.recent[Int(state.storedCount % UInt64(state.recent.count))] = asked.key
                 state.storedCount += 1
             }
-            return Self.remove(fetch, from: &state.fetches[Asked(request: asked)])
+            return Self.remove(fetch, from: &state.fetches[asked.key])
         }
         waiters?.end(end)
     }
