@@ -1,8 +1,8 @@
 public import Curlew
 public import Foundation
 
-// Alamofire 4's free functions, which use `Session.default`. Inside a type that has a method of the same name, write
-// `CurlewAlamofire.request(…)`.
+// Free functions in the way of Alamofire 4, with the labels of Alamofire 5. They use `Session.default`. Inside a type that
+// has a method of the same name, write `CurlewAlamofire.request(…)`.
 //
 // They are not in the module that every program imports: at the top level of `main.swift`, a program's own function of
 // the same name would lose against them. Those that send forms are in Uploads/Session+Multipart.swift.

@@ -30,7 +30,6 @@ struct FormStorageTests {
             session.upload(multipartFormData: form, to: server.url("/anything")),
             session.upload(multipartFormData: form, with: try URLRequest(url: server.url("/anything"), method: .post)),
             session.upload(multipartFormData: form, to: server.url("/anything"), usingThreshold: .max),
-            CurlewAlamofire.upload(multipartFormData: form, to: server.url("/anything")),
         ]
         for request in requests {
             _ = try await request.data()
@@ -41,6 +40,17 @@ struct FormStorageTests {
             #expect(data == (try form.encode()))
             try check(server, has: form)
         }
+    }
+
+    @Test func aShortFormOfAFreeFunctionGoesOutFromMemoryToo() async throws {
+        let server = try TestServer()
+        let request = CurlewAlamofire.upload(multipartFormData: fill, to: server.url("/anything"))
+        _ = try await request.data()
+        guard case .data(let data)? = request.uploadable else {
+            Issue.record("not in memory: \(String(describing: request.uploadable))")
+            return
+        }
+        #expect(server.requests.last?.body == data)
     }
 
     @Test func aFormAboveAThresholdOfItsOwnIsInAPrivateFile() async throws {
