@@ -118,17 +118,42 @@ struct TrailerTests {
         #expect(messages.all == ["Set-Cookie", "Content-Length", "Location"])
     }
 
-    @Test("over HTTP/2")
-    func http2() async throws {
+    private static func overHTTP2() throws -> (TestServer, Session) {
         var configuration = TestServer.Configuration()
         configuration.protocols = [.http2]
-        let server = try TestServer(configuration)
-        // Without a length: for a body with one, libcurl does not wait for trailers.
-        server.route("/x") { _ in Self.trailed(["X-Sum": "1"]) }
         let session = Session(configuration: SessionConfiguration { $0.httpVersion = .http2PriorKnowledge })
+        return (try TestServer(configuration), session)
+    }
+
+    @Test("over HTTP/2")
+    func http2() async throws {
+        let (server, session) = try Self.overHTTP2()
+        server.route("/x") { _ in Self.trailed(["X-Sum": "1"]) }
         let response = await session.request(server.url("/x")).response()
         #expect(response.head?.version == .http2)
+        #expect(response.head?.headers.contains(name: "Content-Length") == false)
         #expect(response.trailers?["x-sum"] == "1")
+    }
+
+    /// The server holds the trailers back: until the body has been read if libcurl waits for them, and otherwise until
+    /// the response has ended without them.
+    @Test("over HTTP/2, libcurl waits for those of a body with a length since 8.6")
+    func http2WithLength() async throws {
+        let isWaiting = Capabilities.current.versionNumber >= 0x08_0600
+        let (server, session) = try Self.overHTTP2()
+        let trailers = Gate()
+        let response = TestServer.Response.text("hello").stalling(until: trailers, at: .inBody(after: 5))
+        server.script("/x", response.changed { $0.trailers = ["X-Sum": "1"] })
+        let request = session.streamRequest(server.url("/x"))
+        var text = ""
+        for try await chunk in request.chunks {
+            text += String(decoding: chunk, as: UTF8.self)
+            if text == "hello", isWaiting { trailers.open() }
+        }
+        #expect(text == "hello" && request.head?.headers["Content-Length"] == "5")
+        #expect(request.trailers?["x-sum"] == (isWaiting ? "1" : nil))
+        #expect(request.trailers?.isEmpty == !isWaiting)
+        trailers.open()
     }
 
     @Test("a cache stores none")
