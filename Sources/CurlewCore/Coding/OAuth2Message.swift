@@ -8,7 +8,7 @@ package struct OAuth2Parameters: Sendable, Equatable {
         for (name, value) in items { self[name] = value }
     }
 
-    /// The value of a parameter. RFC 6749, 3.1 permits each parameter once. An empty value is the same as none.
+    /// The value of a parameter. RFC 6749, 3.1 permits each parameter once. An empty value counts as none.
     package subscript(_ name: String) -> String? {
         get { items.first { $0.name == name }?.value }
         set {
@@ -59,13 +59,13 @@ package struct OAuth2Parameters: Sendable, Equatable {
     }
 }
 
-/// What an authorization server has answered.
+/// A response of an authorization server.
 package enum OAuth2Answer<Value: Sendable>: Sendable {
     case granted(Value)
     case refused(OAuth2Error)
-    /// The response is not one of the protocol: why.
+    /// The response does not follow the protocol, for this reason.
     case malformed(String)
-    /// The token is not one that this client can use: its type.
+    /// The token has this type, which the client cannot use.
     case unknownType(String)
 
     /// Reads a response. `secrets` are left out of the server's explanations.

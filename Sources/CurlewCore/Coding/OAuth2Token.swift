@@ -23,7 +23,7 @@ public struct OAuth2Token: Sendable, Hashable, Codable {
     /// The time from which on the token is replaced before a request uses it; `nil` if only a rejection shows that it
     /// has expired.
     public var refreshDate: Date?
-    /// What the token permits, as names separated by spaces; `nil` if unknown.
+    /// The scope: names of permissions, separated by spaces; `nil` if unknown.
     public var scope: String?
     /// The user's identity as a signed token (OpenID Connect); `nil` if the server has issued none. It is not verified.
     public var idToken: String?
@@ -84,9 +84,9 @@ public struct OAuth2DeviceLogin: Sendable, Hashable {
     public let userCode: String
     /// The page for the user to open.
     public let verificationURL: URL
-    /// The same page with the code in it, for instance for a QR code; `nil` if the server offers none.
+    /// The page with the code filled in, for instance for a QR code; `nil` if the server offers none.
     public let completeVerificationURL: URL?
-    /// The time by which the user has to be done.
+    /// The time at which the codes expire.
     public let expires: Date
     package let deviceCode: String
     package let interval: Duration

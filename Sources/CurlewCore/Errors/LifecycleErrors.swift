@@ -27,8 +27,8 @@ extension CurlewError {
         )
     }
 
-    /// The retrier returned an error. Everything that is known about the attempt comes from `original`, the error that
-    /// the retrier had to decide about.
+    /// The retrier returned an error. The facts about the attempt are those of `original`, the error that the retrier
+    /// had to decide about.
     package static func retryFailed(_ error: any Error, original: any Error) -> CurlewError {
         var failure = CurlewError(
             .retryFailed,

@@ -40,7 +40,7 @@ extension Redaction {
         return text
     }
 
-    /// Returns the beginning of a text as one line, with the same values left out.
+    /// Returns the beginning of a text as one line, without the secret values.
     package static func excerpt(of text: String, limit: Int) -> String {
         var scanner = ExcerptScanner()
         // URLs and passwords are redacted first, because they may contain characters that end a word for the scanner.

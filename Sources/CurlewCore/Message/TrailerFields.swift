@@ -1,9 +1,9 @@
-/// The fields that have no meaning behind a body, because they are needed before it (RFC 9110, 6.5.1).
+/// The fields that have no meaning after a body, because they are needed before it (RFC 9110, 6.5.1).
 ///
 /// A recipient that merged them into the head could be told another length, another host or another user after it has
 /// decided about the message. Curlew neither shows them in a response nor sends them.
 package enum TrailerFields {
-    /// Whether a field of this name is permitted behind a body. Preconditions (`If-…`) are not.
+    /// Whether a field of this name is permitted after a body. Preconditions (`If-…`) are not.
     package static func permits(_ name: String) -> Bool {
         let name = ASCII.lowercased(name)
         return !forbidden.contains(name) && !name.hasPrefix("if-")

@@ -8,7 +8,7 @@ package struct Backoff: Sendable, Hashable {
     package var maximum: Duration
     package var jitter: Jitter
 
-    /// The spread of the delay. It keeps clients that failed at the same time from retrying at the same time.
+    /// The spread of the delay. It keeps clients that failed together from retrying together.
     package enum Jitter: Sendable, Hashable {
         case none
         /// Evenly distributed between zero and the delay.

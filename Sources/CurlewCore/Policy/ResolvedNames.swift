@@ -6,11 +6,11 @@ package struct HostAndPort: Sendable, Hashable {
     package init(host: String, port: Int) { (self.host, self.port) = (host, port) }
 }
 
-/// The answers of a user's resolver, and those who wait for one. It decides; its owner asks.
+/// The answers of a user's resolver, and the transfers that wait for one. It decides; its owner calls the resolver.
 ///
-/// There is at most one question at a time for a name. Whoever needs the name meanwhile waits for the same answer. A
-/// question that nobody waits for any longer is dropped: its answer is ignored, and the next request asks anew. Failures
-/// are not stored.
+/// There is at most one question at a time for a name; further transfers to the host wait for its answer. A question
+/// that no transfer waits for is dropped: its answer is ignored, and the next request asks again. Failures are not
+/// stored.
 package struct ResolvedNames<Waiter: AnyObject> {
     package typealias Instant = ContinuousClock.Instant
 

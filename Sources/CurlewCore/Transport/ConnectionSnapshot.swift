@@ -60,7 +60,7 @@ public struct ConnectionSnapshot: Sendable, Hashable {
         /// The connections that carry requests. With HTTP/2, each may carry many.
         public var inUse = 0
         /// The connections that carry no request. The next requests can use them at once, except for those that have
-        /// reached `maximumConnectionAge` since they were last used: these are replaced when a request comes.
+        /// reached `maximumConnectionAge` since they were last used: the next request replaces these.
         public var idle: Int { max(0, open - inUse) }
         /// The connections that are being established.
         public var opening = 0

@@ -1,6 +1,6 @@
-/// What libcurl's versions do differently: bugs that Curlew works around, and functions that older versions lack.
+/// The differences between libcurl's versions: bugs that Curlew works around, and functions that older versions lack.
 ///
-/// Nothing else in `Sources` compares version numbers. Docs/Internals/CurlContract.md has the same list as a table.
+/// Nothing else in `Sources` compares version numbers. Docs/Internals/CurlContract.md has this list as a table.
 package struct LibcurlQuirks: Sendable, Hashable {
     // MARK: Functions
 
@@ -113,6 +113,6 @@ package struct LibcurlQuirks: Sendable, Hashable {
 }
 
 extension Capabilities {
-    /// What this version of libcurl does differently.
+    /// The differences of this version of libcurl.
     package var quirks: LibcurlQuirks { LibcurlQuirks(self) }
 }

@@ -59,7 +59,7 @@ public struct TransferOptions: Sendable {
         get { values.authentication }
         _modify { yield &values.authentication }
     }
-    /// The proxy to use instead of the session's; `nil` is the session's.
+    /// The proxy of this request; `nil` uses the session's.
     public var proxy: Proxy? {
         get { values.proxy }
         _modify { yield &values.proxy }
@@ -95,7 +95,7 @@ public struct TransferOptions: Sendable {
         get { values.mayBeResentSilently }
         _modify { yield &values.mayBeResentSilently }
     }
-    /// The use of the session's cache; `nil` follows the rules of HTTP.
+    /// The use of a cache; `nil` follows the rules of HTTP.
     package var cache: CacheOverrides? {
         get { values.cache }
         _modify { yield &values.cache }
