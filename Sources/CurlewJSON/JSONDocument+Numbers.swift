@@ -89,7 +89,7 @@ extension JSONDocument {
         return text.elementsEqual(nan.utf8) ? .nan : nil
     }
 
-    /// Returns the result of Foundation's decoder. Used only for rare numbers.
+    /// Returns the result of `JSONDecoder`. Used only for rare numbers.
     private func foundations<T: Decodable>(_ type: T.Type, _ word: JSONWord) throws(JSONFault) -> T {
         do {
             return try JSONDecoder().decode(type, from: Data(text(of: word)))

@@ -4,7 +4,7 @@ internal import Foundation
 enum JSONText {
     /// Calls `body` with the text in UTF-8, without a byte order mark.
     ///
-    /// The encoding follows from the first four bytes, by the rules of Foundation's decoder.
+    /// The encoding follows from the first four bytes, by the rules of `JSONDecoder`.
     static func withUTF8<Result>(
         _ bytes: UnsafeRawBufferPointer,
         _ body: (UnsafeBufferPointer<UInt8>) throws -> Result

@@ -132,7 +132,7 @@ extension PartitionText {
             add("override", [name] + addresses)
         }
         add("resolver", configuration.dns.dohURL?.absoluteString)
-        // A resolver of the user's is code, which cannot be compared.
+        // A custom resolver is code, which can be compared by identity only.
         add("own resolver", configuration.dns.ownResolver?.identity)
         if !configuration.dns.servers.isEmpty { add("name servers", configuration.dns.servers) }
         if configuration.dns.ipVersion != .any { add("addresses of", "\(configuration.dns.ipVersion)") }

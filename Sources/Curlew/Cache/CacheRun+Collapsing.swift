@@ -4,7 +4,7 @@ internal import Foundation
 // Of many simultaneous requests for one response, only one is sent. The others wait for it and then ask the store
 // again. They are sent themselves if the response is another variant, or cannot be shared.
 extension CacheRun {
-    /// Joins the requests for the same response, or leads them. `mark` is what `SharedFetches.storedCount` was before the
+    /// Joins the requests for one response, or leads them. `mark` is the value of `SharedFetches.storedCount` before the
     /// store was asked. Returns `nil` if the request can be sent at once: it leads the others, and no other process may
     /// have sent one, or it does not take part in collapsing.
     mutating func role(since mark: UInt64, mayWait: Bool) -> SharedFetches.Role? {

@@ -63,7 +63,7 @@ struct CacheRun: Sendable {
 
     // MARK: The path
 
-    /// What to do after the store was asked.
+    /// The step that follows the question to the store.
     enum Step: Sendable {
         case refuse
         case serve(StoredEntry, AnswerForm, CacheStatus)

@@ -197,8 +197,8 @@ final class ResponseDelivery: TransferControl {
         return delivered
     }
 
-    /// Makes an offer to the sink. False if the sink has paused and must be offered the same again. The pause is
-    /// recorded before the call, because `resumeReceiving` may come from another thread before the call returns.
+    /// Makes an offer to the sink. False if the sink has paused, so that the offer must be repeated. The pause is
+    /// recorded before the call, because another thread may call `resumeReceiving` before the call returns.
     private func offer(_ ask: () -> Disposition) throws(CurlewError) -> Bool {
         state.withLock { $0.isPaused = true }
         switch ask() {

@@ -16,7 +16,7 @@ public import Foundation
 /// On Apple's systems a background session continues its downloads while the process is gone. Here the next process
 /// continues them. A download is in the journal from the moment its body begins until its file is complete or
 /// discarded, if the server has identified the version of the file. Sessions can share a journal; each sees the
-/// downloads of its own `identifier`.
+/// downloads that have its `identifier`.
 ///
 /// After a crash of the process, a download continues at the end of its file. After a crash of the system the last
 /// bytes of the file cannot be trusted, so an interrupted download starts over.

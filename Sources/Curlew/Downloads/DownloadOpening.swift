@@ -38,7 +38,7 @@ enum DownloadStep: Sendable {
     case segment(Int, SegmentProgress, of: ResumeData?)
     /// The file was complete before, and the body is an error page.
     case alreadyComplete(ResumeData)
-    /// The body is an error page, and is written to a file of its own. The part is kept for another attempt.
+    /// The body is an error page, and is written to a separate file. The part is kept for another attempt.
     case errorPage
 }
 

@@ -22,7 +22,7 @@ extension ResumeData {
     func removeFile() { TemporaryFile.reopen(file, keeping: 0)?.discard() }
 }
 
-/// The state of the file that resume data names. The path comes from outside and must not give access to any other
+/// The state of the file that resume data names. The path is untrusted input and must not give access to any other
 /// file.
 enum PartialFile {
     case there(size: Int64)

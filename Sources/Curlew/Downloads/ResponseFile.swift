@@ -52,7 +52,7 @@ final class ResponseFile: Sendable {
 
     var phase: Phase { state.withLock { $0.phase } }
 
-    /// What has been written. Set it before the file is opened.
+    /// The range of the file that has been written. Set it before the file is opened.
     var span: Span {
         get { state.withLock { $0.span } }
         set { state.withLock { $0.span = newValue } }

@@ -18,7 +18,7 @@ extension DownloadRequest {
     }
 }
 
-/// Fetches the segments that the first exchange has left, all at the same time.
+/// Fetches the segments that the first exchange has left, all of them concurrently.
 ///
 /// It does not retry: when one segment fails the others are stopped, and the received bytes are a part for the next
 /// attempt.

@@ -25,7 +25,7 @@ final class FormNode {
         private static let few = 16
 
         /// Returns the node of a key. An existing key keeps its node, so that a container that is opened twice fills
-        /// the same one.
+        /// one node.
         mutating func node(of key: String) -> FormNode {
             if let place = place(of: key) { return list[place].node }
             let node = FormNode()

@@ -22,8 +22,8 @@ public import FoundationNetworking
 /// declarations.
 ///
 /// Waiting events about bodies are bounded. At most 16 MiB of events about pieces of bodies, chunks of streams and
-/// responses that are about to be stored wait for a queue; a monitor that falls further behind misses some of these. It
-/// never misses any other event.
+/// responses that are about to be stored wait for a queue; beyond that, a slow monitor misses some of these. It never
+/// misses any other event.
 public protocol EventMonitor: Sendable {
     /// The queue on which events are delivered. It should be serial. The default is the main queue.
     var queue: DispatchQueue { get }

@@ -239,8 +239,8 @@ extension RetryPolicy {
 }
 
 extension CurlewError {
-    /// The `URLError` that user code threw, or reports as the transport's failure. If it comes from a decoder, a
-    /// validator or a trust evaluator, it says nothing about the transport.
+    /// The `URLError` that user code threw, or reports as the transport's failure. An error that a decoder, a
+    /// validator or a trust evaluator threw says nothing about the transport.
     package var givenURLError: URLError? {
         switch detail {
         case nil, .exchange?: underlying as? URLError

@@ -26,7 +26,7 @@ final class NetworkMonitor: Sendable {
     private let onRoutesChange: (@Sendable () -> Void)?
 
     /// `namespace` is the path of the network namespace to observe, instead of that of the process. `onRoutesChange` is
-    /// called when the default routes change, even if the status stays the same.
+    /// called when the default routes change, even if the status does not change.
     init(
         target: Target,
         namespace: String? = nil,

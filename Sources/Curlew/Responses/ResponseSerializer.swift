@@ -97,7 +97,7 @@ private struct UnchangedData: DataPreprocessor {
 
 /// A type that has a value for an empty body.
 public protocol EmptyResponse: Sendable {
-    /// The value that stands for an empty body.
+    /// Returns the value for an empty body.
     static func emptyValue() -> Self
 }
 

@@ -3,11 +3,11 @@ internal import Foundation
 internal import FoundationNetworking
 internal import Synchronization
 
-/// The result of a run. Every awaiting method gets the same one, and applies its own rules to it.
+/// The result of a run. All awaiting methods share it, and each applies its rules to it.
 final class RunResult: Sendable {
     let request: RequestSnapshot?
     let response: LazyResponse?
-    /// The permitted fields behind the body. `nil` if the response did not end completely.
+    /// The permitted trailer fields. `nil` if the response did not end completely.
     let trailers: HTTPHeaders?
     let metrics: TransferMetrics?
     let body: ReceivedBody

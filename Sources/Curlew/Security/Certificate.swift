@@ -70,7 +70,7 @@ public struct PublicKey: Sendable, Hashable {
 }
 
 extension CurlewError {
-    /// Adds the server's key to the error of libcurl's pinning. libcurl reports the key only in its trace.
+    /// Adds the server's key to a pinning error. libcurl reports the key only in its trace.
     mutating func nameUnpinnedKey() {
         guard isOfUnpinnedKey, let der = serverTrust?.certificateChain.first,
             let certificate = Certificate(data: der)

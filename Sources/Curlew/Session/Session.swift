@@ -114,7 +114,7 @@ public actor Session {
     ///
     /// This method, ``drain()`` and ``invalidate()`` can be called from a request's own adapter, retrier or handler.
     /// They do not wait for that request, which cannot end before its code has returned, nor for other requests whose
-    /// own code waits in the same way, or for a refresh of credentials. If the waiting task is cancelled, the wait ends
+    /// own code waits like this, or for a refresh of credentials. If the waiting task is cancelled, the wait ends
     /// early; a task that was cancelled before the call waits as any other.
     public func cancelAllRequests() async { await cancelRequests(upTo: .max) }
 

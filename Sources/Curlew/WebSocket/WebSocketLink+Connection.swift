@@ -11,8 +11,8 @@ extension WebSocketLink {
     }
 
     private static let readSize = 128 * 1024
-    /// The most bytes written at once. The state machine is told after each write, and extends the deadlines of pings
-    /// that are queued behind the bytes.
+    /// The most bytes written at once. After each write the state machine is notified, and extends the deadlines of
+    /// pings that wait for the bytes.
     private static let writeSize = 256 * 1024
 
     /// Prepares a connection before other callers may use it.
@@ -109,7 +109,7 @@ extension WebSocketLink {
     private func linger(on wire: any ByteConnection) async {
         await withTaskGroup { group in
             group.addTask {
-                // Throws over TLS, which libcurl cannot half-close. We then wait for the peer's end all the same.
+                // Throws over TLS, which libcurl cannot half-close. We then wait for the peer's end anyway.
                 try? await wire.finishSending()
                 while let bytes = try? await wire.receive(maximum: Self.readSize), !bytes.isEmpty {}
             }

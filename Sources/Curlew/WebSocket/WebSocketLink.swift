@@ -59,7 +59,7 @@ final class WebSocketLink: Sendable {
 
     // MARK: The user's side
 
-    /// Returns the URL with the scheme of the user's URL.
+    /// Returns the URL with the scheme that the user wrote.
     func asGiven(_ url: URL) -> URL {
         guard state.withLock({ $0.namesWebSocketScheme }) else { return url }
         switch url.scheme?.lowercased() {

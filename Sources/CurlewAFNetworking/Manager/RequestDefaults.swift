@@ -16,7 +16,7 @@ public struct RequestDefaults: Sendable {
     public var decoder: any DataDecoder = FastJSONDecoder()
     /// The statuses that are accepted.
     public var acceptableStatusCodes: Set<Int> = Set(200..<300)
-    /// The content types that are accepted. `nil` accepts all. `*` stands for any type or subtype.
+    /// The content types that are accepted. `nil` accepts all. `*` matches any type or subtype.
     public var acceptableContentTypes: Set<String>?
 
     // If a value is `nil`, the setting of the `URLRequest` stays as it is.

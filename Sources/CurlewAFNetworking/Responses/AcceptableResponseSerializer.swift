@@ -13,7 +13,7 @@ public struct AcceptableResponseSerializer<Base: ResponseSerializer>: ResponseSe
     private let base: Base
     /// `nil` accepts any.
     private let acceptableStatusCodes: Set<Int>?
-    /// `nil` accepts any. `*` stands for any type or subtype.
+    /// `nil` accepts any. `*` matches any type or subtype.
     private let acceptableContentTypes: Set<String>?
 
     /// Creates a serializer that rejects other statuses and types. `nil` accepts all.

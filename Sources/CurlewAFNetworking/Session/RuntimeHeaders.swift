@@ -12,13 +12,13 @@ public import Foundation
 ///
 /// They take precedence over those of `configuration.headers`, and a request's own fields over both. Each attempt uses
 /// the fields that are set when it is made, so a retry sends the new token. A redirect to another origin drops them by
-/// the same rules as other fields. All members can be used from any thread.
+/// the rules for all fields. All members can be used from any thread.
 public final class RuntimeHeaders: ChangingHeaders {
     private struct State {
         var fields: HTTPHeaders
         /// Changes with every change of the fields.
         var version = ChangeVersion()
-        /// The fields combined with those of a session. The object stays the same until a field changes, because a
+        /// The fields combined with those of a session. The object is kept until a field changes, because a
         /// transport caches a form of it.
         var laidOver: (base: DefaultHeaders, result: DefaultHeaders)?
     }

@@ -20,6 +20,6 @@ public struct SessionTasks: Sendable {
 }
 
 extension Session {
-    /// A snapshot of the session's unfinished requests, by kind.
+    /// A snapshot of a session's unfinished requests, by kind.
     public var tasks: SessionTasks { SessionTasks(unfinishedRequests) }
 }

@@ -187,7 +187,7 @@ open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
     }
 }
 
-// Extensions of Curlew's protocol, which sessions and requests accept. Curlew's own `retryPolicy` is disfavored.
+// They extend the protocol of `Curlew`, which sessions and requests accept. The `retryPolicy` of `Curlew` is disfavored.
 extension Curlew.RequestInterceptor where Self == RetryPolicy {
     /// The policy with its defaults.
     public static var retryPolicy: RetryPolicy { RetryPolicy() }

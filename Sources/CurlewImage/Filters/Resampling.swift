@@ -51,7 +51,7 @@ enum Resampling {
         }
     }
 
-    /// Whether the image between the passes would be too large if rows came first: above a million pixels, and larger
+    /// Whether the image between the passes would be too large with rows first: above a million pixels, and larger
     /// than both the source and the result.
     ///
     /// If a narrow, high image becomes a wide one, the intermediate image has the height of the first and the width of

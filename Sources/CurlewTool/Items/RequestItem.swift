@@ -98,7 +98,7 @@ struct ItemFile: Equatable, Sendable {
 }
 
 /// Reads the files of items, for all requests of a command. A pipe can be read only once, so its bytes are stored: a
-/// second item with the same path, or the next download, gets the same bytes.
+/// second item with that path, or the next download, gets them too.
 final class ItemFiles {
     private var streams: [String: [UInt8]] = [:]
 

@@ -74,8 +74,7 @@ struct PlanBuilder {
         }
     }
 
-    /// Refuses to remove fields without which a server could not tell which host the request is for or where its body
-    /// ends.
+    /// Refuses to remove the fields from which a server learns the host of the request and the end of its body.
     private func checkRemoval(_ item: RequestItem, from body: PlannedBody) throws(UsageError) {
         let name = item.key.lowercased()
         var needed = ["host", "content-length", "transfer-encoding"]
