@@ -173,7 +173,7 @@ import Testing
         #expect(row.error.code == row.code)
         #expect(row.error.phase == row.phase)
         #expect(row.error.reason == row.text)
-        // An error inside comes from the user's code or the system alone.
+        // `underlying` is set only for errors of user code or of the system.
         #expect(row.hasReason ? row.error.underlying is Reason : row.error.underlying == nil)
         #expect(row.error.errorDescription == row.text)
     }

@@ -156,7 +156,7 @@ struct MiddlewareFailureTests {
                 }
                 return try await Reply(head: ResponseHead(status: 200), body: .stream(chunks)).mapBody { chunk in
                     runs.open()
-                    // Ends with the timeout, and then returns a chunk all the same.
+                    // Ends with the timeout, and then returns a chunk anyway.
                     try? await Task.sleep(for: .seconds(3600))
                     return chunk
                 }

@@ -38,7 +38,7 @@ struct LateCancellationTests {
         #expect(scratch.names.isEmpty)
     }
 
-    /// Alamofire behaves the same way: the first handler has serialized its value by then, the second has not.
+    /// Alamofire does so too: the first handler has serialized its value by then, the second has not.
     @Test func aSerializerThatCancelsFailsTheHandlersBehindIt() async {
         let session = session()
         let request = session.request("https://example.org/")

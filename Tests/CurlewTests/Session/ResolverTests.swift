@@ -91,7 +91,7 @@ struct ResolverTests {
             configuration: SessionConfiguration {
                 $0.proxy = .none
                 $0.dns.resolver = { _, _ in
-                    // A task of its own is not cancelled with the resolver.
+                    // An unstructured task is not cancelled with the resolver.
                     await Task { try? await gate.wait() }.value
                     return DNSAnswer(addresses: ["127.0.0.1"])
                 }

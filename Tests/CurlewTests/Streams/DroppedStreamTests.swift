@@ -154,7 +154,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    /// The run that `resume()` starts has a handle of its own. The handler's token refers to the user's.
+    /// The run that `resume()` starts has another handle than the user, to whose handle the handler's token refers.
     @Test("with a handler that was added after the start the stream goes on, and the handler can end it")
     func keptByLateHandler() async throws {
         let read = Lock(0)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-/// Drops many streams, each at a moment of its own, and expects that nothing of them is left.
+/// Drops many streams at different moments, and expects that nothing of them is left.
 @Suite("Many dropped streams", .serialized, .timeLimit(.minutes(10)))
 struct DroppedStreamsProcessWideTests {
     /// A sanitizer makes each stream many times slower.
@@ -39,7 +39,7 @@ struct DroppedStreamsProcessWideTests {
 
     @Test("descriptors and transfers are as many as before")
     func many() async throws {
-        // What the process opens once is open before the count.
+        // Opens before the count whatever a process opens once.
         var random = SplitMix(seed: 1)
         for way in Way.allCases { await drop(way, &random) }
         try await server.waitForOpenConnections(atMost: 0)

@@ -1,7 +1,7 @@
 #if !FUZZING
 internal import CurlewTesting
 
-/// Makes new inputs from the seeds. The inputs follow from the random seed, so every run has the same ones.
+/// Makes new inputs from the seeds. The inputs follow from the random seed, so every run repeats them.
 struct Mutator {
     private let seeds: [[UInt8]]
     private var random: SplitMix
