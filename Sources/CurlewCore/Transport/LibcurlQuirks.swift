@@ -67,6 +67,9 @@ package struct LibcurlQuirks: Sendable, Hashable {
     /// Whether libcurl takes the end of an HTTP/2 connection for the end of the responses on it, even if the server has
     /// violated the protocol (before 8.1).
     package let hidesBrokenConnections: Bool
+    /// Whether libcurl takes an idle HTTP/2 connection on which nothing but TLS session tickets has come for dead, and
+    /// makes another one (before 8.2).
+    package let takesTicketsForEnd: Bool
     /// Whether a repetition over HTTP/2 without an error message proves that the server refused the stream (before
     /// 8.1).
     package let triesAgainSilentlyOnRefusal: Bool
@@ -105,6 +108,7 @@ package struct LibcurlQuirks: Sendable, Hashable {
         cannotReusePlainHTTP2 = libcurl.isAtLeast(7, 88, 0) && !libcurl.isAtLeast(8, 0, 0)
         losesFrames = !libcurl.isAtLeast(8, 0, 0)
         hidesBrokenConnections = !libcurl.isAtLeast(8, 1, 0)
+        takesTicketsForEnd = !libcurl.isAtLeast(8, 2, 0)
         triesAgainSilentlyOnRefusal = !libcurl.isAtLeast(8, 1, 0)
         readsQUICWhilePaused = !libcurl.isAtLeast(8, 18, 0)
         acceptsAnyStapleWithGnuTLS = !libcurl.isAtLeast(8, 10, 0)

@@ -36,30 +36,37 @@ extension ActiveTransfer {
 // connection of HTTP/1 they look like bytes that nobody has asked for: libcurl from 8.0 on closes such a connection when
 // it would be used again, and so does the engine with older ones (`UnaskedBytes`). So the transfer keeps the connection
 // for as long as tickets usually take, and reads them. With HTTP/2, libcurl reads what has come before it uses the
-// connection.
+// connection. Older versions take it for dead if tickets have come and nothing else, so the transfer keeps the connection
+// until the server's first frames are there as well. It cannot read these, and waits for the whole time.
 extension Transfers {
-    /// Watches a new connection before it is given to others. Returns false if there is nothing to wait for.
+    /// Keeps a new connection from being used until the server's first messages have come. Returns false if there is
+    /// nothing to wait for.
     func settle(_ transfer: ActiveTransfer, _ easy: TransferHandle) -> Bool {
-        guard transfer.mayGetTickets(easy), let name = transfer.connection.name,
-            let socket = sockets.connections.socket(of: name), socket == curlew_get_socket(easy.handle)
+        guard transfer.mayGetTickets, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0,
+            let name = transfer.connection.name, let socket = sockets.connections.socket(of: name),
+            socket == curlew_get_socket(easy.handle), let version = sockets.connections[socket]?.version,
+            version == .http1_1 || version == .http2 && settings.quirks.takesTicketsForEnd
         else { return false }
         // Another transfer may have taken the connection within the same call of libcurl. Then that one reads the tickets
         // and its response, and nothing may be read here.
         var isTaken = false
         forEach(over: name) { isTaken = isTaken || $0 !== transfer }
         guard !isTaken else { return false }
-        transfer.connection.settlingSocket = socket
         let patience = transfer.ticketPatience
-        settling[socket] = SettlingTransfer(
-            transfer: transfer, end: now.advanced(byNanoseconds: patience + Self.pauseOfTickets))
         transfer.clocks.settlingStarted(for: patience, at: now)
         clockChanged(transfer)
+        if version == .http1_1 { watch(socket, of: transfer, until: now.advanced(byNanoseconds: patience)) }
+        return true
+    }
+
+    private func watch(_ socket: Int32, of transfer: ActiveTransfer, until end: LoopInstant) {
+        settling[socket] = SettlingTransfer(transfer: transfer, end: end.advanced(byNanoseconds: Self.pauseOfTickets))
+        transfer.connection.settlingSocket = socket
         // The first reading binds the connection to the handle, so that nobody else takes it.
         socketReady(ofSettling: socket)
         if settling[socket]?.transfer === transfer {
             sockets.setEvents(.read, of: socket, as: MultiIndex.settlingConnection)
         }
-        return true
     }
 
     /// Called when something has come on a connection that is watched.
@@ -72,14 +79,14 @@ extension Transfers {
         if result == CURLE_AGAIN {
             // After the first reading, something has come: tickets come together. From the end on the clock is left
             // alone, or a server that sends a byte in every turn would put it off for ever.
-            if transfer.connection.isBound, now < entry.end {
+            if entry.isBound, now < entry.end {
                 transfer.clocks.settlingStarted(
                     for: min(Self.pauseOfTickets, entry.end.nanoseconds(since: now)), at: now)
             }
-            transfer.connection.isBound = true
+            settling[socket]?.isBound = true
             return clockChanged(transfer)
         }
-        stopSettling(transfer)
+        stopWatching(transfer)
         let reason =
             result == CURLE_OK && count > 0
             ? "the server sent bytes that nobody has asked for" : "the server closed the connection at once"
@@ -90,12 +97,12 @@ extension Transfers {
 
     /// Called before the transfer leaves its handle. A connection that is up stays in the pool, unless it has failed.
     func givesConnection(of transfer: ActiveTransfer, _ easy: TransferHandle) {
-        stopSettling(transfer)
+        stopWatching(transfer)
         // With the option set, libcurl closes the connection of a handle that is removed.
         if transfer.result.error?.code != .connectFailed { curlew_set_long(easy.handle, CURLOPT_CONNECT_ONLY, 0) }
     }
 
-    private func stopSettling(_ transfer: ActiveTransfer) {
+    private func stopWatching(_ transfer: ActiveTransfer) {
         let socket = exchange(&transfer.connection.settlingSocket, with: -1)
         guard socket >= 0 else { return }
         settling[socket] = nil
@@ -108,16 +115,14 @@ struct SettlingTransfer {
     let transfer: ActiveTransfer
     /// When the watch ends, whatever the server sends.
     let end: LoopInstant
+    /// The handle has read from the connection, which binds it to the handle.
+    var isBound = false
 }
 
 extension ActiveTransfer {
-    /// Whether the server may send session tickets on the new connection, which nothing would read.
-    fileprivate func mayGetTickets(_ easy: TransferHandle) -> Bool {
-        guard plan.isTLS || mayMeetTLSProxy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0,
-            let name = connection.name, let socket = easy.transfers.sockets.connections.socket(of: name),
-            easy.transfers.sockets.connections[socket]?.version == .http1_1
-        else { return false }
-        return mayMeetTLSProxy || (result.metrics.tlsVersion ?? "TLSv1.3") == "TLSv1.3"
+    /// Whether the server may send session tickets on a new connection.
+    fileprivate var mayGetTickets: Bool {
+        mayMeetTLSProxy || plan.isTLS && (result.metrics.tlsVersion ?? "TLSv1.3") == "TLSv1.3"
     }
 
     /// How long tickets may take, in nanoseconds: twice as long as the handshake, within bounds.

@@ -14,10 +14,8 @@ struct TransferConnection {
     var socketError: Int32 = 0
     /// An address that the address policy refused.
     var refusedAddress: String?
-    /// The socket of a connection made in advance, while session tickets are expected on it; -1 otherwise.
+    /// The socket of a connection made in advance, while it is watched; -1 otherwise.
     var settlingSocket: Int32 = -1
-    /// The handle has read from it, which binds it to the handle.
-    var isBound = false
     /// The transfer's socket while libcurl is not told that it is readable; -1 otherwise.
     var mutedSocket: Int32 = -1
     /// The number of times that libcurl has asked a proxy for a tunnel.

@@ -283,7 +283,8 @@ final class Transfers {
         while let transfer = inFlight.deadlines.due(at: instant) {
             let next = transfer.clocks.next
             if next.at <= instant {
-                if transfer.connection.settlingSocket >= 0 {
+                if transfer.plan.prewarms, next.timeout == .idle {
+                    // The connection has settled.
                     release(transfer)
                 } else if next.timeout == .idle, transfer.response.isComplete, let easy = transfer.easy {
                     transfer.measure(easy)

@@ -35,6 +35,7 @@ struct LibcurlQuirksTests {
         Boundary(quirk: "cannotReusePlainHTTP2", without: ["7.87.0", "8.0.0"], with: ["7.88.0", "7.88.1"]),
         Boundary(quirk: "losesFrames", without: ["8.0.0", "8.20.0"], with: ["7.76.0", "7.88.1"]),
         Boundary(quirk: "hidesBrokenConnections", without: ["8.1.0", "8.20.0"], with: ["7.76.0", "8.0.1"]),
+        Boundary(quirk: "takesTicketsForEnd", without: ["8.2.0", "8.20.0"], with: ["7.76.0", "8.1.2"]),
         Boundary(quirk: "triesAgainSilentlyOnRefusal", without: ["8.1.0", "8.20.0"], with: ["7.76.0", "8.0.1"]),
         Boundary(quirk: "readsQUICWhilePaused", without: ["8.18.0", "8.20.0"], with: ["7.76.0", "8.17.0"]),
         Boundary(quirk: "acceptsAnyStapleWithGnuTLS", without: ["8.10.0", "8.20.0"], with: ["7.76.0", "8.9.1"]),
