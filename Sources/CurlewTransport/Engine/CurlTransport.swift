@@ -91,9 +91,6 @@ public final class CurlTransport: Transport {
             loop = try engine.get().loop
             upload = try UploadSource.make(for: request)
             plan = try RequestPlan.of(request, planner: planner, bodyLength: upload?.length)
-            if let question = plan.question {
-                try NameResolver.checkCaller(question.name, planner.configuration.dns)
-            }
             if let prewarming { try plan.prewarm(opensNew: prewarming == .another, planner) }
         } catch {
             var error = error

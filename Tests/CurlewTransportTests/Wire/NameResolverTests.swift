@@ -334,22 +334,32 @@ struct NameResolverTests {
         }
     }
 
-    @Test func aResolverThatNeedsItsOwnAnswerFailsAtOnce() async throws {
+    /// The resolver of a host asks its own transport for the next host of the list, and that of the last host for the
+    /// first one. No connect timeout ends the wait.
+    @Test(arguments: [["shop.test"], ["a.test", "b.test"], ["a.test", "b.test", "c.test"]])
+    func aResolverThatNeedsItsOwnAnswerFailsAtOnce(_ hosts: [String]) async throws {
         let made = Lock<CurlTransport?>(nil)
         let server = try TestServer()
-        let target = url(server)
+        let requests = hosts.map { host in
+            request(url(server, host)) { $0.options.timeouts.connect = nil }
+        }
         var configuration = TransportConfiguration()
         configuration.proxy = .none
-        configuration.dns.resolver = { _, _ in
-            guard let transport = made.withLock({ $0 }) else { throw Unreachable() }
-            _ = try await transport.perform(request(target), sink: CollectingSink())
+        configuration.dns.resolver = { host, _ in
+            guard let transport = made.withLock({ $0 }), let index = hosts.firstIndex(of: host) else {
+                throw Unreachable()
+            }
+            _ = try await transport.perform(requests[(index + 1) % hosts.count], sink: CollectingSink())
             return Self.loopback
         }
         let transport = CurlTransport(configuration: configuration)
         made.withLock { $0 = transport }
-        let error = await transport.failure(request(target) { $0.options.timeouts.connect = nil })
-        #expect(error.code == .resolveFailed)
-        #expect((error.underlying as? CurlewError)?.code == .resolveFailed)
+        var error = await transport.failure(requests[0])
+        for _ in hosts {
+            #expect(error.code == .resolveFailed, "\(error)")
+            error = try #require(error.underlying as? CurlewError)
+        }
+        #expect(error.code == .resolveFailed && error.underlying == nil)
         made.withLock { $0 = nil }
         await transport.shutdown()
     }
