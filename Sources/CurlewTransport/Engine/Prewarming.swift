@@ -6,21 +6,6 @@ internal import Foundation
 // after the prerequest callback, and the callback sets it. Whether a connection may be used again was decided when it was
 // made, without the option, so it goes into the pool as after any exchange. (With the option from the beginning, as for
 // byte connections, no request could use it.)
-extension RequestPlan {
-    /// Throws `.unsupported` if no later request could use the connection.
-    func checkPrewarming(_ planner: RequestPlanner) throws(CurlewError) {
-        try planner.capabilities.require(.prewarming)
-        guard !isAlone, !closesConnection else {
-            throw .unsupported(
-                feature: "opening a connection in advance", needs: "requests that may share their connections")
-        }
-        // From 8.13 on libcurl uses no plain connection of HTTP/2 that has not had a response, and 7.88 uses none again.
-        guard isTLS || planner.configuration.httpVersion != .http2PriorKnowledge else {
-            throw .unsupported(feature: "opening a plain HTTP/2 connection in advance", needs: "TLS")
-        }
-    }
-}
-
 extension ActiveTransfer {
     /// Ends the transfer instead of sending its request. Called in the prerequest callback.
     func endsBeforeSending() -> Bool {
