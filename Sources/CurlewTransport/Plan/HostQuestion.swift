@@ -30,12 +30,10 @@ final class HostQuestion: Sendable {
 /// they are refused, because they would wait for themselves. (Two calls that were made independently and then wait for
 /// each other's answers are not recognized; they end with their connect timeouts.)
 struct ResolverCall: Sendable, Hashable {
-    private let resolver: ObjectIdentifier
+    private let resolver: DNSResolver
     private let name: HostAndPort
 
-    init(_ resolver: DNSResolver, _ name: HostAndPort) {
-        (self.resolver, self.name) = (ObjectIdentifier(resolver), name)
-    }
+    init(_ resolver: DNSResolver, _ name: HostAndPort) { (self.resolver, self.name) = (resolver, name) }
 
     /// The calls that wait for the current task.
     @TaskLocal static var current: Set<ResolverCall> = []
