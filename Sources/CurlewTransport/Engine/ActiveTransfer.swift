@@ -124,6 +124,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func start(resuming continuation: UnsafeContinuation<Void, Never>) {
         result.continuation = continuation
         if loop.sendOrDo(.start(self)) { return }
+        plan.route?.ended(.undecided)
         result.error = completed(.transportShutDown)
         handBack()
     }

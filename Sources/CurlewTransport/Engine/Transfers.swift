@@ -338,8 +338,8 @@ final class Transfers {
             return true
         }
         if transfer.asksAgain() { return true }
-        if transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) { return true }
-        if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return true }
+        if transfer.isMisdirected, transfer.leaveRoute(.misdirected) { return true }
+        if transfer.isLost(after: result), transfer.leaveRoute(.failed) { return true }
         return transfer.startAgain(after: result)
     }
 
@@ -375,7 +375,7 @@ final class Transfers {
 
     /// Releases everything that a transfer used, once its result is known.
     private func release(_ transfer: ActiveTransfer) {
-        if transfer.plan.route != nil { transfer.reportRoute(transfer.routeEnd, self) }
+        transfer.plan.route?.ended(transfer.routeEnd)
         if let easy = transfer.easy {
             releaseHandle(easy, of: transfer)
             handles.recycle(easy, after: transfer)

@@ -29,7 +29,6 @@ extension RequestPlan {
         switch purpose {
         case .exchange: break
         case .byteConnection:
-            leaveRoute()
             add([
                 .long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0),
                 // Through an HTTP proxy the connection is a tunnel.
@@ -39,8 +38,6 @@ extension RequestPlan {
             ])
         case .prewarming(let opensNew):
             try checkPrewarming(planner)
-            // A request that races QUIC with TCP takes no connection that is there.
-            if case .raced? = route?.route.mode { leaveRoute() }
             add(opensNew ? [.long(CURLOPT_PIPEWAIT, 0), .long(CURLOPT_FRESH_CONNECT, 1)] : [])
         }
     }

@@ -92,10 +92,11 @@ struct RequestPlan: Sendable {
             plan.leavesOutProxy = leavesOutProxy
             try plan.planParts(request, planner, bodyLength)
         }
-        if request.trailers == nil, let route = planner.route(for: request, wire) { plan.take(route) }
         plan.question = try planner.question(for: request, wire, leavesOutProxy: plan.leavesOutProxy)
         plan.purpose = purpose
         try plan.planPurpose(planner)
+        // Last, because its result must be reported: nothing may fail between here and the transfer.
+        if let route = planner.route(for: request, wire, purpose) { plan.take(route) }
         return plan
     }
 

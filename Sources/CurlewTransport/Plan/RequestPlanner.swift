@@ -31,14 +31,21 @@ final class RequestPlanner: Sendable {
     }
 
     /// Returns the request's HTTP/3 route; `nil` if the request takes the usual route.
-    func route(for request: TransferRequest, _ wire: WireURL) -> PlannedRoute? {
-        guard let alternatives, !alternatives.isEmpty, wire.isTLS, HTTP3Plan.allows(request.options, capabilities),
-            let route = alternatives.route(
-                to: SecureOrigin(host: wire.host, port: wire.port), allowing: HTTP3Plan.freedom(configuration))
+    func route(for request: TransferRequest, _ wire: WireURL, _ purpose: RequestPlan.Purpose) -> PlannedRoute? {
+        guard let alternatives, !alternatives.isEmpty, wire.isTLS, request.trailers == nil,
+            HTTP3Plan.allows(request.options, capabilities)
         else { return nil }
-        // The resolver is asked for the origin, and its answer says nothing about another host or port.
-        if hasResolver, route.isElsewhere { return nil }
-        return PlannedRoute(route, configuration, request.options.timeouts)
+        let mayTry: Bool
+        switch purpose {
+        case .exchange: mayTry = true
+        // Whether an alternative works is known only after an exchange.
+        case .prewarming: mayTry = false
+        case .byteConnection: return nil
+        }
+        let origin = SecureOrigin(host: wire.host, port: wire.port)
+        return alternatives.route(to: origin, allowing: HTTP3Plan.freedom(configuration), mayTry: mayTry).map {
+            PlannedRoute($0, of: alternatives, configuration, request.options.timeouts)
+        }
     }
 
     /// Returns the question for the configuration's resolver; `nil` if it has none, or is not to be asked.
