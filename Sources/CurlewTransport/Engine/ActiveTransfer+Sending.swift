@@ -53,7 +53,7 @@ extension ActiveTransfer {
         guard !hasFailed else { return false }
         transfers.sockets.remember(self, on: connection)
         self.connection.name = connection
-        if sending.count == 0, pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self, on: connection) {
+        if sending.count == 0, pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self) {
             // The callback can only make libcurl give the connection up. `Transfers.finish` then holds the transfer
             // back.
             sending.isHeldBack = true
@@ -98,7 +98,7 @@ extension ActiveTransfer {
             transfers.sockets.connections.writesPings(connection)
         }
         sending.count += 1
-        prepareEvidence(transfers.settings)
+        prepareEvidence(transfers)
         goesOut(transfers)
         return true
     }
@@ -116,12 +116,13 @@ extension ActiveTransfer {
 
     /// Prepares the evidence about this send if it may be needed. libcurl reports the fate of a stream and of its
     /// connection in its trace only.
-    private func prepareEvidence(_ settings: EngineSettings) {
+    private func prepareEvidence(_ transfers: Transfers) {
+        let settings = transfers.settings
         let mayBeCut = settings.quirks.hidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
         guard !plan.mayBeResent || sending.count > 1 || mayBeCut, let easy else { return }
-        sending.evidence = DeliveryEvidence(easy, isTLS: plan.isTLS, isFirst: sending.count == 1)
-        // Only with OpenSSL it is known here which protocol TLS has negotiated.
-        if sending.evidence.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) {
+        let version = transfers.sockets.version(of: self)
+        sending.evidence = DeliveryEvidence(easy, speaksHTTP2: version == .http2, isFirst: sending.count == 1)
+        if version == .http2 || (mayBeCut && version == nil) {
             easy.setTrace(easy.trace.union(.work))
         }
     }

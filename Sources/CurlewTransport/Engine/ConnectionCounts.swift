@@ -21,7 +21,7 @@ extension Transfers {
             case .queue: origins[transfer.plan.origin, default: .init()].waiting += 1
             case .connect: origins[transfer.plan.origin, default: .init()].opening += 1
             case .send, .firstByte, .receive:
-                if let name = transfer.connection.name, let socket = sockets.connections.socket(of: name) {
+                if let socket = sockets.connections.socket(of: transfer.connection.name) {
                     inUse.insert(socket)
                 } else {
                     // A connection without a name: it carries one request at a time.
@@ -63,7 +63,7 @@ extension Transfers {
             case .queue: if transfer.plan.opensAnother { pool.opening += 1 }
             case .connect: pool.opening += 1
             case .send, .firstByte, .receive:
-                if let name = transfer.connection.name, let socket = sockets.connections.socket(of: name) {
+                if let socket = sockets.connections.socket(of: transfer.connection.name) {
                     inUse.insert(socket)
                 } else {
                     nameless += 1

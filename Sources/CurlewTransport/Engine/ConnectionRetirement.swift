@@ -43,8 +43,8 @@ extension Transfers {
     /// an exchange that the connection's server has begun.
     func admits(_ transfer: ActiveTransfer, over name: ConnectionName, by limits: ConnectionRetirement) -> Bool {
         loop.assertOnLoop()
-        guard !transfer.plan.isAlone, let easy = transfer.easy, let socket = sockets.connections.socket(of: name),
-            let connection = sockets.connections[socket]
+        guard !transfer.plan.isAlone, let easy = transfer.easy,
+            let (socket, connection) = sockets.connections.find(name)
         else { return true }
         let isFirst = transfer.sending.count == 0
         let age = now.nanoseconds(since: connection.since)

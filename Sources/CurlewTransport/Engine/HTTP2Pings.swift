@@ -31,8 +31,8 @@ extension Transfers {
         guard pings.due <= now, let interval = settings.pingInterval else { return }
         var busy: [Int: Set<Int32>] = [:]
         forEachOutsideLine { transfer in
-            guard transfer.sending.hasBegun, let name = transfer.connection.name,
-                let socket = sockets.connections.socket(of: name), let connection = sockets.connections[socket],
+            guard transfer.sending.hasBegun,
+                let (socket, connection) = sockets.connections.find(transfer.connection.name),
                 connection.version == .http2
             else { return }
             busy[connection.multi, default: []].insert(socket)

@@ -71,7 +71,13 @@ struct OpenConnections {
 
     subscript(socket: Int32) -> OpenConnection? { all[socket] }
 
-    func socket(of name: ConnectionName) -> Int32? { sockets[name] }
+    func socket(of name: ConnectionName?) -> Int32? { name.flatMap { sockets[$0] } }
+
+    /// Returns the connection with this name, and its socket.
+    func find(_ name: ConnectionName?) -> (socket: Int32, connection: OpenConnection)? {
+        guard let socket = socket(of: name), let connection = all[socket] else { return nil }
+        return (socket, connection)
+    }
 
     mutating func opened(_ connection: OpenConnection, at socket: Int32) {
         closed(socket)

@@ -19,7 +19,7 @@ extension ActiveTransfer {
 
 // After a handshake of TLS 1.3 the server sends session tickets. Usually libcurl reads them with the response. On an idle
 // connection of HTTP/1 they look like bytes that nobody has asked for: libcurl from 8.0 on closes such a connection when
-// it would be used again, and so does the engine with older ones (`UnaskedBytes`). So the transfer keeps the connection
+// it would be used again, and so does the engine with older ones (`hasUnaskedBytes`). So the transfer keeps the connection
 // for as long as tickets usually take, and reads them. With HTTP/2, libcurl reads what has come before it uses the
 // connection.
 extension Transfers {
@@ -99,8 +99,7 @@ extension ActiveTransfer {
     /// Whether the server may send session tickets on the new connection, which nothing would read.
     fileprivate func mayGetTickets(_ easy: TransferHandle) -> Bool {
         guard plan.isTLS || mayMeetTLSProxy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0,
-            let name = connection.name, let socket = easy.transfers.sockets.connections.socket(of: name),
-            easy.transfers.sockets.connections[socket]?.version == .http1_1
+            easy.transfers.sockets.connections.find(connection.name)?.connection.version == .http1_1
         else { return false }
         return mayMeetTLSProxy || (result.metrics.tlsVersion ?? "TLSv1.3") == "TLSv1.3"
     }

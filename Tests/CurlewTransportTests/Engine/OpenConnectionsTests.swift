@@ -107,13 +107,14 @@ struct OpenConnectionsTests {
         let name = Self.name(7)
         connections.opened(connection(0, 7), at: 40)
         #expect(connections.socket(of: name) == 40)
+        #expect(connections.find(name)?.socket == 40 && connections.find(nil) == nil)
         // The port is used again before the old socket's close is known.
         connections.opened(connection(0, 7), at: 41)
         connections.closed(40)
         #expect(connections.socket(of: name) == 41)
         connections.closed(41)
         connections.closed(41)
-        #expect(connections.socket(of: name) == nil && connections.all.isEmpty)
+        #expect(connections.socket(of: name) == nil && connections.find(name) == nil && connections.all.isEmpty)
     }
 
     @Test func `an origin leaves the multi handle of a retired connection and comes back`() {
