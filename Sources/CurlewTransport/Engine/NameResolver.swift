@@ -88,6 +88,33 @@ final class NameResolver: Sendable {
     }
 }
 
+extension Transfers {
+    /// Lets a transfer wait for its addresses, without a handle, while its connect timeout runs.
+    func waitForAddresses(_ transfer: ActiveTransfer) {
+        transfer.stage = .resolving
+        transfer.clocks.resolvingStarted(at: now)
+        clockChanged(transfer)
+    }
+
+    /// Called when the user's resolver has answered.
+    func resolved(_ transfer: ActiveTransfer, _ result: Result<[String], CurlewError>) {
+        guard case .resolving = transfer.stage else { return }
+        switch result {
+        case .failure(let error): fail(transfer, transfer.completed(error))
+        case .success(let addresses):
+            transfer.clocks.resolvingEnded(at: now)
+            // A suspended transfer asks again when it is resumed: by then the answer may have expired.
+            if transfer.pauses.isSuspended {
+                transfer.stage = .held
+                return
+            }
+            transfer.addresses = addresses
+            transfer.stage = .created
+            enterLine(transfer)
+        }
+    }
+}
+
 extension ActiveTransfer {
     /// The addresses of the host, as libcurl reads them; `nil` unless the user's resolver has found them.
     var addressList: HeaderList? {

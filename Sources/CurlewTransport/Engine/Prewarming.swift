@@ -23,6 +23,13 @@ extension ActiveTransfer {
 // for as long as tickets usually take, and reads them. With HTTP/2, libcurl reads what has come before it uses the
 // connection.
 extension Transfers {
+    /// Called when a connection for later requests is up.
+    func prewarmed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+        transfer.measure(easy)
+        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
+        if !settle(transfer, easy) { release(transfer) }
+    }
+
     /// Watches a new connection before it is given to others. Returns false if there is nothing to wait for.
     func settle(_ transfer: ActiveTransfer, _ easy: TransferHandle) -> Bool {
         guard transfer.mayGetTickets(easy), let name = transfer.connection.name,

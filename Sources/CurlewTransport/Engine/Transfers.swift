@@ -79,31 +79,8 @@ final class Transfers {
         enterLine(transfer)
     }
 
-    private func waitForAddresses(_ transfer: ActiveTransfer) {
-        transfer.stage = .resolving
-        transfer.clocks.resolvingStarted(at: now)
-        clockChanged(transfer)
-    }
-
-    /// Called when the user's resolver has answered.
-    private func resolved(_ transfer: ActiveTransfer, _ result: Result<[String], CurlewError>) {
-        guard case .resolving = transfer.stage else { return }
-        switch result {
-        case .failure(let error): fail(transfer, transfer.completed(error))
-        case .success(let addresses):
-            transfer.clocks.resolvingEnded(at: now)
-            // A suspended transfer asks again when it is resumed: by then the answer may have expired.
-            if transfer.pauses.isSuspended {
-                transfer.stage = .held
-                return
-            }
-            transfer.addresses = addresses
-            transfer.stage = .created
-            enterLine(transfer)
-        }
-    }
-
-    private func enterLine(_ transfer: ActiveTransfer) {
+    /// Gives the transfer to libcurl, or lets it wait in its origin's line.
+    func enterLine(_ transfer: ActiveTransfer) {
         transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
         if inFlight.lines.mayEnter(transfer) { return handOver(transfer) }
         transfer.stage = .inLine
@@ -188,7 +165,8 @@ final class Transfers {
         }
     }
 
-    private func fail(_ transfer: ActiveTransfer, _ error: CurlewError) {
+    /// Ends a transfer with an error, after measuring it. Must not be called from within a callback of libcurl.
+    func fail(_ transfer: ActiveTransfer, _ error: CurlewError) {
         var error = error
         if let easy = transfer.easy, error.metrics == nil {
             transfer.measure(easy)
@@ -197,39 +175,7 @@ final class Transfers {
         end(transfer, error)
     }
 
-    private func applyPauses(_ transfer: ActiveTransfer) {
-        if transfer.pauses.isHeld {
-            transfer.clocks.held(at: now)
-        } else {
-            transfer.clocks.released(at: now)
-        }
-        clockChanged(transfer)
-        // Before the request is sent libcurl has nothing to pause; the callbacks check the flags later.
-        guard transfer.sending.hasBegun, let easy = transfer.easy else { return }
-        let wanted = transfer.pauses.wanted(
-            isUploading: transfer.sending.upload.map { !$0.hasEnded } ?? false,
-            waitsForReader: sockets.sendingWaitsForReader(transfer))
-        guard wanted != transfer.pauses.applied else { return }
-        let before = transfer.pauses.applied
-        transfer.pauses.applied = wanted
-        let pausesReceiving = wanted & CURLPAUSE_RECV != 0
-        if pausesReceiving {
-            sockets.receivingPaused(transfer)
-        } else if transfer.connection.mutedSocket >= 0 {
-            sockets.receivingResumes(transfer)
-        }
-        // Resuming may deliver bytes, and so pause again, before the call returns. If the sink refuses the bytes,
-        // libcurl reports that only as the result of this call: on an idle connection nothing else would end the
-        // transfer.
-        let result = curl_easy_pause(easy.handle, wanted)
-        if result == CURLE_BAD_FUNCTION_ARGUMENT {
-            // The transfer has no connection: it has ended and its message is queued, or libcurl is about to send it
-            // again.
-            transfer.pauses.applied = before
-        } else if result != CURLE_OK {
-            finish(transfer, easy, result)
-        }
-    }
+    // MARK: Transfers on a connection
 
     /// Called when a server has announced the end of a transfer's connection for the first time. Records the
     /// announcement for the other transfers on that connection.
@@ -310,7 +256,7 @@ final class Transfers {
     }
 
     /// Ends or repeats a transfer with which libcurl is done. The first rule that applies decides.
-    private func finish(_ transfer: ActiveTransfer, _ easy: TransferHandle, _ result: CURLcode) {
+    func finish(_ transfer: ActiveTransfer, _ easy: TransferHandle, _ result: CURLcode) {
         // After this error nghttp2 accepts nothing more on the connection, but libcurl 8 would keep and reuse it.
         if result == CURLE_HTTP2, easy.errorMessage.hasPrefix("nghttp2 recv error") { sockets.end(easy) }
         // Curlew itself has ended the transfer.
@@ -343,28 +289,6 @@ final class Transfers {
         return transfer.startAgain(after: result)
     }
 
-    /// Called when a connection for later requests is up.
-    private func prewarmed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        transfer.measure(easy)
-        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
-        if !settle(transfer, easy) { release(transfer) }
-    }
-
-    /// Called when the connection that the transfer was to make is up. The connection outlives the transfer.
-    private func connected(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        transfer.measure(easy)
-        // No request was sent, so the times that libcurl reports for it mean nothing.
-        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
-        guard let connection = connections.adopt(easy, of: transfer) else {
-            return fail(transfer, transfer.makeError(.connectFailed, "the connection was closed at once"))
-        }
-        transfer.result.connection = connection
-        forget(transfer)
-        handles.detach(easy)
-        transfer.detach()
-        release(transfer)
-    }
-
     /// Ends a transfer with an error. Must not be called from within a callback of libcurl.
     func end(_ transfer: ActiveTransfer, _ error: CurlewError) {
         loop.assertOnLoop()
@@ -374,7 +298,7 @@ final class Transfers {
     }
 
     /// Releases everything that a transfer used, once its result is known.
-    private func release(_ transfer: ActiveTransfer) {
+    func release(_ transfer: ActiveTransfer) {
         transfer.plan.route?.ended(transfer.routeEnd)
         if let easy = transfer.easy {
             releaseHandle(easy, of: transfer)
@@ -410,7 +334,7 @@ final class Transfers {
     }
 
     /// Removes the transfer from the containers of those that libcurl has.
-    private func forget(_ transfer: ActiveTransfer) {
+    func forget(_ transfer: ActiveTransfer) {
         if transfer.place.handshake != nil { handshakes.forget(transfer) }
         inFlight.lines.left(transfer)
         sockets.connecting.remove(transfer)
