@@ -71,8 +71,6 @@ final class Transfers {
 
     private func launch(_ transfer: ActiveTransfer) {
         if let question = transfer.plan.question, let resolver = settings.resolver {
-            // A transfer that was suspended before is launched after its pause: the connect timeout runs again.
-            if !transfer.pauses.isHeld { transfer.clocks.released(at: now) }
             transfer.addresses = resolver.find(question, for: transfer)
             guard transfer.addresses != nil else { return waitForAddresses(transfer) }
         }
