@@ -294,7 +294,7 @@ extension ActiveTransfer {
     /// Whether libcurl must not send the request again on its handle, because trailers follow the body that it has
     /// read there (`LibcurlQuirks.sendsTrailersOnce`).
     var cannotRepeatTrailers: Bool {
-        guard request.trailers != nil, let easy, easy.hasEndedBody else { return false }
+        guard let easy, easy.sendsTrailers else { return false }
         return easy.transfers.settings.quirks.sendsTrailersOnce
     }
 
