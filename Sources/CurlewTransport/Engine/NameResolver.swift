@@ -22,9 +22,9 @@ final class NameResolver: Sendable {
     private let state = Lock(State())
 
     /// `nil` if the configuration has no resolver.
-    init?(_ dns: DNSConfiguration) {
-        guard let resolver = dns.ownResolver else { return nil }
-        (self.resolver, ipVersion) = (resolver, dns.ipVersion)
+    init?(_ settings: EngineSettings) {
+        guard let resolver = settings.resolver else { return nil }
+        (self.resolver, ipVersion) = (resolver, settings.ipVersion)
     }
 
     /// Returns the addresses of the host, or `nil` if the transfer has to wait for them.

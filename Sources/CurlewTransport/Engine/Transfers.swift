@@ -12,6 +12,8 @@ final class Transfers {
     let handles: Handles
     let handshakes: Handshakes
     let connections: ByteConnections
+    /// `nil` if libcurl resolves names.
+    private let resolver: NameResolver?
     let loop: TurnHolder
     var addresses = AddressTexts()
     var pings = HTTP2Pings()
@@ -41,6 +43,7 @@ final class Transfers {
         self.sockets = sockets
         self.handles = handles
         self.loop = loop
+        resolver = NameResolver(settings)
         handshakes = Handshakes(settings, loop: loop)
         connections = ByteConnections(sockets: sockets, handles: handles, loop: loop)
     }
@@ -70,7 +73,7 @@ final class Transfers {
     }
 
     private func launch(_ transfer: ActiveTransfer) {
-        if let question = transfer.plan.question, let resolver = settings.resolver {
+        if let question = transfer.plan.question, let resolver {
             transfer.addresses = resolver.find(question, for: transfer)
             guard transfer.addresses != nil else { return waitForAddresses(transfer) }
         }
@@ -108,7 +111,7 @@ final class Transfers {
     private func handOver(_ transfer: ActiveTransfer) {
         if transfer.plan.prewarms, hasNothingToOpen(transfer) { return release(transfer) }
         // Another transfer may have got a newer answer while this one was in line.
-        if let question = transfer.plan.question, let newest = settings.resolver?.newest(question.name) {
+        if let question = transfer.plan.question, let newest = resolver?.newest(question.name) {
             transfer.addresses = newest
         }
         guard let (easy, code) = handles.handle(for: transfer, of: self), let multi = handles.multi(for: transfer)
@@ -303,7 +306,7 @@ final class Transfers {
             handles.recycle(easy, after: transfer)
         }
         if case .resolving = transfer.stage, let question = transfer.plan.question {
-            settings.resolver?.abandon(question.name, by: transfer)
+            resolver?.abandon(question.name, by: transfer)
         }
         transfer.end()
         inFlight.lines.ended(transfer)

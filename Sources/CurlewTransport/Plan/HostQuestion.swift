@@ -43,13 +43,13 @@ extension DNSPlan {
     /// The time for which libcurl keeps a resolver's answer, at least. Each request brings the current one.
     static let leastLifetime = Duration.seconds(60)
 
-    /// Returns the question for the resolver; `nil` if there is no resolver, or if libcurl does not need the host's
-    /// address. `proxy` is the one that the request uses. Called in the task that makes the request; throws if the
-    /// resolver's answer waits for that task.
+    /// Returns the question for the configuration's resolver; `nil` if libcurl does not need the host's address. `proxy`
+    /// is the one that the request uses. Called in the task that makes the request; throws if the resolver's answer
+    /// waits for that task.
     static func question(
-        _ configuration: TransportConfiguration, _ wire: WireURL, proxy: Proxy
+        for resolver: DNSResolver, _ configuration: TransportConfiguration, _ wire: WireURL, proxy: Proxy
     ) throws(CurlewError) -> HostQuestion? {
-        guard let resolver = configuration.dns.ownResolver, configuration.unixSocketPath == nil else { return nil }
+        guard configuration.unixSocketPath == nil else { return nil }
         let (host, port) = (wire.host, wire.port)
         // libcurl would take an entry for `*` as one for all hosts.
         guard host != "*", Hostname.isUsable(host), let name = Hostname.canonical(host) else {

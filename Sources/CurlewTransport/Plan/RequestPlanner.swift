@@ -11,7 +11,6 @@ final class RequestPlanner: Sendable {
     /// `nil` if the transport cannot use alternative services.
     let alternatives: (any AlternativeServices)?
     let proxies: ProxyConnectionCredentials
-    private let hasResolver: Bool
     private let plans = Lock(CachedPlans())
     /// The end of every header list; `nil` if there is nothing to suppress. A line without a value keeps libcurl from
     /// adding the field itself, and is not sent.
@@ -26,7 +25,6 @@ final class RequestPlanner: Sendable {
         proxies = ProxyConnectionCredentials(
             configuration.proxy, environmentNamesProxy: environment.environmentNamesProxy)
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
-        hasResolver = configuration.dns.resolver != nil
         alternatives = HTTP3Plan.alternatives(configuration, environment)
     }
 
@@ -52,9 +50,9 @@ final class RequestPlanner: Sendable {
     func question(for request: TransferRequest, _ wire: WireURL, leavesOutProxy: Bool) throws(CurlewError)
         -> HostQuestion?
     {
-        guard hasResolver else { return nil }
+        guard let resolver = configuration.dns.ownResolver else { return nil }
         let proxy = leavesOutProxy ? .none : request.options.proxy ?? configuration.proxy
-        return try DNSPlan.question(configuration, wire, proxy: proxy)
+        return try DNSPlan.question(for: resolver, configuration, wire, proxy: proxy)
     }
 
     /// Whether exclusions make the request bypass its proxy: the request's own, or else the transport's.
