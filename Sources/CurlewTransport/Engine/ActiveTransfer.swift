@@ -119,6 +119,15 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
 
     // MARK: The caller
 
+    /// Runs a transfer that only connects. Cancelling the task cancels it.
+    func run() async {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { start(resuming: $0) }
+        } onCancel: {
+            cancel(with: CurlewError(.cancelled, phase: .lifecycle))
+        }
+    }
+
     /// Starts the transfer on the calling thread if the loop sleeps and lends its turn; otherwise passes it to the
     /// loop. If the loop has ended, the transfer fails at once.
     func start(resuming continuation: UnsafeContinuation<Void, Never>) {

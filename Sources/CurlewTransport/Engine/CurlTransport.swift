@@ -112,11 +112,7 @@ extension CurlTransport: ConnectTransport {
         _ request: TransferRequest, sendBuffer: Int
     ) async throws(CurlewError) -> any ByteConnection {
         let transfer = try makeTransfer(request, NoSink.shared, for: .byteConnection(sendBuffer: sendBuffer))
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { transfer.start(resuming: $0) }
-        } onCancel: {
-            transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
-        }
+        await transfer.run()
         return try transfer.madeConnection()
     }
 }
@@ -144,7 +140,8 @@ extension CurlTransport: PoolingTransport {
         // If all connections that are permitted are busy, none can be opened, and the first would wait for its turn.
         let before = await usablePool(of: origin)
         if before.inUse + before.opening >= limit, before.version == .http1_1 { return }
-        try await runToEnd(first)
+        await first.run()
+        try first.checkEnd()
         let pool = await usablePool(of: origin)
         guard pool.version == nil || pool.version == .http1_1 else { return }
         let missing = min(min(count, limit) - pool.idle, limit - pool.open - pool.opening)
@@ -167,21 +164,14 @@ extension CurlTransport: PoolingTransport {
 
     private func failureOfOpening(_ request: TransferRequest) async -> CurlewError? {
         do throws(CurlewError) {
-            try await runToEnd(makeTransfer(request, NoSink.shared, for: .prewarming(opensNew: true)))
+            let transfer = try makeTransfer(request, NoSink.shared, for: .prewarming(opensNew: true))
+            await transfer.run()
+            try transfer.checkEnd()
             return nil
         } catch {
             // It waited although fewer connections than permitted were known, so others have opened them meanwhile.
             return error.code == .queueTimedOut ? nil : error
         }
-    }
-
-    private func runToEnd(_ transfer: ActiveTransfer) async throws(CurlewError) {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { transfer.start(resuming: $0) }
-        } onCancel: {
-            transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
-        }
-        try transfer.checkEnd()
     }
 }
 
