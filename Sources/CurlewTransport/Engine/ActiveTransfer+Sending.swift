@@ -13,7 +13,8 @@ struct SendingState {
     var restarts = 0
     /// Set when libcurl was about to send the request, but the transfer was suspended or its connection unusable.
     var isHeldBack = false
-    /// The socket of the connection that has refused the transfer last, and how often in a row; see `Transfers.admits`.
+    /// The socket of the connection that has refused the transfer last, and how often in a row. See
+    /// `Transfers.takeConnection`.
     var refusals: (socket: Int32, count: Int32) = (-1, 0)
     /// A final response has refused the body before all of it was sent: the rest is not sent.
     var isMoot = false
@@ -51,7 +52,7 @@ extension ActiveTransfer {
         transfers.hasLeftLine(self)
         transfers.sockets.connecting.remove(self)
         guard !hasFailed else { return false }
-        transfers.sockets.remember(self, on: connection)
+        transfers.sockets.recordConnection(of: self, named: connection)
         self.connection.name = connection
         if sending.count == 0, pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self) {
             // The callback can only make libcurl give the connection up. `Transfers.finish` then holds the transfer
@@ -88,14 +89,14 @@ extension ActiveTransfer {
             return false
         }
         if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return false }
-        if let limits = transfers.settings.retirement, !transfers.admits(self, over: connection, by: limits) {
+        if let limits = transfers.settings.retirement, !transfers.takeConnection(connection, for: self, by: limits) {
             sending.isHeldBack = true
             return false
         }
-        if plan.prewarms { return endsBeforeSending() }
+        if plan.prewarms { return stopBeforeSending() }
         if let interval = transfers.settings.pingInterval {
             transfers.pings.requestGoesOut(at: transfers.now, every: interval)
-            transfers.sockets.connections.writesPings(connection)
+            transfers.sockets.connections.pingsWritten(to: connection)
         }
         sending.count += 1
         prepareEvidence(transfers)
@@ -109,7 +110,7 @@ extension ActiveTransfer {
         guard sending.count == 0, !hasFailed else { return }
         transfers.hasLeftLine(self)
         transfers.sockets.connecting.remove(self)
-        transfers.sockets.remember(self, on: nil)
+        transfers.sockets.recordConnection(of: self, named: nil)
         sending.count = 1
         goesOut(transfers)
     }

@@ -138,7 +138,7 @@ extension ActiveTransfer {
     }
 
     /// Resets a transfer that has lost its addresses, to launch it again. Returns false if there is no point in that.
-    func asksAgain() -> Bool {
+    func restartForAddresses() -> Bool {
         guard connection.hasLostAddresses, sending.restarts < Self.mostRestarts, goBackToStart() else { return false }
         sending.restarts += 1
         return true

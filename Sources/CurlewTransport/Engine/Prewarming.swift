@@ -8,7 +8,7 @@ internal import Foundation
 // byte connections, no request could use it.)
 extension ActiveTransfer {
     /// Ends the transfer instead of sending its request. Called in the prerequest callback.
-    func endsBeforeSending() -> Bool {
+    func stopBeforeSending() -> Bool {
         guard let easy, curlew_set_long(easy.handle, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK else {
             failure = makeError(.`internal`, "libcurl refuses to stop before the request")
             return false
@@ -81,7 +81,7 @@ extension Transfers {
     private static let pauseOfTickets: UInt64 = 20_000_000
 
     /// Called before the transfer leaves its handle. A connection that is up stays in the pool, unless it has failed.
-    func givesConnection(of transfer: ActiveTransfer, _ easy: TransferHandle) {
+    func returnConnectionToPool(of transfer: ActiveTransfer, _ easy: TransferHandle) {
         stopSettling(transfer)
         // With the option set, libcurl closes the connection of a handle that is removed.
         if transfer.result.error?.code != .connectFailed { curlew_set_long(easy.handle, CURLOPT_CONNECT_ONLY, 0) }

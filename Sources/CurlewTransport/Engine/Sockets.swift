@@ -137,7 +137,7 @@ final class Sockets {
 
     /// Called when the transfer is about to be sent. Records the connection that it has made; `name` is `nil` if libcurl
     /// does not say it.
-    func remember(_ transfer: ActiveTransfer, on name: ConnectionName?) {
+    func recordConnection(of transfer: ActiveTransfer, named name: ConnectionName?) {
         loop.assertOnLoop()
         guard !transfer.connection.openedSockets.isEmpty else { return }
         forgetVanished(of: transfer)
@@ -147,7 +147,7 @@ final class Sockets {
         // The others have lost the race of the host's addresses, or belong to a DNS server.
         let isConnection = { (fd: Int32) in name == nil || OpenConnections.localPort(of: fd) == name?.localPort }
         guard let easy = transfer.easy, let socket = opened.last(where: isConnection) else { return }
-        if settings.quirks.closesUnseen { poller.settled(socket) }
+        if settings.quirks.closesUnseen { poller.connected(socket) }
         connections.opened(
             OpenConnection(
                 origin: transfer.plan.origin, name: name, multi: easy.multi, since: now,

@@ -284,7 +284,7 @@ final class Transfers {
         if result != CURLE_OK, transfer.isAboutToAuthenticateConnection, transfer.leaveSharedConnection(self) {
             return true
         }
-        if transfer.asksAgain() { return true }
+        if transfer.restartForAddresses() { return true }
         if transfer.isMisdirected, transfer.leaveRoute(.misdirected) { return true }
         if transfer.isLost(after: result), transfer.leaveRoute(.failed) { return true }
         return transfer.startAgain(after: result)
@@ -324,7 +324,7 @@ final class Transfers {
     /// Takes the handle back from libcurl. The transfer still refers to it.
     private func releaseHandle(_ easy: TransferHandle, of transfer: ActiveTransfer) {
         if transfer.connection.mutedSocket >= 0 { sockets.receivingResumes(transfer) }
-        if transfer.plan.prewarms { givesConnection(of: transfer, easy) }
+        if transfer.plan.prewarms { returnConnectionToPool(of: transfer, easy) }
         if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }
         let multi = easy.multi
         handles.remove(easy)

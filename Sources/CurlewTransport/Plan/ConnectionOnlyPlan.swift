@@ -11,7 +11,7 @@ extension RequestPlan {
         /// bytes that may be queued. The handle keeps the connection.
         case byteConnection(sendBuffer: Int)
         /// Finds an idle connection that is alive, or opens one, for later requests. With `opensNew`, opens one in any
-        /// case. `ActiveTransfer.endsBeforeSending` ends the transfer.
+        /// case. `ActiveTransfer.stopBeforeSending` ends the transfer.
         case prewarming(opensNew: Bool)
     }
 
