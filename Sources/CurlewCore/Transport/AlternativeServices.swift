@@ -75,10 +75,7 @@ package struct AlternativeRoute: Sendable, Hashable {
     package var isElsewhere: Bool { host != nil || port != origin.port }
 
     /// `host:port` in the form of header fields and libcurl's options.
-    package var authority: String {
-        let host = host ?? origin.host
-        return host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
+    package var authority: String { "\(Hostname.bracketed(host ?? origin.host)):\(port)" }
 }
 
 /// The result of an exchange for the route that it used.
