@@ -66,9 +66,11 @@ public final class AlternativeServiceStore: Sendable, NetworkDependent {
 extension AlternativeServiceStore: AlternativeServices {
     package var isEmpty: Bool { list.isEmpty }
 
-    package func route(to origin: SecureOrigin, allowing freedom: AlternativeFreedom) -> AlternativeRoute? {
+    package func route(
+        to origin: SecureOrigin, allowing freedom: AlternativeFreedom, mayTry: Bool
+    ) -> AlternativeRoute? {
         watchNetwork()
-        return list.withLock { $0.route(to: origin, allowing: freedom, at: Date()) }
+        return list.withLock { $0.route(to: origin, allowing: freedom, mayTry: mayTry, at: Date()) }
     }
 
     package func receive(_ headers: HTTPHeaders, from origin: SecureOrigin) {

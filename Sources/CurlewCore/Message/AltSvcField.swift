@@ -111,7 +111,7 @@ extension AltSvcField.Alternative {
         guard bytes.count <= 255, bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
         if bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]") {
             let text = ASCII.lowercased(String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self))
-            guard case .v6 = IPAddress(text), !text.contains("%") else { return nil }
+            guard case .v6 = IPAddress(text, allowsZone: false) else { return nil }
             return text
         }
         let text = String(decoding: bytes, as: UTF8.self)

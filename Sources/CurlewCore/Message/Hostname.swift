@@ -32,6 +32,11 @@ package enum Hostname {
         host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     }
 
+    /// Returns the host as URLs and header fields have it, with brackets around an IPv6 address.
+    package static func bracketed(_ host: String) -> String {
+        host.utf8.contains(UInt8(ascii: ":")) && !host.hasPrefix("[") ? "[\(host)]" : host
+    }
+
     /// Whether a host, its escapes decoded, is free of characters that would make it another host, or that would end
     /// the line in which it is written (`http://a%0Ab/`, `http://a%2Fb/`).
     package static func isUsable(_ host: String) -> Bool {

@@ -5,8 +5,10 @@ package enum IPAddress: Hashable, Sendable {
     /// Sixteen bytes.
     case v6([UInt8])
 
-    /// Parses a dotted quad, or IPv6 without brackets, whose zone (`%eth0`) is ignored; `nil` for anything else.
-    package init?(_ text: String) {
+    /// Parses a dotted quad, or IPv6 without brackets; `nil` for anything else. A zone (`%eth0`), which names an interface
+    /// of this machine, is ignored, or makes the text unacceptable.
+    package init?(_ text: String, allowsZone: Bool = true) {
+        if !allowsZone, text.utf8.contains(UInt8(ascii: "%")) { return nil }
         if let bytes = Self.quad(text[...].utf8) {
             self = .v4(bytes)
         } else if let bytes = Self.colons(text) {

@@ -108,13 +108,16 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
     }
 
     /// Returns the alternative for the next exchange with `origin`; `nil` if the exchange connects as usual. Starts a
-    /// trial if the alternative has not proved itself, so the caller must report the result to `ended`.
-    package mutating func route(to origin: SecureOrigin, allowing freedom: AlternativeFreedom, at now: Date)
-        -> AlternativeRoute?
-    {
+    /// trial if the alternative has not proved itself, so the caller must report the result to `ended`; returns `nil`
+    /// instead unless `mayTry` is true.
+    package mutating func route(
+        to origin: SecureOrigin, allowing freedom: AlternativeFreedom, mayTry: Bool = true, at now: Date
+    ) -> AlternativeRoute? {
         guard let services = entries[origin]?.services else { return nil }
         for (index, service) in services.enumerated() {
-            guard service.expires > now, service.host == nil || freedom == .anyHost else { continue }
+            guard service.expires > now, freedom.permits(host: service.host, port: service.port, of: origin) else {
+                continue
+            }
             var route = AlternativeRoute(origin: origin, host: service.host, port: service.port, mode: .alone)
             switch service.trial {
             case .works: return route
@@ -123,6 +126,7 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
             // one.
             case .running(let since) where abs(now.timeIntervalSince(since)) < Self.trialPatience: return nil
             case .none, .broken, .running:
+                guard mayTry else { return nil }
                 entries[origin]?.services[index].trial = .running(since: now)
                 if !route.isElsewhere { route.mode = .raced }
                 return route

@@ -4,9 +4,11 @@ package protocol AlternativeServices: AnyObject, Sendable {
     /// Whether no alternative is known, read without a lock.
     var isEmpty: Bool { get }
 
-    /// Returns the HTTP/3 alternative for the next exchange with an origin; `nil` if it connects as usual. The caller
-    /// must report the result to `ended`.
-    func route(to origin: SecureOrigin, allowing freedom: AlternativeFreedom) -> AlternativeRoute?
+    /// Returns the HTTP/3 alternative for the next exchange with an origin; `nil` if it connects as usual.
+    ///
+    /// If `mayTry` is true, the alternative may be one that has not proved itself. Others do not use it until the caller
+    /// reports the result to `ended`, which it must do even if it sends no request.
+    func route(to origin: SecureOrigin, allowing freedom: AlternativeFreedom, mayTry: Bool) -> AlternativeRoute?
 
     /// Records the alternatives that a response from an origin announces.
     func receive(_ headers: HTTPHeaders, from origin: SecureOrigin)
@@ -29,10 +31,21 @@ package struct SecureOrigin: Sendable, Hashable, Codable {
 
 /// The alternatives that an exchange may use.
 package enum AlternativeFreedom: Sendable, Hashable {
+    /// HTTP/3 on the origin's host and port, because a user's resolver has found addresses for these.
+    case sameEndpoint
     /// Alternatives on the origin's host, at any port, because the certificate is not checked strictly enough for
     /// others.
     case sameHost
     case anyHost
+
+    /// Whether an alternative of `origin` may be used. Without a host, it is on the origin's.
+    package func permits(host: String?, port: Int, of origin: SecureOrigin) -> Bool {
+        switch self {
+        case .sameEndpoint: host == nil && port == origin.port
+        case .sameHost: host == nil
+        case .anyHost: true
+        }
+    }
 }
 
 /// An HTTP/3 alternative for an origin.
@@ -62,10 +75,7 @@ package struct AlternativeRoute: Sendable, Hashable {
     package var isElsewhere: Bool { host != nil || port != origin.port }
 
     /// `host:port` in the form of header fields and libcurl's options.
-    package var authority: String {
-        let host = host ?? origin.host
-        return host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
-    }
+    package var authority: String { "\(Hostname.bracketed(host ?? origin.host)):\(port)" }
 }
 
 /// The result of an exchange for the route that it used.

@@ -48,7 +48,7 @@ public struct ConnectionSnapshot: Sendable, Hashable {
 
         /// The origin as a URL without a path, with its port if that is not the scheme's own.
         public var description: String {
-            let name = host.contains(":") ? "[\(host)]" : host
+            let name = Hostname.bracketed(host)
             return port == (scheme == "https" ? 443 : 80) ? "\(scheme)://\(name)" : "\(scheme)://\(name):\(port)"
         }
     }

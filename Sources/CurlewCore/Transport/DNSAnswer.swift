@@ -41,8 +41,7 @@ extension DNSAnswer {
         var usable: [String] = []
         for text in addresses.prefix(Self.mostAddresses) {
             let address = Hostname.withoutBrackets(text)
-            // A zone would name an interface of this machine.
-            guard let parsed = IPAddress(address), !address.contains("%") else {
+            guard let parsed = IPAddress(address, allowsZone: false) else {
                 throw .unresolved("the resolver returned \"\(text.prefix(100))\", which is no IP address")
             }
             if version.permits(parsed), !usable.contains(address) { usable.append(address) }

@@ -210,8 +210,7 @@ package enum UpgradeRequestHead {
     }
 
     private static func host(of url: URL) -> String {
-        var host = url.host(percentEncoded: true) ?? ""
-        if host.contains(":"), !host.hasPrefix("[") { host = "[\(host)]" }
+        let host = Hostname.bracketed(url.host(percentEncoded: true) ?? "")
         guard let port = url.port, port != (url.scheme?.lowercased() == "https" ? 443 : 80) else { return host }
         return "\(host):\(port)"
     }

@@ -13,7 +13,8 @@ struct SendingState {
     var restarts = 0
     /// Set when libcurl was about to send the request, but the transfer was suspended or its connection unusable.
     var isHeldBack = false
-    /// The socket of the connection that has refused the transfer last, and how often in a row; see `Transfers.admits`.
+    /// The socket of the connection that has refused the transfer last, and how often in a row. See
+    /// `Transfers.takeConnection`.
     var refusals: (socket: Int32, count: Int32) = (-1, 0)
     /// A final response has refused the body before all of it was sent: the rest is not sent.
     var isMoot = false
@@ -51,9 +52,9 @@ extension ActiveTransfer {
         transfers.hasLeftLine(self)
         transfers.sockets.connecting.remove(self)
         guard !hasFailed else { return false }
-        transfers.sockets.remember(self, on: connection)
+        transfers.sockets.recordConnection(of: self, named: connection)
         self.connection.name = connection
-        if sending.count == 0, pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self, on: connection) {
+        if sending.count == 0, pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self) {
             // The callback can only make libcurl give the connection up. `Transfers.finish` then holds the transfer
             // back.
             sending.isHeldBack = true
@@ -88,17 +89,17 @@ extension ActiveTransfer {
             return false
         }
         if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return false }
-        if let limits = transfers.settings.retirement, !transfers.admits(self, over: connection, by: limits) {
+        if let limits = transfers.settings.retirement, !transfers.takeConnection(connection, for: self, by: limits) {
             sending.isHeldBack = true
             return false
         }
-        if plan.prewarms { return endsBeforeSending() }
+        if plan.prewarms { return stopBeforeSending(transfers) }
         if let interval = transfers.settings.pingInterval {
             transfers.pings.requestGoesOut(at: transfers.now, every: interval)
-            transfers.sockets.connections.writesPings(connection)
+            transfers.sockets.connections.pingsWritten(to: connection)
         }
         sending.count += 1
-        prepareEvidence(transfers.settings)
+        prepareEvidence(transfers)
         goesOut(transfers)
         return true
     }
@@ -109,19 +110,20 @@ extension ActiveTransfer {
         guard sending.count == 0, !hasFailed else { return }
         transfers.hasLeftLine(self)
         transfers.sockets.connecting.remove(self)
-        transfers.sockets.remember(self, on: nil)
+        transfers.sockets.recordConnection(of: self, named: nil)
         sending.count = 1
         goesOut(transfers)
     }
 
     /// Prepares the evidence about this send if it may be needed. libcurl reports the fate of a stream and of its
     /// connection in its trace only.
-    private func prepareEvidence(_ settings: EngineSettings) {
+    private func prepareEvidence(_ transfers: Transfers) {
+        let settings = transfers.settings
         let mayBeCut = settings.quirks.hidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
         guard !plan.mayBeResent || sending.count > 1 || mayBeCut, let easy else { return }
-        sending.evidence = DeliveryEvidence(easy, isTLS: plan.isTLS, isFirst: sending.count == 1)
-        // Only with OpenSSL it is known here which protocol TLS has negotiated.
-        if sending.evidence.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) {
+        let version = transfers.sockets.version(of: self)
+        sending.evidence = DeliveryEvidence(easy, speaksHTTP2: version == .http2, isFirst: sending.count == 1)
+        if version == .http2 || (mayBeCut && version == nil) {
             easy.setTrace(easy.trace.union(.work))
         }
     }
@@ -293,7 +295,7 @@ extension ActiveTransfer {
     /// Whether libcurl must not send the request again on its handle, because trailers follow the body that it has
     /// read there (`LibcurlQuirks.sendsTrailersOnce`).
     var cannotRepeatTrailers: Bool {
-        guard request.trailers != nil, let easy, easy.hasEndedBody else { return false }
+        guard let easy, easy.sendsTrailers else { return false }
         return easy.transfers.settings.quirks.sendsTrailersOnce
     }
 

@@ -119,11 +119,21 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
 
     // MARK: The caller
 
+    /// Runs a transfer that only connects. Cancelling the task cancels it.
+    func run() async {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { start(resuming: $0) }
+        } onCancel: {
+            cancel(with: CurlewError(.cancelled, phase: .lifecycle))
+        }
+    }
+
     /// Starts the transfer on the calling thread if the loop sleeps and lends its turn; otherwise passes it to the
     /// loop. If the loop has ended, the transfer fails at once.
     func start(resuming continuation: UnsafeContinuation<Void, Never>) {
         result.continuation = continuation
         if loop.sendOrDo(.start(self)) { return }
+        plan.route?.ended(.undecided)
         result.error = completed(.transportShutDown)
         handBack()
     }
@@ -224,27 +234,6 @@ struct TransferPlace {
     var waitsForConnection = false
     /// The number under which `Handshakes` finds the transfer.
     var handshake: UInt64?
-}
-
-/// The reasons why a transfer is paused, and the pause that libcurl applies.
-struct TransferPauses {
-    /// Set by `TransferControl.suspend`.
-    var isSuspended = false
-    /// The sink answered `.pause`.
-    var sinkPaused = false
-    /// The body's source returned `.pending`.
-    var sourcePending = false
-    /// The CURLPAUSE_* bits in force.
-    var applied: Int32 = 0
-
-    var holdsReceiving: Bool { isSuspended || sinkPaused }
-    var holdsSending: Bool { isSuspended || sourcePending }
-    /// Whether Curlew itself holds the transfer. The queue, idle and first-byte timeouts do not run meanwhile.
-    var isHeld: Bool { isSuspended || sinkPaused || sourcePending }
-
-    func wanted(isUploading: Bool, waitsForReader: Bool) -> Int32 {
-        (holdsReceiving ? CURLPAUSE_RECV : 0) | (isUploading && (holdsSending || waitsForReader) ? CURLPAUSE_SEND : 0)
-    }
 }
 
 /// What the caller of a transfer gets.

@@ -73,7 +73,7 @@ enum Callbacks {
             switch transfer.fill(buffer, transfers) {
             case .bytes(let count): return count
             case .end:
-                transfer.easy?.hasEndedBody = true
+                transfer.easy?.bodyEnded()
                 return 0
             case .pending: return Int(CURL_READFUNC_PAUSE)
             case .failed: return Int(CURL_READFUNC_ABORT)

@@ -21,7 +21,7 @@ extension Transfers {
             case .queue: origins[transfer.plan.origin, default: .init()].waiting += 1
             case .connect: origins[transfer.plan.origin, default: .init()].opening += 1
             case .send, .firstByte, .receive:
-                if let name = transfer.connection.name, let socket = sockets.connections.socket(of: name) {
+                if let socket = sockets.connections.socket(of: transfer.connection.name) {
                     inUse.insert(socket)
                 } else {
                     // A connection without a name: it carries one request at a time.
@@ -44,7 +44,7 @@ extension Transfers {
         var (usable, refusing) = (Set<Int32>(), Set<Int32>())
         for (socket, connection) in sockets.connections.all
         where connection.origin == origin && !connection.isRetired
-            && sockets.connections.leads(origin, to: connection.multi)
+            && sockets.connections.usesMulti(connection.multi, for: origin)
         {
             let age = now.nanoseconds(since: connection.since)
             pool.add(version: connection.version, age: .nanoseconds(Int64(clamping: age)))
@@ -57,13 +57,13 @@ extension Transfers {
         var (inUse, nameless) = (Set<Int32>(), 0)
         forEachOutsideLine { transfer in
             guard case .running = transfer.stage, let easy = transfer.easy, transfer.plan.origin == origin,
-                sockets.connections.leads(origin, to: easy.multi)
+                sockets.connections.usesMulti(easy.multi, for: origin)
             else { return }
             switch transfer.clocks.stretch {
             case .queue: if transfer.plan.opensAnother { pool.opening += 1 }
             case .connect: pool.opening += 1
             case .send, .firstByte, .receive:
-                if let name = transfer.connection.name, let socket = sockets.connections.socket(of: name) {
+                if let socket = sockets.connections.socket(of: transfer.connection.name) {
                     inUse.insert(socket)
                 } else {
                     nameless += 1

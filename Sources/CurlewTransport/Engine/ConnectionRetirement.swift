@@ -41,10 +41,10 @@ extension Transfers {
     ///
     /// Called for every send if the transport has limits. Repetitions are never refused: they continue a handshake, or
     /// an exchange that the connection's server has begun.
-    func admits(_ transfer: ActiveTransfer, over name: ConnectionName, by limits: ConnectionRetirement) -> Bool {
+    func takeConnection(_ name: ConnectionName, for transfer: ActiveTransfer, by limits: ConnectionRetirement) -> Bool {
         loop.assertOnLoop()
-        guard !transfer.plan.isAlone, let easy = transfer.easy, let socket = sockets.connections.socket(of: name),
-            let connection = sockets.connections[socket]
+        guard !transfer.plan.isAlone, let easy = transfer.easy,
+            let (socket, connection) = sockets.connections.find(name)
         else { return true }
         let isFirst = transfer.sending.count == 0
         let age = now.nanoseconds(since: connection.since)
@@ -53,11 +53,10 @@ extension Transfers {
         case .takesLast:
             if !transfer.plan.prewarms { retire(connection, at: socket, with: easy) }
         case .refuses:
-            if isFirst, retire(connection, at: socket, with: easy), leaves(transfer, connection, at: socket, easy) {
-                return false
-            }
+            guard isFirst, retire(connection, at: socket, with: easy) else { break }
+            if mayRelaunch(transfer, connection, at: socket, easy) { return false }
         }
-        if !transfer.plan.prewarms { sockets.connections.carries(socket) }
+        if !transfer.plan.prewarms { sockets.connections.countRequest(on: socket) }
         return true
     }
 
@@ -65,10 +64,12 @@ extension Transfers {
     /// refused for ever. It may find it if several origins share the connection, because only that of the request that
     /// has opened it has moved. Nothing else is known that leads back to a connection, but a transfer that meets one
     /// again and again is sent over it all the same.
-    private func leaves(
+    private func mayRelaunch(
         _ transfer: ActiveTransfer, _ connection: OpenConnection, at socket: Int32, _ easy: TransferHandle
     ) -> Bool {
-        if connection.isMultiplexed, sockets.connections.leads(transfer.plan.origin, to: easy.multi) { return false }
+        if connection.isMultiplexed, sockets.connections.usesMulti(easy.multi, for: transfer.plan.origin) {
+            return false
+        }
         let last = transfer.sending.refusals
         guard last.socket == socket else {
             transfer.sending.refusals = (socket, 1)

@@ -81,27 +81,21 @@ public final class CurlTransport: Transport {
     // Never inlined: its temporaries would become part of the frame of `perform`, which every request in flight keeps.
     @inline(never)
     func makeTransfer(
-        _ request: consuming TransferRequest, _ sink: any TransferSink, sendBuffer: Int? = nil,
-        prewarming: Prewarming? = nil
+        _ request: consuming TransferRequest, _ sink: any TransferSink, for purpose: RequestPlan.Purpose = .exchange
     ) throws(CurlewError) -> ActiveTransfer {
         let upload: UploadSource?
-        var plan: RequestPlan
+        let plan: RequestPlan
         let loop: EngineLoop
         do throws(CurlewError) {
             loop = try engine.get().loop
             upload = try UploadSource.make(for: request)
-            plan = try RequestPlan.of(request, planner: planner, bodyLength: upload?.length)
-            if let question = plan.question {
-                try NameResolver.checkCaller(question.name, planner.configuration.dns)
-            }
-            if let prewarming { try plan.prewarm(opensNew: prewarming == .another, planner) }
+            plan = try RequestPlan.of(request, for: purpose, planner: planner, bodyLength: upload?.length)
         } catch {
             var error = error
             if error.url == nil { error.url = request.url }
             error.attempt = request.attempt
             throw error
         }
-        if let sendBuffer { plan.onlyConnect(sendBuffer: sendBuffer) }
         return ActiveTransfer(
             request: consume request, plan: consume plan, sink: sink, upload: upload, loop: loop
         )
@@ -117,12 +111,8 @@ extension CurlTransport: ConnectTransport {
     package func connect(
         _ request: TransferRequest, sendBuffer: Int
     ) async throws(CurlewError) -> any ByteConnection {
-        let transfer = try makeTransfer(request, NoSink.shared, sendBuffer: sendBuffer)
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { transfer.start(resuming: $0) }
-        } onCancel: {
-            transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
-        }
+        let transfer = try makeTransfer(request, NoSink.shared, for: .byteConnection(sendBuffer: sendBuffer))
+        await transfer.run()
         return try transfer.madeConnection()
     }
 }
@@ -145,12 +135,13 @@ extension CurlTransport: PoolingTransport {
     /// the others have ended.
     public func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
         guard count > 0 else { return }
-        let first = try makeTransfer(request, NoSink.shared, prewarming: .oneOrMore)
+        let first = try makeTransfer(request, NoSink.shared, for: .prewarming(opensNew: false))
         let (origin, limit) = (first.plan.origin, max(1, planner.configuration.maximumConnectionsPerHost))
         // If all connections that are permitted are busy, none can be opened, and the first would wait for its turn.
         let before = await usablePool(of: origin)
         if before.inUse + before.opening >= limit, before.version == .http1_1 { return }
-        try await runToEnd(first)
+        await first.run()
+        try first.checkEnd()
         let pool = await usablePool(of: origin)
         guard pool.version == nil || pool.version == .http1_1 else { return }
         let missing = min(min(count, limit) - pool.idle, limit - pool.open - pool.opening)
@@ -173,24 +164,15 @@ extension CurlTransport: PoolingTransport {
 
     private func failureOfOpening(_ request: TransferRequest) async -> CurlewError? {
         do throws(CurlewError) {
-            try await runToEnd(makeTransfer(request, NoSink.shared, prewarming: .another))
+            let transfer = try makeTransfer(request, NoSink.shared, for: .prewarming(opensNew: true))
+            await transfer.run()
+            try transfer.checkEnd()
             return nil
         } catch {
             // It waited although fewer connections than permitted were known, so others have opened them meanwhile.
             return error.code == .queueTimedOut ? nil : error
         }
     }
-
-    private func runToEnd(_ transfer: ActiveTransfer) async throws(CurlewError) {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { transfer.start(resuming: $0) }
-        } onCancel: {
-            transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
-        }
-        try transfer.checkEnd()
-    }
-
-    enum Prewarming { case oneOrMore, another }
 }
 
 /// Owns the loop thread and, through it, everything that one engine has of libcurl. Its `deinit` ends the thread.

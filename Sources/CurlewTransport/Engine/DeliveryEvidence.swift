@@ -16,7 +16,7 @@ struct DeliveryEvidence {
     private var bytesBefore = 0
     /// Whether the connection was made for this transfer.
     private var isOnNewConnection = false
-    private(set) var speaksHTTP2 = false
+    private var speaksHTTP2 = false
     private var stream: Int?
     private var lastProcessed: Int?
     /// The server has announced that it accepts no further requests on the connection.
@@ -31,16 +31,12 @@ struct DeliveryEvidence {
     init() {}
 
     /// Creates the evidence for a request that is about to be sent.
-    init(_ easy: TransferHandle, isTLS: Bool, isFirst: Bool) {
+    init(_ easy: TransferHandle, speaksHTTP2: Bool, isFirst: Bool) {
+        self.speaksHTTP2 = speaksHTTP2
         wasAnnounced = true
         bytesBefore = curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE)
         // Later rounds of a handshake reuse the connection of the first.
         isOnNewConnection = isFirst && curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0
-        if isTLS, easy.transfers.settings.usesOpenSSL {
-            speaksHTTP2 = curlew_tls_connection(easy.handle).map { curlew_tls_speaks_http2($0) != 0 } ?? false
-        } else {
-            speaksHTTP2 = easy.transfers.settings.hasPriorKnowledge
-        }
     }
 
     /// Records a line of libcurl's trace. Returns true for the first line that announces the end of the connection.

@@ -14,8 +14,9 @@ final class EngineSettings: Sendable {
     let verifiesTLSProxies: Bool
     let refusesPrivateAddresses: Bool
     let keepAlive: KeepAlive?
-    /// Finds the addresses of hosts; `nil` if libcurl does.
-    let resolver: NameResolver?
+    /// The user's resolver; `nil` if libcurl resolves names.
+    let resolver: DNSResolver?
+    let ipVersion: DNSConfiguration.IPVersion
     /// libcurl also looks up HTTPS records, and announces that as it does the look-up of addresses.
     let looksUpHTTPSRecords: Bool
     /// When connections take no further requests; `nil` if nothing limits them.
@@ -71,7 +72,7 @@ final class EngineSettings: Sendable {
         retirement = ConnectionRetirement(configuration)
         pingInterval = configuration.http2PingInterval.map { max(1_000_000_000, $0.clampedNanoseconds) }
         refusesPrivateAddresses = configuration.addressPolicy != .any
-        resolver = NameResolver(configuration.dns)
+        (resolver, ipVersion) = (configuration.dns.ownResolver, configuration.dns.ipVersion)
         looksUpHTTPSRecords = capabilities.features.contains("HTTPSRR")
         resolvesOverHTTPS = configuration.dns.dohURL != nil
         usesOpenSSL = capabilities.usesOpenSSL

@@ -5,17 +5,15 @@ internal import CurlewCore
 struct HTTP2Pings {
     /// `.never` while no request runs.
     private(set) var due = LoopInstant.never
-    private var interval: UInt64 = 0
 
     /// Called when a transport that sends PINGs sends a request.
     mutating func requestGoesOut(at now: LoopInstant, every interval: UInt64) {
         guard due == .never else { return }
-        self.interval = interval
         due = now.advanced(byNanoseconds: interval)
     }
 
     /// Called when PINGs were due. `isNeeded`: there are connections that get further ones.
-    mutating func sent(at now: LoopInstant, isNeeded: Bool) {
+    mutating func sent(at now: LoopInstant, every interval: UInt64, isNeeded: Bool) {
         due = isNeeded ? now.advanced(byNanoseconds: interval) : .never
     }
 }
@@ -31,13 +29,13 @@ extension Transfers {
         guard pings.due <= now, let interval = settings.pingInterval else { return }
         var busy: [Int: Set<Int32>] = [:]
         forEachOutsideLine { transfer in
-            guard transfer.sending.hasBegun, let name = transfer.connection.name,
-                let socket = sockets.connections.socket(of: name), let connection = sockets.connections[socket],
+            guard transfer.sending.hasBegun,
+                let (socket, connection) = sockets.connections.find(transfer.connection.name),
                 connection.version == .http2
             else { return }
             busy[connection.multi, default: []].insert(socket)
         }
-        pings.sent(at: now, isNeeded: !busy.isEmpty)
+        pings.sent(at: now, every: interval, isNeeded: !busy.isEmpty)
         for (index, sockets) in busy {
             guard let multi = handles.multi(at: index), multi.queuePings(every: interval / 1_000_000) else { continue }
             let full = self.sockets.connections.pingsQueued(in: index, carrying: sockets)

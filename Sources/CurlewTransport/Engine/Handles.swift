@@ -88,11 +88,10 @@ final class Handles {
     func recycle(_ easy: TransferHandle, after transfer: ActiveTransfer) {
         loop.assertOnLoop()
         guard !isClosed, idle.count < Self.maximumIdle, easy.isReusable else { return }
-        // A handle remembers four things that must not affect its next transfer. It has libcurl close a connection that was
-        // retired. It counts libcurl's silent
-        // repetitions over all its transfers, and gives up at the sixth. It keeps the verdict on a certificate chain
-        // until there is another. And it keeps the scheme that one proxy has asked for, and would use it unasked with
-        // another.
+        // A handle remembers four things that must not affect its next transfer. It has libcurl close a connection that
+        // was retired. It counts libcurl's silent repetitions over all its transfers, and gives up at the sixth. It
+        // keeps the verdict on a certificate chain until there is another. And it keeps the scheme that one proxy has
+        // asked for, and would use it unasked with another.
         if transfer.plan.needsOwnHandle || easy.closesConnection || transfer.sending.count > 1
             || transfer.result.error?.isTLS == true
             || (mayHaveSeveralProxies && curlew_get_long(easy.handle, CURLINFO_PROXYAUTH_AVAIL) != 0)

@@ -22,20 +22,20 @@ final class NameResolver: Sendable {
     private let state = Lock(State())
 
     /// `nil` if the configuration has no resolver.
-    init?(_ dns: DNSConfiguration) {
-        guard let resolver = dns.ownResolver else { return nil }
-        (self.resolver, ipVersion) = (resolver, dns.ipVersion)
+    init?(_ settings: EngineSettings) {
+        guard let resolver = settings.resolver else { return nil }
+        (self.resolver, ipVersion) = (resolver, settings.ipVersion)
     }
 
     /// Returns the addresses of the host, or `nil` if the transfer has to wait for them.
-    func find(_ name: HostAndPort, for transfer: ActiveTransfer) -> [String]? {
+    func find(_ question: HostQuestion, for transfer: ActiveTransfer) -> [String]? {
         state.withLock { state in
-            switch state.names.find(name, for: transfer, at: .now) {
+            switch state.names.find(question.name, for: transfer, at: .now) {
             case .known(let addresses): return addresses
             case .joined: return nil
             case .ask(let number):
                 // Detached: the question gets no values of the task that happens to be the first.
-                state.tasks[number] = Task.detached { await self.ask(name, number) }
+                state.tasks[number] = Task.detached { await self.ask(question, number) }
                 return nil
             }
         }
@@ -53,28 +53,28 @@ final class NameResolver: Sendable {
         if let task { Task.detached { task.cancel() } }
     }
 
-    private func ask(_ name: HostAndPort, _ number: Int) async {
-        let result = await answer(name)
+    private func ask(_ question: HostQuestion, _ number: Int) async {
+        let result = await answer(question)
         let answer = try? result.get()
-        let (waiting, task) = state.withLock { state in
+        // The task is released without the lock.
+        let (waiting, _) = state.withLock { state in
             let known = answer.map { (addresses: $0.addresses, timeToLive: $0.timeToLive) }
             return (
-                state.names.answered(name, number: number, known, at: .now), state.tasks.removeValue(forKey: number)
+                state.names.answered(question.name, number: number, known, at: .now),
+                state.tasks.removeValue(forKey: number)
             )
         }
         let addresses = result.map(\.addresses)
         for transfer in waiting { transfer.send(.resolved(addresses)) }
-        // Released without the lock.
-        _ = task
     }
 
     /// Runs the user's code. The addresses of the result can be used.
-    private func answer(_ name: HostAndPort) async -> Result<DNSAnswer, CurlewError> {
+    private func answer(_ question: HostQuestion) async -> Result<DNSAnswer, CurlewError> {
         var answer: DNSAnswer
         do {
-            let question = Question(resolver: ObjectIdentifier(resolver), name: name)
-            answer = try await Self.$questions.withValue(Self.questions.union([question])) {
-                try await resolver.resolve(name.host, name.port)
+            let calls = question.callers.union([ResolverCall(resolver, question.name)])
+            answer = try await ResolverCall.$current.withValue(calls) {
+                try await resolver.resolve(question.name.host, question.name.port)
             }
         } catch {
             return .failure(.unresolved("the resolver failed: \(Explanation.of(error))", error))
@@ -86,23 +86,32 @@ final class NameResolver: Sendable {
             return .failure(error)
         }
     }
+}
 
-    // MARK: Questions within questions
-
-    private struct Question: Hashable {
-        let resolver: ObjectIdentifier
-        let name: HostAndPort
+extension Transfers {
+    /// Lets a transfer wait for its addresses, without a handle, while its connect timeout runs.
+    func waitForAddresses(_ transfer: ActiveTransfer) {
+        transfer.stage = .resolving
+        transfer.clocks.resolvingStarted(at: now)
+        clockChanged(transfer)
     }
 
-    /// The questions whose code the current task is part of.
-    @TaskLocal private static var questions: Set<Question> = []
-
-    /// Throws if the calling task is part of the question for this host: it would wait for itself. A resolver that sends
-    /// its requests over the session that it serves does so, unless it names its server by address.
-    static func checkCaller(_ name: HostAndPort, _ dns: DNSConfiguration) throws(CurlewError) {
-        guard let resolver = dns.ownResolver else { return }
-        guard questions.contains(Question(resolver: ObjectIdentifier(resolver), name: name)) else { return }
-        throw .unresolved("the resolver asks for the host that it is to resolve")
+    /// Called when the user's resolver has answered.
+    func resolved(_ transfer: ActiveTransfer, _ result: Result<[String], CurlewError>) {
+        guard case .resolving = transfer.stage else { return }
+        switch result {
+        case .failure(let error): fail(transfer, transfer.completed(error))
+        case .success(let addresses):
+            transfer.clocks.resolvingEnded(at: now)
+            // A suspended transfer asks again when it is resumed: by then the answer may have expired.
+            if transfer.pauses.isSuspended {
+                transfer.stage = .held
+                return
+            }
+            transfer.addresses = addresses
+            transfer.stage = .created
+            enterLine(transfer)
+        }
     }
 }
 
@@ -129,7 +138,7 @@ extension ActiveTransfer {
     }
 
     /// Resets a transfer that has lost its addresses, to launch it again. Returns false if there is no point in that.
-    func asksAgain() -> Bool {
+    func restartForAddresses() -> Bool {
         guard connection.hasLostAddresses, sending.restarts < Self.mostRestarts, goBackToStart() else { return false }
         sending.restarts += 1
         return true

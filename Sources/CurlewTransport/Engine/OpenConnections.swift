@@ -71,7 +71,13 @@ struct OpenConnections {
 
     subscript(socket: Int32) -> OpenConnection? { all[socket] }
 
-    func socket(of name: ConnectionName) -> Int32? { sockets[name] }
+    func socket(of name: ConnectionName?) -> Int32? { name.flatMap { sockets[$0] } }
+
+    /// Returns the connection with this name, and its socket.
+    func find(_ name: ConnectionName?) -> (socket: Int32, connection: OpenConnection)? {
+        guard let socket = socket(of: name), let connection = all[socket] else { return nil }
+        return (socket, connection)
+    }
 
     mutating func opened(_ connection: OpenConnection, at socket: Int32) {
         closed(socket)
@@ -89,10 +95,10 @@ struct OpenConnections {
     }
 
     /// Counts a request.
-    mutating func carries(_ socket: Int32) { all[socket]?.requests += 1 }
+    mutating func countRequest(on socket: Int32) { all[socket]?.requests += 1 }
 
     /// Called when a request is about to be sent: it takes the queued PINGs along.
-    mutating func writesPings(_ name: ConnectionName) {
+    mutating func pingsWritten(to name: ConnectionName) {
         if let socket = sockets[name] { all[socket]?.queuedPings = 0 }
     }
 
@@ -139,7 +145,7 @@ struct OpenConnections {
     var hasDetours: Bool { !detours.isEmpty }
 
     /// Whether the next requests to the origin use the multi handle with this index, and so may use its connections.
-    func leads(_ origin: OpenConnection.Origin, to multi: Int) -> Bool {
+    func usesMulti(_ multi: Int, for origin: OpenConnection.Origin) -> Bool {
         detours[origin].map { $0 == multi } ?? (0..<MultiIndex.firstSpare).contains(multi)
     }
 

@@ -6,51 +6,45 @@ internal import Foundation
 // after the prerequest callback, and the callback sets it. Whether a connection may be used again was decided when it was
 // made, without the option, so it goes into the pool as after any exchange. (With the option from the beginning, as for
 // byte connections, no request could use it.)
-extension RequestPlan {
-    /// Throws `.unsupported` if no later request could use the connection.
-    func checkPrewarming(_ planner: RequestPlanner) throws(CurlewError) {
-        try planner.capabilities.require(.prewarming)
-        guard !isAlone, !closesConnection else {
-            throw .unsupported(
-                feature: "opening a connection in advance", needs: "requests that may share their connections")
-        }
-        // From 8.13 on libcurl uses no plain connection of HTTP/2 that has not had a response, and 7.88 uses none again.
-        guard isTLS || planner.configuration.httpVersion != .http2PriorKnowledge else {
-            throw .unsupported(feature: "opening a plain HTTP/2 connection in advance", needs: "TLS")
-        }
-    }
-}
-
 extension ActiveTransfer {
     /// Ends the transfer instead of sending its request. Called in the prerequest callback.
-    func endsBeforeSending() -> Bool {
+    func stopBeforeSending(_ transfers: Transfers) -> Bool {
         guard let easy, curlew_set_long(easy.handle, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK else {
             failure = makeError(.`internal`, "libcurl refuses to stop before the request")
             return false
         }
+        // From here on the connection counts as one that is in use, not as one that is being opened.
+        clocks.sendingStarted(at: transfers.now)
         return true
     }
 }
 
 // After a handshake of TLS 1.3 the server sends session tickets. Usually libcurl reads them with the response. On an idle
 // connection of HTTP/1 they look like bytes that nobody has asked for: libcurl from 8.0 on closes such a connection when
-// it would be used again, and so does the engine with older ones (`UnaskedBytes`). So the transfer keeps the connection
+// it would be used again, and so does the engine with older ones (`hasUnaskedBytes`). So the transfer keeps the connection
 // for as long as tickets usually take, and reads them. With HTTP/2, libcurl reads what has come before it uses the
 // connection. Older versions take it for dead if tickets have come and nothing else, so the transfer keeps the connection
 // until the server's first frames are there as well. It cannot read these, and waits for the whole time.
 extension Transfers {
+    /// Called when a connection for later requests is up.
+    func prewarmed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+        transfer.measure(easy)
+        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
+        if !settle(transfer, easy) { release(transfer) }
+    }
+
     /// Keeps a new connection from being used until the server's first messages have come. Returns false if there is
     /// nothing to wait for.
     func settle(_ transfer: ActiveTransfer, _ easy: TransferHandle) -> Bool {
         guard transfer.mayGetTickets, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0,
-            let name = transfer.connection.name, let socket = sockets.connections.socket(of: name),
-            socket == curlew_get_socket(easy.handle), let version = sockets.connections[socket]?.version,
+            let name = transfer.connection.name, let (socket, connection) = sockets.connections.find(name),
+            socket == curlew_get_socket(easy.handle), let version = connection.version,
             version == .http1_1 || version == .http2 && settings.quirks.takesTicketsForEnd
         else { return false }
-        // Another transfer may have taken the connection within the same call of libcurl. Then that one reads the tickets
-        // and its response, and nothing may be read here.
+        // A request may have taken the connection within the same call of libcurl. Then it reads the tickets and its
+        // response, and nothing may be read here.
         var isTaken = false
-        forEach(over: name) { isTaken = isTaken || $0 !== transfer }
+        forEach(over: name) { isTaken = isTaken || !$0.plan.prewarms }
         guard !isTaken else { return false }
         let patience = transfer.ticketPatience
         transfer.clocks.settlingStarted(for: patience, at: now)
@@ -96,7 +90,7 @@ extension Transfers {
     private static let pauseOfTickets: UInt64 = 20_000_000
 
     /// Called before the transfer leaves its handle. A connection that is up stays in the pool, unless it has failed.
-    func givesConnection(of transfer: ActiveTransfer, _ easy: TransferHandle) {
+    func returnConnectionToPool(of transfer: ActiveTransfer, _ easy: TransferHandle) {
         stopWatching(transfer)
         // With the option set, libcurl closes the connection of a handle that is removed.
         if transfer.result.error?.code != .connectFailed { curlew_set_long(easy.handle, CURLOPT_CONNECT_ONLY, 0) }

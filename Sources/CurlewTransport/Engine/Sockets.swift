@@ -137,7 +137,7 @@ final class Sockets {
 
     /// Called when the transfer is about to be sent. Records the connection that it has made; `name` is `nil` if libcurl
     /// does not say it.
-    func remember(_ transfer: ActiveTransfer, on name: ConnectionName?) {
+    func recordConnection(of transfer: ActiveTransfer, named name: ConnectionName?) {
         loop.assertOnLoop()
         guard !transfer.connection.openedSockets.isEmpty else { return }
         forgetVanished(of: transfer)
@@ -147,16 +147,24 @@ final class Sockets {
         // The others have lost the race of the host's addresses, or belong to a DNS server.
         let isConnection = { (fd: Int32) in name == nil || OpenConnections.localPort(of: fd) == name?.localPort }
         guard let easy = transfer.easy, let socket = opened.last(where: isConnection) else { return }
-        if settings.quirks.closesUnseen { poller.settled(socket) }
+        if settings.quirks.closesUnseen { poller.connected(socket) }
         connections.opened(
             OpenConnection(
                 origin: transfer.plan.origin, name: name, multi: easy.multi, since: now,
-                version: version(of: socket, easy, transfer.plan)),
+                version: OpenConnections.isDatagram(socket) ? .http3 : negotiatedVersion(easy, transfer.plan)),
             at: socket)
     }
 
-    private func version(of socket: Int32, _ easy: TransferHandle, _ plan: RequestPlan) -> HTTPVersion? {
-        if OpenConnections.isDatagram(socket) { return .http3 }
+    /// The protocol of the connection over which the transfer is about to be sent. `nil` if the TLS library does not say
+    /// what the peers agreed on.
+    func version(of transfer: ActiveTransfer) -> HTTPVersion? {
+        loop.assertOnLoop()
+        // Connections over Unix sockets are not found.
+        if let known = connections.find(transfer.connection.name) { return known.connection.version }
+        return transfer.easy.flatMap { negotiatedVersion($0, transfer.plan) }
+    }
+
+    private func negotiatedVersion(_ easy: TransferHandle, _ plan: RequestPlan) -> HTTPVersion? {
         if plan.connectsOnly { return .http1_1 }
         if settings.hasPriorKnowledge { return .http2 }
         guard plan.isTLS else { return .http1_1 }
@@ -168,6 +176,31 @@ final class Sockets {
         case 1: .http2
         default: nil
         }
+    }
+
+    // MARK: Unasked bytes
+
+    /// Whether bytes have arrived on the connection before the transfer is sent over it for the first time. On a new
+    /// connection they do not count: the bytes that a server sends first are for the request to read.
+    ///
+    /// They belong to no request: an error before the server closes (408), or the second of two responses to one
+    /// request. libcurl would take them for the response to the next request (RFC 9112, 9.3 and 11.2). Versions before
+    /// 8.0 do so with bytes in the socket, all versions with bytes that arrived in one TLS record with the end of a
+    /// response; only OpenSSL tells of these. Over HTTP/2 a server may send at any time.
+    func hasUnaskedBytes(for transfer: ActiveTransfer) -> Bool {
+        loop.assertOnLoop()
+        guard let easy = transfer.easy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) == 0 else { return false }
+        var hasBytes = settings.quirks.takesUnaskedBytes && isReadable(transfer.connection.name)
+        if !hasBytes, transfer.plan.isTLS, settings.usesOpenSSL, let connection = curlew_tls_connection(easy.handle) {
+            hasBytes = curlew_tls_has_pending(connection) != 0
+        }
+        return hasBytes && version(of: transfer) == .http1_1
+    }
+
+    private func isReadable(_ name: ConnectionName?) -> Bool {
+        guard let socket = connections.socket(of: name) else { return false }
+        var byte: UInt8 = 0
+        return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
 
     // MARK: Transfers that connect

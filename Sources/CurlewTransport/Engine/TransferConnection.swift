@@ -144,19 +144,13 @@ extension ActiveTransfer {
     }
 
     /// Resets the transfer to send it again without the route. Returns false if the body cannot be rewound.
-    func leaveRoute(_ end: AlternativeEnd, _ transfers: Transfers) -> Bool {
+    func leaveRoute(_ end: AlternativeEnd) -> Bool {
         guard goBackToStart() else { return false }
-        reportRoute(end, transfers)
+        plan.route?.ended(end)
         plan.leaveRoute()
         headers = plan.list
         connection.forgetObstacles()
         return true
-    }
-
-    /// Reports whether the HTTP/3 route worked.
-    func reportRoute(_ end: AlternativeEnd, _ transfers: Transfers) {
-        guard let route = plan.route else { return }
-        transfers.settings.alternatives?.ended(route.route, end)
     }
 
     /// Whether the route has worked, once the transfer has ended.

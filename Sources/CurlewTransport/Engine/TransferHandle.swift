@@ -15,12 +15,14 @@ final class TransferHandle: CurlEasy {
     /// The socket from which the handle reads; -1 if unknown. Recorded only with
     /// `LibcurlQuirks.readsWhilePaused`.
     var socket: Int32 = -1
-    /// Whether libcurl has read the body of a request with trailers to its end, so that they follow.
-    var hasEndedBody = false
+    /// Whether libcurl has read the body of a request with trailers to its end, so that they follow. Such a handle may
+    /// not send another chunked body (`LibcurlQuirks.sendsTrailersOnce`). `reset` does not change that.
+    private(set) var sendsTrailers = false
 
     /// Whether the handle may serve an unrelated request after this one. False if its plan enlarged the receive buffer,
-    /// which libcurl does not reduce again, and after a request with trailers (`LibcurlQuirks.sendsTrailersOnce`).
-    private(set) var isReusable = true
+    /// which libcurl does not reduce again, and if it sends trailers.
+    var isReusable: Bool { !hasEnlargedBuffer && !sendsTrailers }
+    private var hasEnlargedBuffer = false
     /// libcurl closes the connection after the transfer, whatever its plan says.
     private(set) var closesConnection = false
 
@@ -42,6 +44,11 @@ final class TransferHandle: CurlEasy {
     /// Has libcurl close the connection after the transfer, unless others use it. May be called while the transfer runs.
     func closesConnectionAfterwards() {
         closesConnection = curlew_set_long(handle, CURLOPT_FORBID_REUSE, 1) == CURLE_OK
+    }
+
+    /// Called when libcurl has read the transfer's body to its end.
+    func bodyEnded() {
+        if transfer?.request.trailers != nil { sendsTrailers = true }
     }
 
     /// Called with each header line. After a status line, lets the trace see the next line before libcurl stores it,
@@ -69,7 +76,7 @@ final class TransferHandle: CurlEasy {
             }
             appliedSettings = needsOwnHandle ? [] : settings
             // `Handles.recycle` resets a handle whose plan needs its own.
-            isReusable = needsOwnHandle || !settings.contains { $0.option == CURLOPT_BUFFERSIZE }
+            hasEnlargedBuffer = !needsOwnHandle && settings.contains { $0.option == CURLOPT_BUFFERSIZE }
         }
         var code = apply(transfer.plan.wire.string, transfer.plan.wire.outline)
         guard code == CURLE_OK else { return code }
@@ -88,7 +95,6 @@ final class TransferHandle: CurlEasy {
         case .upload(let length): code = curlew_set_offset(handle, CURLOPT_INFILESIZE_LARGE, length ?? -1)
         }
         if transfer.request.trailers != nil {
-            (isReusable, hasEndedBody) = (false, false)
             // SAFETY: outlives its handle.
             Callbacks.installTrailers(on: handle, easy: Unmanaged.passUnretained(self).toOpaque())
         }
@@ -97,7 +103,7 @@ final class TransferHandle: CurlEasy {
 
     override func reset() {
         super.reset()
-        isReusable = true
+        hasEnlargedBuffer = false
         closesConnection = false
         appliedSettings = nil
         sharedHeaders = nil

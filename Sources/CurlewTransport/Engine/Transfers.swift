@@ -12,6 +12,8 @@ final class Transfers {
     let handles: Handles
     let handshakes: Handshakes
     let connections: ByteConnections
+    /// `nil` if libcurl resolves names.
+    private let resolver: NameResolver?
     let loop: TurnHolder
     var addresses = AddressTexts()
     var pings = HTTP2Pings()
@@ -41,6 +43,7 @@ final class Transfers {
         self.sockets = sockets
         self.handles = handles
         self.loop = loop
+        resolver = NameResolver(settings)
         handshakes = Handshakes(settings, loop: loop)
         connections = ByteConnections(sockets: sockets, handles: handles, loop: loop)
     }
@@ -70,40 +73,15 @@ final class Transfers {
     }
 
     private func launch(_ transfer: ActiveTransfer) {
-        if let question = transfer.plan.question, let resolver = settings.resolver {
-            // A transfer that was suspended before is launched after its pause: the connect timeout runs again.
-            if !transfer.pauses.isHeld { transfer.clocks.released(at: now) }
-            transfer.addresses = resolver.find(question.name, for: transfer)
+        if let question = transfer.plan.question, let resolver {
+            transfer.addresses = resolver.find(question, for: transfer)
             guard transfer.addresses != nil else { return waitForAddresses(transfer) }
         }
         enterLine(transfer)
     }
 
-    private func waitForAddresses(_ transfer: ActiveTransfer) {
-        transfer.stage = .resolving
-        transfer.clocks.resolvingStarted(at: now)
-        clockChanged(transfer)
-    }
-
-    /// Called when the user's resolver has answered.
-    private func resolved(_ transfer: ActiveTransfer, _ result: Result<[String], CurlewError>) {
-        guard case .resolving = transfer.stage else { return }
-        switch result {
-        case .failure(let error): fail(transfer, transfer.completed(error))
-        case .success(let addresses):
-            transfer.clocks.resolvingEnded(at: now)
-            // A suspended transfer asks again when it is resumed: by then the answer may have expired.
-            if transfer.pauses.isSuspended {
-                transfer.stage = .held
-                return
-            }
-            transfer.addresses = addresses
-            transfer.stage = .created
-            enterLine(transfer)
-        }
-    }
-
-    private func enterLine(_ transfer: ActiveTransfer) {
+    /// Gives the transfer to libcurl, or lets it wait in its origin's line.
+    func enterLine(_ transfer: ActiveTransfer) {
         transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
         if inFlight.lines.mayEnter(transfer) { return handOver(transfer) }
         transfer.stage = .inLine
@@ -133,7 +111,7 @@ final class Transfers {
     private func handOver(_ transfer: ActiveTransfer) {
         if transfer.plan.prewarms, hasNothingToOpen(transfer) { return release(transfer) }
         // Another transfer may have got a newer answer while this one was in line.
-        if let question = transfer.plan.question, let newest = settings.resolver?.newest(question.name) {
+        if let question = transfer.plan.question, let newest = resolver?.newest(question.name) {
             transfer.addresses = newest
         }
         guard let (easy, code) = handles.handle(for: transfer, of: self), let multi = handles.multi(for: transfer)
@@ -188,7 +166,8 @@ final class Transfers {
         }
     }
 
-    private func fail(_ transfer: ActiveTransfer, _ error: CurlewError) {
+    /// Ends a transfer with an error, after measuring it. Must not be called from within a callback of libcurl.
+    func fail(_ transfer: ActiveTransfer, _ error: CurlewError) {
         var error = error
         if let easy = transfer.easy, error.metrics == nil {
             transfer.measure(easy)
@@ -197,39 +176,7 @@ final class Transfers {
         end(transfer, error)
     }
 
-    private func applyPauses(_ transfer: ActiveTransfer) {
-        if transfer.pauses.isHeld {
-            transfer.clocks.held(at: now)
-        } else {
-            transfer.clocks.released(at: now)
-        }
-        clockChanged(transfer)
-        // Before the request is sent libcurl has nothing to pause; the callbacks check the flags later.
-        guard transfer.sending.hasBegun, let easy = transfer.easy else { return }
-        let wanted = transfer.pauses.wanted(
-            isUploading: transfer.sending.upload.map { !$0.hasEnded } ?? false,
-            waitsForReader: sockets.sendingWaitsForReader(transfer))
-        guard wanted != transfer.pauses.applied else { return }
-        let before = transfer.pauses.applied
-        transfer.pauses.applied = wanted
-        let pausesReceiving = wanted & CURLPAUSE_RECV != 0
-        if pausesReceiving {
-            sockets.receivingPaused(transfer)
-        } else if transfer.connection.mutedSocket >= 0 {
-            sockets.receivingResumes(transfer)
-        }
-        // Resuming may deliver bytes, and so pause again, before the call returns. If the sink refuses the bytes,
-        // libcurl reports that only as the result of this call: on an idle connection nothing else would end the
-        // transfer.
-        let result = curl_easy_pause(easy.handle, wanted)
-        if result == CURLE_BAD_FUNCTION_ARGUMENT {
-            // The transfer has no connection: it has ended and its message is queued, or libcurl is about to send it
-            // again.
-            transfer.pauses.applied = before
-        } else if result != CURLE_OK {
-            finish(transfer, easy, result)
-        }
-    }
+    // MARK: Transfers on a connection
 
     /// Called when a server has announced the end of a transfer's connection for the first time. Records the
     /// announcement for the other transfers on that connection.
@@ -311,7 +258,7 @@ final class Transfers {
     }
 
     /// Ends or repeats a transfer with which libcurl is done. The first rule that applies decides.
-    private func finish(_ transfer: ActiveTransfer, _ easy: TransferHandle, _ result: CURLcode) {
+    func finish(_ transfer: ActiveTransfer, _ easy: TransferHandle, _ result: CURLcode) {
         // After this error nghttp2 accepts nothing more on the connection, but libcurl 8 would keep and reuse it.
         if result == CURLE_HTTP2, easy.errorMessage.hasPrefix("nghttp2 recv error") { sockets.end(easy) }
         // Curlew itself has ended the transfer.
@@ -338,32 +285,10 @@ final class Transfers {
         if result != CURLE_OK, transfer.isAboutToAuthenticateConnection, transfer.leaveSharedConnection(self) {
             return true
         }
-        if transfer.asksAgain() { return true }
-        if transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) { return true }
-        if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return true }
+        if transfer.restartForAddresses() { return true }
+        if transfer.isMisdirected, transfer.leaveRoute(.misdirected) { return true }
+        if transfer.isLost(after: result), transfer.leaveRoute(.failed) { return true }
         return transfer.startAgain(after: result)
-    }
-
-    /// Called when a connection for later requests is up.
-    private func prewarmed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        transfer.measure(easy)
-        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
-        if !settle(transfer, easy) { release(transfer) }
-    }
-
-    /// Called when the connection that the transfer was to make is up. The connection outlives the transfer.
-    private func connected(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        transfer.measure(easy)
-        // No request was sent, so the times that libcurl reports for it mean nothing.
-        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
-        guard let connection = connections.adopt(easy, of: transfer) else {
-            return fail(transfer, transfer.makeError(.connectFailed, "the connection was closed at once"))
-        }
-        transfer.result.connection = connection
-        forget(transfer)
-        handles.detach(easy)
-        transfer.detach()
-        release(transfer)
     }
 
     /// Ends a transfer with an error. Must not be called from within a callback of libcurl.
@@ -375,14 +300,14 @@ final class Transfers {
     }
 
     /// Releases everything that a transfer used, once its result is known.
-    private func release(_ transfer: ActiveTransfer) {
-        if transfer.plan.route != nil { transfer.reportRoute(transfer.routeEnd, self) }
+    func release(_ transfer: ActiveTransfer) {
+        transfer.plan.route?.ended(transfer.routeEnd)
         if let easy = transfer.easy {
             releaseHandle(easy, of: transfer)
             handles.recycle(easy, after: transfer)
         }
         if case .resolving = transfer.stage, let question = transfer.plan.question {
-            settings.resolver?.abandon(question.name, by: transfer)
+            resolver?.abandon(question.name, by: transfer)
         }
         transfer.end()
         inFlight.lines.ended(transfer)
@@ -400,7 +325,7 @@ final class Transfers {
     /// Takes the handle back from libcurl. The transfer still refers to it.
     private func releaseHandle(_ easy: TransferHandle, of transfer: ActiveTransfer) {
         if transfer.connection.mutedSocket >= 0 { sockets.receivingResumes(transfer) }
-        if transfer.plan.prewarms { givesConnection(of: transfer, easy) }
+        if transfer.plan.prewarms { returnConnectionToPool(of: transfer, easy) }
         if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }
         let multi = easy.multi
         handles.remove(easy)
@@ -411,7 +336,7 @@ final class Transfers {
     }
 
     /// Removes the transfer from the containers of those that libcurl has.
-    private func forget(_ transfer: ActiveTransfer) {
+    func forget(_ transfer: ActiveTransfer) {
         if transfer.place.handshake != nil { handshakes.forget(transfer) }
         inFlight.lines.left(transfer)
         sockets.connecting.remove(transfer)

@@ -61,7 +61,7 @@ struct Poller {
 
     // MARK: Watching
 
-    /// A socket that `mayVanish` may be closed without `socketClosed`, until `settled` is called.
+    /// A socket that `mayVanish` may be closed without `socketClosed`, until `connected` is called.
     mutating func socketOpened(_ fd: Int32, mayVanish: Bool = false) {
         reserve(fd)
         // A reused number that we never saw closed still counts as one socket.
@@ -76,7 +76,7 @@ struct Poller {
     }
 
     /// From now on the close of the socket will be seen.
-    mutating func settled(_ fd: Int32) {
+    mutating func connected(_ fd: Int32) {
         guard Int(fd) < registrations.count else { return }
         registrations[Int(fd)].inode = 0
     }

@@ -16,7 +16,7 @@ enum DNSPlan {
 
     /// Addresses as `CURLOPT_RESOLVE` has them.
     static func list(_ addresses: [String]) -> String {
-        addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }.joined(separator: ",")
+        addresses.map(Hostname.bracketed).joined(separator: ",")
     }
 
     private static func matches(_ key: String, host: String, port: Int) -> Bool {
@@ -44,7 +44,7 @@ enum DNSPlan {
     }
 
     private static func isAddress(_ text: String) -> Bool {
-        IPAddress(Hostname.withoutBrackets(text)) != nil && !text.contains("%")
+        IPAddress(Hostname.withoutBrackets(text), allowsZone: false) != nil
     }
 
     static func options(_ dns: DNSConfiguration, _ capabilities: Capabilities) throws(CurlewError) -> [OptionValue] {

@@ -78,9 +78,12 @@ enum HTTP3Plan {
         return alternatives
     }
 
-    /// RFC 7838, 2.1: an alternative on another host must prove with its certificate that it may speak for the origin.
+    /// The alternatives that requests may use.
     static func freedom(_ configuration: TransportConfiguration) -> AlternativeFreedom {
-        configuration.tls.certificateVerification == .full ? .anyHost : .sameHost
+        // The resolver is asked for the origin, and its answer says nothing about another host or port.
+        if configuration.dns.resolver != nil { return .sameEndpoint }
+        // RFC 7838, 2.1: an alternative on another host must prove with its certificate that it may speak for the origin.
+        return configuration.tls.certificateVerification == .full ? .anyHost : .sameHost
     }
 
     /// Whether the request's options permit HTTP/3 as an alternative.
@@ -107,10 +110,11 @@ enum HTTP3Plan {
     }
 }
 
-/// An HTTP/3 route as options, which are appended to those of the usual route. A class, so that an absent route costs
-/// one pointer in every plan.
+/// An HTTP/3 route as options, which are appended to those of the usual route. Its owner must call `ended`. A class, so
+/// that an absent route costs one pointer in every plan.
 final class PlannedRoute: Sendable {
     let route: AlternativeRoute
+    private let services: any AlternativeServices
     let settings: [OptionValue]
     /// The field that names the alternative service in use (RFC 7838, 5).
     let headerLine: String
@@ -118,8 +122,11 @@ final class PlannedRoute: Sendable {
     /// The connect timeout if libcurl does not race QUIC with TCP. After it the request is sent to the origin.
     static let patience = Duration.seconds(3)
 
-    init(_ route: AlternativeRoute, _ configuration: TransportConfiguration, _ timeouts: Timeouts) {
-        self.route = route
+    init(
+        _ route: AlternativeRoute, of services: any AlternativeServices, _ configuration: TransportConfiguration,
+        _ timeouts: Timeouts
+    ) {
+        (self.route, self.services) = (route, services)
         headerLine = "Alt-Used: \(route.authority)"
         switch route.mode {
         case .raced:
@@ -143,4 +150,7 @@ final class PlannedRoute: Sendable {
             self.settings = settings
         }
     }
+
+    /// Reports whether the route has worked.
+    func ended(_ end: AlternativeEnd) { services.ended(route, end) }
 }

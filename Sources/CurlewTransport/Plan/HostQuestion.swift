@@ -10,9 +10,11 @@ final class HostQuestion: Sendable {
     let key: String
     /// Whether libcurl looks up no other name for the request, such as that of a proxy.
     let isDirect: Bool
+    /// The calls of resolvers that wait for the request.
+    let callers: Set<ResolverCall>
 
-    init(name: HostAndPort, key: String, isDirect: Bool) {
-        (self.name, self.key, self.isDirect) = (name, key, isDirect)
+    init(name: HostAndPort, key: String, isDirect: Bool, callers: Set<ResolverCall> = []) {
+        (self.name, self.key, self.isDirect, self.callers) = (name, key, isDirect, callers)
     }
 
     /// The entry for `CURLOPT_RESOLVE`. It replaces that of an earlier request, and expires with libcurl's others: a
@@ -22,16 +24,32 @@ final class HostQuestion: Sendable {
     }
 }
 
+/// The call of a resolver for one host.
+///
+/// A resolver may send requests over the session that it serves. If they need the answer of a call that waits for them,
+/// they are refused, because they would wait for themselves. (Two calls that were made independently and then wait for
+/// each other's answers are not recognized; they end with their connect timeouts.)
+struct ResolverCall: Sendable, Hashable {
+    private let resolver: DNSResolver
+    private let name: HostAndPort
+
+    init(_ resolver: DNSResolver, _ name: HostAndPort) { (self.resolver, self.name) = (resolver, name) }
+
+    /// The calls that wait for the current task.
+    @TaskLocal static var current: Set<ResolverCall> = []
+}
+
 extension DNSPlan {
     /// The time for which libcurl keeps a resolver's answer, at least. Each request brings the current one.
     static let leastLifetime = Duration.seconds(60)
 
-    /// Returns the question for the resolver; `nil` if there is no resolver, or if libcurl does not need the host's
-    /// address. `proxy` is the one that the request uses.
+    /// Returns the question for the configuration's resolver; `nil` if libcurl does not need the host's address. `proxy`
+    /// is the one that the request uses. Called in the task that makes the request; throws if the resolver's answer
+    /// waits for that task.
     static func question(
-        _ configuration: TransportConfiguration, _ wire: WireURL, proxy: Proxy
+        for resolver: DNSResolver, _ configuration: TransportConfiguration, _ wire: WireURL, proxy: Proxy
     ) throws(CurlewError) -> HostQuestion? {
-        guard configuration.dns.resolver != nil, configuration.unixSocketPath == nil else { return nil }
+        guard configuration.unixSocketPath == nil else { return nil }
         let (host, port) = (wire.host, wire.port)
         // libcurl would take an entry for `*` as one for all hosts.
         guard host != "*", Hostname.isUsable(host), let name = Hostname.canonical(host) else {
@@ -48,7 +66,11 @@ extension DNSPlan {
         }
         // libcurl looks up the ASCII form of an international name.
         let isASCII = host.utf8.allSatisfy { $0 < 0x80 }
-        return HostQuestion(name: HostAndPort(host: name, port: port), key: isASCII ? host : name, isDirect: isDirect)
+        let (asked, callers) = (HostAndPort(host: name, port: port), ResolverCall.current)
+        guard !callers.contains(ResolverCall(resolver, asked)) else {
+            throw .unresolved("the resolver asks for the host that it is to resolve")
+        }
+        return HostQuestion(name: asked, key: isASCII ? host : name, isDirect: isDirect, callers: callers)
     }
 
     /// Whether `connectTo` sends connections for the host elsewhere (CURLOPT_CONNECT_TO: an empty host or port matches

@@ -37,14 +37,7 @@ struct RequestPlan: Sendable {
     var closesConnection: Bool {
         settings.last { $0.option == CURLOPT_FORBID_REUSE } == .long(CURLOPT_FORBID_REUSE, 1)
     }
-    /// The send buffer of the byte connection to make; `nil` for an exchange. See `onlyConnect`.
-    private(set) var sendBuffer: Int?
-    /// Whether only a connection is made and no request is sent.
-    var connectsOnly: Bool { sendBuffer != nil }
-    /// Whether a connection is opened for later requests, and no request is sent. See `prewarm`.
-    private(set) var prewarms = false
-    /// Whether it is opened in any case, even if an idle one is there.
-    var opensAnother: Bool { prewarms && settings.contains(.long(CURLOPT_FRESH_CONNECT, 1)) }
+    private(set) var purpose = Purpose.exchange
     private(set) var wire: WireURL
     var url: String { wire.string }
     var host: String { wire.host }
@@ -78,9 +71,9 @@ struct RequestPlan: Sendable {
     var clocks: TransferClocks
 
     /// Makes the plan of a request.
-    static func of(_ request: TransferRequest, planner: RequestPlanner, bodyLength: Int64?) throws(CurlewError)
-        -> RequestPlan
-    {
+    static func of(
+        _ request: TransferRequest, for purpose: Purpose = .exchange, planner: RequestPlanner, bodyLength: Int64?
+    ) throws(CurlewError) -> RequestPlan {
         let wire = try WireURL(request.url)
         let leavesOutProxy = try planner.leavesOutProxy(request, wire.string)
         var plan: RequestPlan
@@ -99,8 +92,11 @@ struct RequestPlan: Sendable {
             plan.leavesOutProxy = leavesOutProxy
             try plan.planParts(request, planner, bodyLength)
         }
-        if request.trailers == nil, let route = planner.route(for: request, wire) { plan.take(route) }
         plan.question = try planner.question(for: request, wire, leavesOutProxy: plan.leavesOutProxy)
+        plan.purpose = purpose
+        try plan.planPurpose(planner)
+        // Last, because its result must be reported: nothing may fail between here and the transfer.
+        if let route = planner.route(for: request, wire, purpose) { plan.take(route) }
         return plan
     }
 
@@ -402,31 +398,11 @@ struct RequestPlan: Sendable {
         ]
     }
 
-    /// Plans a connection without a request; its user speaks HTTP/1.1 over it. Through an HTTP proxy it is a tunnel.
-    mutating func onlyConnect(sendBuffer: Int) {
-        leaveRoute()
-        ownSettings =
-            settings + [
-                .long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0),
-                .long(CURLOPT_HTTPPROXYTUNNEL, 1), .long(CURLOPT_BUFFERSIZE, 64 * 1024), .long(CURLOPT_CONNECT_ONLY, 1),
-                // Otherwise libcurl closes the connection as soon as it is made.
-                .long(CURLOPT_FORBID_REUSE, 0),
-            ]
+    /// Adds settings that other requests of its kind do not have.
+    mutating func add(_ more: [OptionValue]) {
+        ownSettings = (cached?.settings ?? ownSettings) + more
         cached = nil
         needsOwnHandle = true
-        self.sendBuffer = sendBuffer
-    }
-
-    /// Plans a connection for later requests, without a request: an idle one that is alive, or a new one. If `opensNew`
-    /// is true, a new one in any case. `ActiveTransfer.endsBeforeSending` ends the transfer.
-    mutating func prewarm(opensNew: Bool, _ planner: RequestPlanner) throws(CurlewError) {
-        try checkPrewarming(planner)
-        // A request that races QUIC with TCP takes no connection that is there.
-        if case .raced? = route?.route.mode { leaveRoute() }
-        ownSettings = cached?.settings ?? ownSettings
-        if opensNew { ownSettings += [.long(CURLOPT_PIPEWAIT, 0), .long(CURLOPT_FRESH_CONNECT, 1)] }
-        cached = nil
-        (needsOwnHandle, prewarms) = (true, true)
     }
 
     /// Removes `Expect`, for the repetition of a request that a server refused with 417.

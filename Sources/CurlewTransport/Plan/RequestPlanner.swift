@@ -11,7 +11,6 @@ final class RequestPlanner: Sendable {
     /// `nil` if the transport cannot use alternative services.
     let alternatives: (any AlternativeServices)?
     let proxies: ProxyConnectionCredentials
-    private let hasResolver: Bool
     private let plans = Lock(CachedPlans())
     /// The end of every header list; `nil` if there is nothing to suppress. A line without a value keeps libcurl from
     /// adding the field itself, and is not sent.
@@ -26,28 +25,34 @@ final class RequestPlanner: Sendable {
         proxies = ProxyConnectionCredentials(
             configuration.proxy, environmentNamesProxy: environment.environmentNamesProxy)
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
-        hasResolver = configuration.dns.resolver != nil
         alternatives = HTTP3Plan.alternatives(configuration, environment)
     }
 
     /// Returns the request's HTTP/3 route; `nil` if the request takes the usual route.
-    func route(for request: TransferRequest, _ wire: WireURL) -> PlannedRoute? {
-        guard let alternatives, !alternatives.isEmpty, wire.isTLS, HTTP3Plan.allows(request.options, capabilities),
-            let route = alternatives.route(
-                to: SecureOrigin(host: wire.host, port: wire.port), allowing: HTTP3Plan.freedom(configuration))
+    func route(for request: TransferRequest, _ wire: WireURL, _ purpose: RequestPlan.Purpose) -> PlannedRoute? {
+        guard let alternatives, !alternatives.isEmpty, wire.isTLS, request.trailers == nil,
+            HTTP3Plan.allows(request.options, capabilities)
         else { return nil }
-        // The resolver is asked for the origin, and its answer says nothing about another host or port.
-        if hasResolver, route.isElsewhere { return nil }
-        return PlannedRoute(route, configuration, request.options.timeouts)
+        let mayTry: Bool
+        switch purpose {
+        case .exchange: mayTry = true
+        // Whether an alternative works is known only after an exchange.
+        case .prewarming: mayTry = false
+        case .byteConnection: return nil
+        }
+        let origin = SecureOrigin(host: wire.host, port: wire.port)
+        return alternatives.route(to: origin, allowing: HTTP3Plan.freedom(configuration), mayTry: mayTry).map {
+            PlannedRoute($0, of: alternatives, configuration, request.options.timeouts)
+        }
     }
 
     /// Returns the question for the configuration's resolver; `nil` if it has none, or is not to be asked.
     func question(for request: TransferRequest, _ wire: WireURL, leavesOutProxy: Bool) throws(CurlewError)
         -> HostQuestion?
     {
-        guard hasResolver else { return nil }
+        guard let resolver = configuration.dns.ownResolver else { return nil }
         let proxy = leavesOutProxy ? .none : request.options.proxy ?? configuration.proxy
-        return try DNSPlan.question(configuration, wire, proxy: proxy)
+        return try DNSPlan.question(for: resolver, configuration, wire, proxy: proxy)
     }
 
     /// Whether exclusions make the request bypass its proxy: the request's own, or else the transport's.

@@ -72,9 +72,8 @@ struct SignedRequest {
     /// text.
     private static func host(_ wire: WireURL, _ headers: HTTPHeaders) -> String {
         if let own = headers.value(for: "Host") { return own }
-        let name = wire.host.lowercased()
-        let bracketed = name.contains(":") ? "[\(name)]" : name
-        return wire.port == (wire.isTLS ? 443 : 80) ? bracketed : "\(bracketed):\(wire.port)"
+        let name = Hostname.bracketed(wire.host.lowercased())
+        return wire.port == (wire.isTLS ? 443 : 80) ? name : "\(name):\(wire.port)"
     }
 
     private static func timestamp(_ request: inout TransferRequest, _ scope: SigningScope, _ date: Date)

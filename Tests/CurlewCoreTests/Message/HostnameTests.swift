@@ -18,6 +18,22 @@ struct HostnameTests {
         #expect(Hostname.isUsable(host))
     }
 
+    @Test(
+        "an IPv6 address gets brackets, once",
+        arguments: [("a.test", "a.test"), ("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("[::1]", "[::1]"), ("", "")])
+    func brackets(host: String, expected: String) {
+        #expect(Hostname.bracketed(host) == expected)
+        #expect(Hostname.withoutBrackets(expected) == Hostname.withoutBrackets(host))
+    }
+
+    @Test(
+        "a zone is part of an address only if that is allowed",
+        arguments: [("fe80::1%eth0", true), ("fe80::1%", true), ("fe80::1", false), ("127.0.0.1", false)])
+    func zones(text: String, hasZone: Bool) {
+        #expect((IPAddress(text, allowsZone: false) == nil) == hasZone)
+        #expect(IPAddress(text) != nil)
+    }
+
     /// The quick check may pass only URLs that the thorough check accepts.
     @Test(
         "a URL that is not looked at closely has a usable host",

@@ -51,6 +51,38 @@ struct AlternativeServiceListTests {
         #expect(route(&list, after: AlternativeServiceList.trialPatience)?.mode == .raced)
     }
 
+    @Test func whoMayNotTryUsesWhatHasWorked() throws {
+        var list = list(#"h3=":443""#)
+        let proven = { (list: inout AlternativeServiceList, seconds: TimeInterval) in
+            list.route(to: origin, allowing: .anyHost, mayTry: false, at: start + seconds)
+        }
+        #expect(proven(&list, 0) == nil)
+        // That was no trial, so this one begins.
+        let first = try #require(route(&list))
+        #expect(proven(&list, 0) == nil)
+        list.ended(first, .worked, at: start)
+        #expect(proven(&list, 0) == AlternativeRoute(origin: origin, port: 443, mode: .alone))
+        list.ended(first, .failed, at: start)
+        #expect(proven(&list, 0) == nil && proven(&list, AlternativeServiceList.shortestAvoidance) == nil)
+        #expect(route(&list, after: AlternativeServiceList.shortestAvoidance)?.mode == .raced)
+    }
+
+    @Test(
+        arguments: [
+            (.sameEndpoint, 443, nil), (.sameHost, 444, nil), (.anyHost, 1, "b.example"),
+        ] as [(AlternativeFreedom, Int, String?)])
+    func theFirstThatIsPermittedIsUsed(_ freedom: AlternativeFreedom, _ port: Int, _ host: String?) {
+        var list = list(#"h3="b.example:1", h3=":444", h3=":443""#)
+        let route = list.route(to: origin, allowing: freedom, at: start)
+        #expect(route?.port == port && route?.host == host)
+    }
+
+    @Test func whatIsNotPermittedIsNotTried() {
+        var list = list(#"h3=":444""#)
+        #expect(list.route(to: origin, allowing: .sameEndpoint, at: start) == nil)
+        #expect(route(&list)?.port == 444)
+    }
+
     @Test func aBrokenOneIsAvoidedForAGrowingTime() throws {
         var list = list(#"h3=":443"; ma=99999999"#)
         var now: TimeInterval = 0

@@ -12,7 +12,8 @@ struct HandlesTests {
             let url = try #require(URL(string: "http://127.0.0.1:1/"))
             let count = Handles.connectionsPerMulti * 2 + 1
             let lent = try (0..<count).map { _ in
-                let transfer = try parts.transport.makeTransfer(request(url), NoSink.shared, sendBuffer: 1)
+                let transfer = try parts.transport.makeTransfer(
+                    request(url), NoSink.shared, for: .byteConnection(sendBuffer: 1))
                 let easy = try parts.handle(for: transfer)
                 let multi = try #require(handles.multi(for: transfer))
                 easy.transfer = transfer

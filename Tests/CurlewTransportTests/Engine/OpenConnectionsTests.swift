@@ -78,15 +78,15 @@ struct OpenConnectionsTests {
         var connections = OpenConnections()
         let spare = MultiIndex.firstSpare
         connections.opened(connection(0), at: 40)
-        #expect(connections.leads(origin, to: 0) && connections.leads(origin, to: 3))
+        #expect(connections.usesMulti(0, for: origin) && connections.usesMulti(3, for: origin))
         for index in [spare, MultiIndex.lone, MultiIndex.firstOfByteConnections, MultiIndex.none] {
-            #expect(!connections.leads(origin, to: index))
+            #expect(!connections.usesMulti(index, for: origin))
         }
         retire(40, &connections)
-        #expect(connections.leads(origin, to: spare) && !connections.leads(origin, to: 0))
-        #expect(!connections.leads(origin, to: spare + 1))
+        #expect(connections.usesMulti(spare, for: origin) && !connections.usesMulti(0, for: origin))
+        #expect(!connections.usesMulti(spare + 1, for: origin))
         // Another origin whose requests share the connection has not moved.
-        #expect(connections.leads(other, to: 0))
+        #expect(connections.usesMulti(0, for: other))
     }
 
     private func connection(
@@ -107,13 +107,14 @@ struct OpenConnectionsTests {
         let name = Self.name(7)
         connections.opened(connection(0, 7), at: 40)
         #expect(connections.socket(of: name) == 40)
+        #expect(connections.find(name)?.socket == 40 && connections.find(nil) == nil)
         // The port is used again before the old socket's close is known.
         connections.opened(connection(0, 7), at: 41)
         connections.closed(40)
         #expect(connections.socket(of: name) == 41)
         connections.closed(41)
         connections.closed(41)
-        #expect(connections.socket(of: name) == nil && connections.all.isEmpty)
+        #expect(connections.socket(of: name) == nil && connections.find(name) == nil && connections.all.isEmpty)
     }
 
     @Test func `an origin leaves the multi handle of a retired connection and comes back`() {
@@ -152,7 +153,7 @@ struct OpenConnectionsTests {
         #expect(queue(carrying: [40]) == [])
         #expect(connections[42]?.queuedPings == 0 && connections[43]?.queuedPings == 0)
         // So has one that carried a request in between.
-        connections.writesPings(Self.name(41))
+        connections.pingsWritten(to: Self.name(41))
         #expect(queue(carrying: [40]) == [])
     }
 

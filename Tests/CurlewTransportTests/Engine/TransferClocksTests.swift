@@ -115,6 +115,19 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(141), .queue))
     }
 
+    @Test func aTransferThatResolvesAfterItsPauseHasItsTimeouts() {
+        var clocks = clocks()
+        clocks.held(at: at(1))
+        clocks.startOver(isHeld: true)
+        clocks.resolvingStarted(at: at(101))
+        #expect(clocks.next == (at(111), .connect))
+        clocks.resolvingEnded(at: at(103))
+        clocks.launched(at: at(103), isHeld: false)
+        #expect(clocks.next == (at(143), .queue))
+        clocks.connectionStarted(at: at(104))
+        #expect(clocks.next == (at(112), .connect))
+    }
+
     @Test func bytesThatMoveDuringAPauseDoNotMoveTheClockIntoTheFuture() {
         var clocks = clocks()
         clocks.requestSent(at: at(100))

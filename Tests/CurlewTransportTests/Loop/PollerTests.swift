@@ -83,7 +83,7 @@ struct PollerTests {
         let ends = try Ends()
         defer { close(ends.other) }
         poller.socketOpened(ends.own, mayVanish: true)
-        poller.settled(ends.own)
+        poller.connected(ends.own)
         close(ends.own)
         poller.forgetIfVanished(ends.own)
         #expect(poller.ownedCount == 1)

@@ -102,7 +102,12 @@ struct HTTP3PlanTests {
         let host: String?
         let port: Int
         let mode: AlternativeRoute.Mode
-        let asked = Lock([AlternativeFreedom]())
+        struct Question: Equatable {
+            let freedom: AlternativeFreedom
+            var mayTry = true
+        }
+        let asked = Lock([Question]())
+        let ends = Lock([AlternativeEnd]())
 
         init(host: String? = nil, port: Int = 443, mode: AlternativeRoute.Mode = .raced) {
             self.host = host
@@ -110,18 +115,21 @@ struct HTTP3PlanTests {
             self.mode = mode
         }
 
-        func route(to origin: SecureOrigin, allowing freedom: AlternativeFreedom) -> AlternativeRoute? {
-            asked.withLock { $0.append(freedom) }
+        func route(
+            to origin: SecureOrigin, allowing freedom: AlternativeFreedom, mayTry: Bool
+        ) -> AlternativeRoute? {
+            asked.withLock { $0.append(Question(freedom: freedom, mayTry: mayTry)) }
             return AlternativeRoute(origin: origin, host: host, port: port, mode: mode)
         }
 
         func receive(_ headers: HTTPHeaders, from origin: SecureOrigin) {}
-        func ended(_ route: AlternativeRoute, _ end: AlternativeEnd) {}
+        func ended(_ route: AlternativeRoute, _ end: AlternativeEnd) { ends.withLock { $0.append(end) } }
     }
 
     private func plan(
         _ url: String = "https://Host/path",
         _ alternatives: Alternatives = Alternatives(),
+        for purpose: RequestPlan.Purpose = .exchange,
         capabilities: Capabilities = Self.capabilities(),
         configure: (inout TransportConfiguration) -> Void = { _ in },
         _ change: (inout TransferRequest) -> Void = { _ in }
@@ -132,7 +140,8 @@ struct HTTP3PlanTests {
         configure(&configuration)
         var request = TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: url)))
         change(&request)
-        return try RequestPlan.of(request, planner: RequestPlanner(configuration, capabilities), bodyLength: nil)
+        return try RequestPlan.of(
+            request, for: purpose, planner: RequestPlanner(configuration, capabilities), bodyLength: nil)
     }
 
     private func texts(_ plan: RequestPlan) -> [String] { plan.settings.map(\.description) }
@@ -219,7 +228,58 @@ struct HTTP3PlanTests {
         let alternatives = Alternatives()
         _ = try plan("https://host/", alternatives)
         _ = try plan("https://host/", alternatives, configure: { $0.tls.certificateVerification = .none })
-        #expect(alternatives.asked.withLock { $0 } == [.anyHost, .sameHost])
+        #expect(alternatives.asked.withLock { $0 } == [.init(freedom: .anyHost), .init(freedom: .sameHost)])
+    }
+
+    @Test func aResolverAnswersForTheOriginAlone() throws {
+        let alternatives = Alternatives()
+        let plan = try plan("https://host/", alternatives, configure: { $0.dns.resolver = { _, _ in throw Refused() } })
+        #expect(plan.route != nil && plan.question != nil)
+        #expect(alternatives.asked.withLock { $0 } == [.init(freedom: .sameEndpoint)])
+    }
+
+    private struct Refused: Error {}
+
+    // MARK: Trials
+
+    /// A route that was asked for and not used would stay a trial whose result is never reported.
+    @Test func whatFailsAsksForNoRoute() throws {
+        let alternatives = Alternatives()
+        let resolver: DNSResolver.Resolve = { _, _ in throw Refused() }
+        #expect(throws: CurlewError.self) {
+            try plan("https://*/", alternatives, configure: { $0.dns.resolver = resolver })
+        }
+        #expect(throws: CurlewError.self) {
+            try plan("https://host/", alternatives, for: .prewarming(opensNew: false)) { _ in
+            } _: {
+                $0.options.authentication = TransferAuthentication(scheme: .ntlm, username: "u", password: "p")
+            }
+        }
+        #expect(alternatives.asked.withLock { $0 }.isEmpty)
+    }
+
+    @Test func aConnectionWithoutARequestTriesNothing() throws {
+        let alternatives = Alternatives(mode: .alone)
+        let prewarmed = try plan("https://host/", alternatives, for: .prewarming(opensNew: true))
+        #expect(texts(prewarmed).contains("FRESH_CONNECT=1") && texts(prewarmed).contains("HTTP_VERSION=31"))
+        #expect(alternatives.asked.withLock { $0 } == [.init(freedom: .anyHost, mayTry: false)])
+        let bytes = try plan("https://host/", alternatives, for: .byteConnection(sendBuffer: 1))
+        #expect(bytes.route == nil && alternatives.asked.withLock { $0 }.count == 1)
+    }
+
+    @Test func aTrialOnAnEndedTransportIsUndecided() async throws {
+        var capabilities = Capabilities.ofLibcurl
+        capabilities.versionNumber = Self.capabilities().versionNumber
+        capabilities.features.insert("HTTP3")
+        capabilities.http3Library = Self.capabilities().http3Library
+        let alternatives = Alternatives()
+        var configuration = TransportConfiguration()
+        (configuration.proxy, configuration.alternativeServices) = (.none, alternatives)
+        let transport = CurlTransport(configuration: configuration, capabilities: capabilities)
+        await transport.shutdown()
+        let error = await transport.failure(request(try #require(URL(string: "https://host/"))))
+        #expect(error.code == .sessionClosed, "\(error)")
+        #expect(alternatives.asked.withLock { $0 }.count == 1 && alternatives.ends.withLock { $0 } == [.undecided])
     }
 
     @Test func onlyHTTP3IsOnlyHTTP3() throws {

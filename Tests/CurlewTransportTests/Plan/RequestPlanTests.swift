@@ -134,10 +134,14 @@ struct RequestPlanTests {
         // The second plan uses the cached settings of the first.
         for _ in 0..<2 {
             let wanted = request(try #require(URL(string: "https://h/"))) { $0.options.multiplexes = false }
-            var plan = try RequestPlan.of(wanted, planner: planner, bodyLength: nil)
+            let plan = try RequestPlan.of(wanted, planner: planner, bodyLength: nil)
             #expect(plan.closesConnection && texts(plan).contains("FORBID_REUSE=1"))
-            plan.onlyConnect(sendBuffer: 1)
-            #expect(!plan.closesConnection)
+            let bytes = try RequestPlan.of(
+                wanted, for: .byteConnection(sendBuffer: 1), planner: planner, bodyLength: nil)
+            #expect(!bytes.closesConnection && bytes.sendBuffer == 1)
+            #expect {
+                try RequestPlan.of(wanted, for: .prewarming(opensNew: false), planner: planner, bodyLength: nil)
+            } throws: { CurlewError.Code.unsupported ~= $0 }
         }
         #expect(try !plan("https://h/", configuration: priorKnowledge).closesConnection)
     }

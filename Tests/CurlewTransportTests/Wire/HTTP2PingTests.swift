@@ -43,9 +43,9 @@ struct HTTP2PingTests {
         pings.requestGoesOut(at: start.advanced(byNanoseconds: 500), every: second)
         #expect(pings.due == start.advanced(byNanoseconds: second))
         let later = start.advanced(byNanoseconds: second)
-        pings.sent(at: later, isNeeded: true)
+        pings.sent(at: later, every: second, isNeeded: true)
         #expect(pings.due == later.advanced(byNanoseconds: second))
-        pings.sent(at: later, isNeeded: false)
+        pings.sent(at: later, every: second, isNeeded: false)
         #expect(pings.due == .never)
     }
 }

@@ -108,6 +108,51 @@ struct NameResolverTests {
         }
     }
 
+    /// A transfer has addresses when it enters the line of its origin. Once libcurl has room for it, they may be old.
+    /// Nothing listens on 127.0.0.2.
+    @Test func aNewerAnswerServesThoseInLine() async throws {
+        let (isLaunched, isDone) = (Gate(), Gate())
+        let registry = Registry { number in
+            switch number {
+            case 1: return DNSAnswer(addresses: ["127.0.0.1"], timeToLive: .zero)
+            case 2:
+                try await isLaunched.wait()
+                return DNSAnswer(addresses: ["127.0.0.1"], timeToLive: .nanoseconds(1))
+            default: return DNSAnswer(addresses: ["127.0.0.2"], timeToLive: .seconds(3600))
+            }
+        }
+        // Twice `most` wait within libcurl, and may be connected to either address.
+        let (count, outside) = (3 * ConnectionLines.most, ConnectionLines.most)
+        try await withRegistry(registry) {
+            $0.maximumConnectionsPerHost = 1
+        } _: { transport, server in
+            server.route("/held") { _ in .text("held").stalling(until: isDone, at: .beforeHead) }
+            let (target, held) = (url(server), closing(url(server, "shop.test", "/held")))
+            let first = Task { try await transport.fetch(held).status }
+            try await server.waitForRequests(count: 1)
+            let codes = try await withThrowingTaskGroup(of: CurlewError.Code?.self) { group in
+                let next = { @Sendable () async -> CurlewError.Code? in
+                    do throws(CurlewError) {
+                        _ = try await transport.fetch(closing(target))
+                        return nil
+                    } catch { return error.code }
+                }
+                for _ in 0..<count { group.addTask { await next() } }
+                try await CurlewTesting.eventually { transport.statistics.liveTransfers == count + 1 }
+                isLaunched.open()
+                try await transport.expectPool(of: target) { $0.waiting == count }
+                group.addTask { await next() }
+                try await transport.expectPool(of: target) { $0.waiting == count + 1 }
+                #expect(registry.asked.count == 3)
+                isDone.open()
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(try await first.value == 200)
+            #expect(codes.allSatisfy { $0 == nil || $0 == .connectFailed })
+            #expect(codes.count { $0 != nil } >= outside)
+        }
+    }
+
     @Test func otherAddressesAreTriedToo() async throws {
         let registry = Registry { _ in DNSAnswer(addresses: ["127.0.0.2", "127.0.0.1"]) }
         try await withRegistry(registry) { transport, server in
@@ -334,22 +379,32 @@ struct NameResolverTests {
         }
     }
 
-    @Test func aResolverThatNeedsItsOwnAnswerFailsAtOnce() async throws {
+    /// The resolver of a host asks its own transport for the next host of the list, and that of the last host for the
+    /// first one. No connect timeout ends the wait.
+    @Test(arguments: [["shop.test"], ["a.test", "b.test"], ["a.test", "b.test", "c.test"]])
+    func aResolverThatNeedsItsOwnAnswerFailsAtOnce(_ hosts: [String]) async throws {
         let made = Lock<CurlTransport?>(nil)
         let server = try TestServer()
-        let target = url(server)
+        let requests = hosts.map { host in
+            request(url(server, host)) { $0.options.timeouts.connect = nil }
+        }
         var configuration = TransportConfiguration()
         configuration.proxy = .none
-        configuration.dns.resolver = { _, _ in
-            guard let transport = made.withLock({ $0 }) else { throw Unreachable() }
-            _ = try await transport.perform(request(target), sink: CollectingSink())
+        configuration.dns.resolver = { host, _ in
+            guard let transport = made.withLock({ $0 }), let index = hosts.firstIndex(of: host) else {
+                throw Unreachable()
+            }
+            _ = try await transport.perform(requests[(index + 1) % hosts.count], sink: CollectingSink())
             return Self.loopback
         }
         let transport = CurlTransport(configuration: configuration)
         made.withLock { $0 = transport }
-        let error = await transport.failure(request(target) { $0.options.timeouts.connect = nil })
-        #expect(error.code == .resolveFailed)
-        #expect((error.underlying as? CurlewError)?.code == .resolveFailed)
+        var error = await transport.failure(requests[0])
+        for _ in hosts {
+            #expect(error.code == .resolveFailed, "\(error)")
+            error = try #require(error.underlying as? CurlewError)
+        }
+        #expect(error.code == .resolveFailed && error.underlying == nil)
         made.withLock { $0 = nil }
         await transport.shutdown()
     }

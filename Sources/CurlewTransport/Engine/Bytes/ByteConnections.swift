@@ -84,6 +84,23 @@ final class ByteConnections {
     }
 }
 
+extension Transfers {
+    /// Called when the connection that the transfer was to make is up. The connection outlives the transfer.
+    func connected(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+        transfer.measure(easy)
+        // No request was sent, so the times that libcurl reports for it mean nothing.
+        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
+        guard let connection = connections.adopt(easy, of: transfer) else {
+            return fail(transfer, transfer.makeError(.connectFailed, "the connection was closed at once"))
+        }
+        transfer.result.connection = connection
+        forget(transfer)
+        handles.detach(easy)
+        transfer.detach()
+        release(transfer)
+    }
+}
+
 /// A command from a connection's user to the loop.
 enum ConnectionCommand: Sendable {
     typealias Answer<Value: Sendable> = UnsafeContinuation<Result<Value, CurlewError>, Never>

@@ -1,0 +1,60 @@
+internal import CCurl
+internal import CurlewCore
+
+/// The reasons why a transfer is paused, and the pause that libcurl applies.
+struct TransferPauses {
+    /// Set by `TransferControl.suspend`.
+    var isSuspended = false
+    /// The sink answered `.pause`.
+    var sinkPaused = false
+    /// The body's source returned `.pending`.
+    var sourcePending = false
+    /// The CURLPAUSE_* bits in force.
+    var applied: Int32 = 0
+
+    var holdsReceiving: Bool { isSuspended || sinkPaused }
+    var holdsSending: Bool { isSuspended || sourcePending }
+    /// Whether Curlew itself holds the transfer. The queue, idle and first-byte timeouts do not run meanwhile.
+    var isHeld: Bool { isSuspended || sinkPaused || sourcePending }
+
+    func wanted(isUploading: Bool, waitsForReader: Bool) -> Int32 {
+        (holdsReceiving ? CURLPAUSE_RECV : 0) | (isUploading && (holdsSending || waitsForReader) ? CURLPAUSE_SEND : 0)
+    }
+}
+
+extension Transfers {
+    /// Called when a reason to pause has come or gone. Stops or starts the timeouts, and pauses or resumes libcurl.
+    func applyPauses(_ transfer: ActiveTransfer) {
+        if transfer.pauses.isHeld {
+            transfer.clocks.held(at: now)
+        } else {
+            transfer.clocks.released(at: now)
+        }
+        clockChanged(transfer)
+        // Before the request is sent libcurl has nothing to pause; the callbacks check the flags later.
+        guard transfer.sending.hasBegun, let easy = transfer.easy else { return }
+        let wanted = transfer.pauses.wanted(
+            isUploading: transfer.sending.upload.map { !$0.hasEnded } ?? false,
+            waitsForReader: sockets.sendingWaitsForReader(transfer))
+        guard wanted != transfer.pauses.applied else { return }
+        let before = transfer.pauses.applied
+        transfer.pauses.applied = wanted
+        let pausesReceiving = wanted & CURLPAUSE_RECV != 0
+        if pausesReceiving {
+            sockets.receivingPaused(transfer)
+        } else if transfer.connection.mutedSocket >= 0 {
+            sockets.receivingResumes(transfer)
+        }
+        // Resuming may deliver bytes, and so pause again, before the call returns. If the sink refuses the bytes,
+        // libcurl reports that only as the result of this call: on an idle connection nothing else would end the
+        // transfer.
+        let result = curl_easy_pause(easy.handle, wanted)
+        if result == CURLE_BAD_FUNCTION_ARGUMENT {
+            // The transfer has no connection: it has ended and its message is queued, or libcurl is about to send it
+            // again.
+            transfer.pauses.applied = before
+        } else if result != CURLE_OK {
+            finish(transfer, easy, result)
+        }
+    }
+}
