@@ -1,64 +1,5 @@
 package import Foundation
 
-/// The parameters of a request to an authorization server, as a form or as a query. Names keep their order.
-package struct OAuth2Parameters: Sendable, Equatable {
-    package private(set) var items: [(name: String, value: String)] = []
-
-    package init(_ items: KeyValuePairs<String, String> = [:]) {
-        for (name, value) in items { self[name] = value }
-    }
-
-    /// The value of a parameter. RFC 6749, 3.1 permits each parameter once. An empty value is the same as none.
-    package subscript(_ name: String) -> String? {
-        get { items.first { $0.name == name }?.value }
-        set {
-            items.removeAll { $0.name == name }
-            if let newValue, !newValue.isEmpty { items.append((name, newValue)) }
-        }
-    }
-
-    /// Adds the parameters of a user, in the order of their names. Those of the protocol that are set keep their value.
-    package mutating func add(_ others: [String: String]) {
-        for (name, value) in others.sorted(by: { $0.key < $1.key }) where self[name] == nil { self[name] = value }
-    }
-
-    /// `application/x-www-form-urlencoded` (RFC 6749, appendix B).
-    package var text: String {
-        items.map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }.joined(separator: "&")
-    }
-
-    package static func encoded(_ text: String) -> String {
-        var result: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: " "): result.append(UInt8(ascii: "+"))
-            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "*"): result.append(byte)
-            default:
-                if ASCII.isAlpha(byte) || ASCII.isDigit(byte) {
-                    result.append(byte)
-                } else {
-                    result += "%".utf8
-                    let digits = Array("0123456789ABCDEF".utf8)
-                    result += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-                }
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
-
-    package static func == (one: Self, other: Self) -> Bool { one.text == other.text }
-
-    /// Adds the parameters to the query of an endpoint, which is kept (RFC 6749, 3.1). `nil` if there is no such URL.
-    package func appended(to endpoint: URL) -> URL? {
-        guard var parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: true) else { return nil }
-        let query = [parts.percentEncodedQuery ?? "", text].filter { !$0.isEmpty }.joined(separator: "&")
-        parts.percentEncodedQuery = query.isEmpty ? nil : query
-        // RFC 6749, 3.1: the endpoint has no fragment.
-        parts.fragment = nil
-        return parts.url
-    }
-}
-
 /// What an authorization server has answered.
 package enum OAuth2Answer<Value: Sendable>: Sendable {
     case granted(Value)
@@ -183,39 +124,6 @@ package struct OAuth2Fields {
             deviceCode: deviceCode,
             interval: .bounded(seconds: max(seconds("interval") ?? 5, 1))
         )
-    }
-}
-
-/// The answer that a browser brings back from the authorization endpoint (RFC 6749, 4.1.2).
-package enum OAuth2Redirect: Equatable {
-    case code(String)
-    case refused(OAuth2Error)
-    /// The answer belongs to another request: it may be forged (RFC 6749, 10.12).
-    case foreign
-    case malformed
-
-    package init(_ url: URL, state: String) {
-        let items = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedQueryItems ?? []
-        func value(_ name: String) -> String? {
-            let found = items.filter { $0.name == name }
-            // RFC 6749, 3.1: no parameter occurs twice.
-            guard found.count == 1, let text = found[0].value, !text.isEmpty else { return nil }
-            return text.replacing("+", with: " ").removingPercentEncoding
-        }
-        guard value("state") == state else {
-            self = .foreign
-            return
-        }
-        if let code = value("error") {
-            self = .refused(
-                OAuth2Error(
-                    OAuth2Error.Code(rawValue: code), details: value("error_description"),
-                    uri: value("error_uri").flatMap { URL(string: $0) }))
-        } else if let code = value("code") {
-            self = .code(code)
-        } else {
-            self = .malformed
-        }
     }
 }
 
