@@ -34,8 +34,8 @@ public final class OAuth2Client: Authenticator {
     /// Creates a client.
     ///
     /// - Parameters:
-    ///   - tokenURL: The token endpoint. Requests to a plain http endpoint fail with `requestCreationFailed`, except on
-    ///     this machine.
+    ///   - tokenURL: The token endpoint. Calls that need an endpoint fail with `requestCreationFailed` if it is not an
+    ///     https URL, or an http URL of this machine.
     ///   - clientID: The client's id.
     ///   - clientSecret: The client's secret; `nil` if it has none.
     ///   - authentication: Where id and secret are sent. Without a secret, the id is sent in the form.
@@ -175,8 +175,7 @@ public final class OAuth2Client: Authenticator {
 
     /// Begins a login that a user completes on another device (RFC 8628).
     public func authorizeDevice() async throws(CurlewError) -> OAuth2DeviceLogin {
-        try await server.deviceLogin(
-            at: try settings.endpoint(settings.deviceAuthorizationURL, "deviceAuthorizationURL"))
+        try await server.deviceLogin()
     }
 
     /// Returns the user's token as soon as the user has confirmed the login, which may take minutes.

@@ -41,11 +41,12 @@ struct OAuth2Server: Sendable {
     private func exchanged(
         _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token?
     ) async throws(CurlewError) -> OAuth2Token {
+        let url = try settings.endpoint(settings.tokenURL, "tokenURL")
         var form = form
         form.add(settings.parameters)
         // What the response leaves out is that of the token whose refresh token was used.
         let renewed = form["refresh_token"] == nil ? nil : former
-        let token = try await send(form, to: settings.tokenURL) { fields throws(OAuth2Fields.Unusable) in
+        let token = try await send(form, to: url) { fields throws(OAuth2Fields.Unusable) in
             try fields.token(
                 grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew,
                 at: settings.time.now())
@@ -56,7 +57,8 @@ struct OAuth2Server: Sendable {
     }
 
     /// Asks for the codes of a device login.
-    func deviceLogin(at url: URL) async throws(CurlewError) -> OAuth2DeviceLogin {
+    func deviceLogin() async throws(CurlewError) -> OAuth2DeviceLogin {
+        let url = try settings.endpoint(settings.deviceAuthorizationURL, "deviceAuthorizationURL")
         var form = OAuth2Parameters()
         form["scope"] = settings.scope
         // RFC 8628, 3.1. With Basic alone, some servers do not find the client.
@@ -69,11 +71,6 @@ struct OAuth2Server: Sendable {
     private func send<Value: Sendable>(
         _ form: OAuth2Parameters, to url: URL, _ read: (OAuth2Fields) throws(OAuth2Fields.Unusable) -> Value
     ) async throws(CurlewError) -> Value {
-        guard OAuth2Settings.protectsSecrets(url) else {
-            throw CurlewError(
-                .requestCreationFailed, phase: .creation,
-                reason: "secrets and tokens are sent over https only, or to this machine", url: url)
-        }
         // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
         let request = request(form, to: url)
         let response = await session.request(request)

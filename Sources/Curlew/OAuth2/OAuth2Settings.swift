@@ -23,24 +23,28 @@ struct OAuth2Settings: Sendable {
         var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
     }
 
-    /// Whether others cannot read what is sent to the endpoint (RFC 6749, 3.2).
-    static func protectsSecrets(_ url: URL) -> Bool {
-        guard ASCII.lowercased(url.scheme ?? "") == "http" else { return true }
-        let host = ASCII.lowercased(url.host() ?? "").trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
-        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
-        // A part with a leading zero is octal to libcurl.
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { part in
-            part.utf8.first.map(ASCII.isDigit) == true && (part.count == 1 || part.first != "0") ? UInt8(part) : nil
-        }
-        return parts.count == 4 && parts[0] == 127 && !parts.contains(nil)
-    }
-
-    /// Throws if the client was created without an endpoint that a call needs.
+    /// Returns an endpoint that a call needs. Throws if the client was created without it, or if others could read what
+    /// is sent to it (RFC 6749, 3.1 and 3.2).
     func endpoint(_ url: URL?, _ name: String) throws(CurlewError) -> URL {
-        guard let url else {
-            throw CurlewError(
-                .requestCreationFailed, phase: .creation, reason: "the OAuth 2 client has no \(name)", url: tokenURL)
+        func failed(_ reason: String, _ url: URL) -> CurlewError {
+            CurlewError(.requestCreationFailed, phase: .creation, reason: reason, url: url)
+        }
+        guard let url else { throw failed("the OAuth 2 client has no \(name)", tokenURL) }
+        guard Self.protectsSecrets(url) else {
+            throw failed("the \(name) of an OAuth 2 client is an https URL, or one of this machine", url)
         }
         return url
+    }
+
+    /// A URL without a scheme protects nothing: the session's base URL, which completes it, may be http.
+    private static func protectsSecrets(_ url: URL) -> Bool {
+        switch ASCII.lowercased(url.scheme ?? "") {
+        case "https": return true
+        case "http":
+            let host = ASCII.lowercased(Hostname.withoutBrackets(url.host() ?? ""))
+            // Only four decimal numbers are an address here: to libcurl, one with a leading zero is octal.
+            return host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host)?.isLoopback == true
+        default: return false
+        }
     }
 }

@@ -324,24 +324,41 @@ struct OAuth2ClientTests {
         #expect(error?.code == code, "\(String(describing: error))")
     }
 
-    @Test(arguments: [
-        ("http://e.com/token", false), ("HTTP://127.0.0.1.e.com/", false), ("http://localhost.e.com/", false),
-        ("http://127.1.x.1/", false), ("http://[::2]/", false), ("https://e.com/", true),
-        ("http://localhost:8080/", true), ("http://127.9.0.1/", true), ("http://[::1]:80/", true),
-        ("http://auth.localhost/", true),
-    ])
-    func secretsNeedTLS(_ text: String, _ isSent: Bool) async throws {
-        let url = try #require(URL(string: text))
+    @Test(
+        "every endpoint is https, or on this machine",
+        arguments: [
+            ("http://e.com/", false), ("HTTP://127.0.0.1.e.com/", false), ("http://localhost.e.com/", false),
+            ("http://127.1.x.1/", false), ("http://0127.0.0.1/", false), ("http://127.1/", false),
+            ("http://[::2]/", false), ("ftp://e.com/", false), ("/token", false), ("//e.com/token", false),
+            ("https://e.com/", true), ("HTTPS://e.com/", true), ("http://localhost:8080/", true),
+            ("http://LOCALHOST/", true), ("http://auth.localhost/", true), ("http://127.9.0.1/", true),
+            ("http://[::1]:80/", true),
+        ])
+    func endpointsAreProtected(_ text: String, _ isProtected: Bool) async throws {
+        let (url, secure) = (try #require(URL(string: text)), try #require(URL(string: "https://e.com/token")))
         let sent = Lock(0)
         let session = Session(
+            configuration: SessionConfiguration { $0.baseURL = URL(string: "http://e.com/") },
             transport: MockTransport { _ in
                 sent.withLock { $0 += 1 }
-                return .json(["access_token": "a", "token_type": "Bearer"])
+                return .json([
+                    "access_token": "a", "token_type": "Bearer", "device_code": "d", "user_code": "u",
+                    "verification_uri": "https://e.com/d", "expires_in": "9",
+                ])
             })
-        let client = OAuth2Client(tokenURL: url, clientID: "c", clientSecret: "s", session: session)
-        let error = await failure { try await client.token() }
-        #expect((error == nil) == isSent && sent.withLock { $0 } == (isSent ? 1 : 0))
-        if !isSent { #expect(error?.code == .requestCreationFailed) }
+        func client(tokenURL: URL) -> OAuth2Client {
+            OAuth2Client(
+                tokenURL: tokenURL, clientID: "c", clientSecret: "s", authorizationURL: url,
+                deviceAuthorizationURL: url,
+                session: session)
+        }
+        let errors = [
+            await failure { try await client(tokenURL: url).token() },
+            await failure { try await client(tokenURL: secure).authorizeDevice() },
+            await failure { try client(tokenURL: secure).authorizationURL(state: "s") },
+        ]
+        #expect(errors.map { $0?.code } == Array(repeating: isProtected ? nil : .requestCreationFailed, count: 3))
+        #expect(sent.withLock { $0 } == (isProtected ? 2 : 0))
     }
 
     @Test("an endpoint that cannot be reached is the transport's error")
