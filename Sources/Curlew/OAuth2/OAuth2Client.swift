@@ -28,7 +28,7 @@ public final class OAuth2Client: Authenticator {
         case none
     }
 
-    let settings: OAuth2Settings
+    private let settings: OAuth2Settings
     private let server: OAuth2Server
 
     /// Creates a client.
@@ -52,7 +52,7 @@ public final class OAuth2Client: Authenticator {
     ///     may end after another user has logged in, or after a logout: store its token only in the place of the
     ///     former one. Requests that it sends over the interceptor's session carry the former token. It must not wait
     ///     for a call of this client that runs in another task.
-    public convenience init(
+    public init(
         tokenURL: URL,
         clientID: String,
         clientSecret: String? = nil,
@@ -66,16 +66,22 @@ public final class OAuth2Client: Authenticator {
         session: Session? = nil,
         onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)? = nil
     ) {
-        let settings = OAuth2Settings(
+        settings = OAuth2Settings(
             tokenURL: tokenURL, authorizationURL: authorizationURL, deviceAuthorizationURL: deviceAuthorizationURL,
             redirectURL: redirectURL, clientID: clientID, clientSecret: clientSecret,
             authentication: clientSecret == nil ? .none : authentication,
             scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters, expirySkew: expirySkew,
             onChange: onChange)
-        self.init(settings, OAuth2Server(settings, session ?? .default))
+        server = OAuth2Server(settings, session ?? .default)
     }
 
-    init(_ settings: OAuth2Settings, _ server: OAuth2Server) { (self.settings, self.server) = (settings, server) }
+    /// Copies a client and replaces its clock, for tests.
+    init(_ other: OAuth2Client, time: OAuth2Settings.Time) {
+        var settings = other.settings
+        settings.time = time
+        self.settings = settings
+        server = OAuth2Server(settings, other.server.session)
+    }
 
     /// Returns an interceptor that adds a token to requests, and replaces it once for all of them. Without a credential,
     /// the first request gets one with the client's own id and secret.

@@ -5,7 +5,7 @@ internal import FoundationNetworking
 /// Sends the requests of an OAuth 2 client to the authorization server.
 struct OAuth2Server: Sendable {
     private let settings: OAuth2Settings
-    private let session: Session
+    let session: Session
     private let changes: OAuth2Changes
 
     /// Responses with tokens are small; an error page need not be.

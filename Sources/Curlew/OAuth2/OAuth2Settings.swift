@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// What an OAuth 2 client was created with.
+/// The settings of an OAuth 2 client.
 struct OAuth2Settings: Sendable {
     let tokenURL: URL
     let authorizationURL: URL?

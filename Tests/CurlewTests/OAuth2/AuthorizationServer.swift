@@ -63,14 +63,12 @@ final class AuthorizationServer: Sendable {
         time: OAuth2Settings.Time = OAuth2Settings.Time(),
         onChange: (@Sendable (OAuth2Token, OAuth2Token?) async -> Void)? = nil
     ) -> OAuth2Client {
-        var settings = OAuth2Settings(
-            tokenURL: tokenURL, authorizationURL: URL(string: "https://e.com/authorize?tenant=a%20b#x"),
+        let client = OAuth2Client(
+            tokenURL: tokenURL, clientID: Self.clientID, clientSecret: secret, authentication: authentication,
+            scopes: scopes, authorizationURL: URL(string: "https://e.com/authorize?tenant=a%20b#x"),
             deviceAuthorizationURL: url("/device"), redirectURL: URL(string: "https://app.example/back"),
-            clientID: Self.clientID, clientSecret: secret, authentication: secret == nil ? .none : authentication,
-            scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters,
-            expirySkew: .seconds(60), onChange: onChange)
-        settings.time = time
-        return OAuth2Client(settings, OAuth2Server(settings, .default))
+            parameters: parameters, onChange: onChange)
+        return OAuth2Client(client, time: time)
     }
 
     // MARK: The token endpoint
