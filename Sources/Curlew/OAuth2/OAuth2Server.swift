@@ -46,11 +46,8 @@ struct OAuth2Server: Sendable {
         form.add(settings.parameters)
         // What the response leaves out is that of the token whose refresh token was used.
         let renewed = form["refresh_token"] == nil ? nil : former
-        let token = try await send(form, to: url) { fields throws(OAuth2Fields.Unusable) in
-            try fields.token(
-                grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew,
-                at: settings.time.now())
-        }
+        let token = try await send(form, to: url).token(
+            grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew, at: settings.time.now())
         // Before a request uses the token: the one that it replaces may be void already.
         await changes.tell(token, replacing: former)
         return token
@@ -63,14 +60,10 @@ struct OAuth2Server: Sendable {
         form["scope"] = settings.scope
         // RFC 8628, 3.1. With Basic alone, some servers do not find the client.
         form["client_id"] = settings.clientID
-        return try await send(form, to: url) { fields throws(OAuth2Fields.Unusable) in
-            try fields.deviceLogin(at: settings.time.now())
-        }
+        return try await send(form, to: url).deviceLogin(at: settings.time.now())
     }
 
-    private func send<Value: Sendable>(
-        _ form: OAuth2Parameters, to url: URL, _ read: (OAuth2Fields) throws(OAuth2Fields.Unusable) -> Value
-    ) async throws(CurlewError) -> Value {
+    private func send(_ form: OAuth2Parameters, to url: URL) async throws(CurlewError) -> OAuth2Response {
         // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
         let request = request(form, to: url)
         let response = await session.request(request)
@@ -79,19 +72,9 @@ struct OAuth2Server: Sendable {
             .maximumBodySize(Self.maximumBodySize)
             .response()
         if let error = response.error { throw error }
-        let status = response.response?.statusCode ?? 0
-        let secrets = secrets(in: form, request.headers["Authorization"])
-        switch OAuth2Answer(response.data ?? Data(), status: status, secrets: secrets, read) {
-        case .granted(let value): return value
-        case .refused(let error): throw .refused(error, url: url, status: status)
-        case .unknownType(let type):
-            throw .unsupported(feature: "tokens of the type \(type)", needs: "a server that issues Bearer tokens")
-        case .malformed(let reason):
-            let isAccepted = (200..<300).contains(status)
-            throw CurlewError(
-                isAccepted ? .decodingFailed : .unacceptableStatus, phase: isAccepted ? .decoding : .validation,
-                reason: "authorization server: \(reason)", url: url, responseCode: status)
-        }
+        return try OAuth2Response(
+            response.data ?? Data(), status: response.response?.statusCode ?? 0, url: url,
+            secrets: secrets(in: form, request.headers["Authorization"]))
     }
 
     /// What no error may repeat: the client's secret and the secret parameters, as they are and as they were sent.

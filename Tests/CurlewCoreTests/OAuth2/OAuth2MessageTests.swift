@@ -26,22 +26,19 @@ struct OAuth2MessageTests {
 
     // MARK: Tokens
 
-    private func answer(
-        _ body: String, status: Int = 200, replacing former: OAuth2Token? = nil, skew: Duration = .seconds(60),
-        secrets: [String] = []
-    ) -> OAuth2Answer<OAuth2Token> {
-        OAuth2Answer(Data(body.utf8), status: status, secrets: secrets) { fields throws(OAuth2Fields.Unusable) in
-            try fields.token(.clientCredentials, replacing: former, requested: "asked", skew: skew, at: now)
-        }
+    private let endpoint = URL(filePath: "/token")
+
+    private func response(
+        _ body: String, status: Int = 200, secrets: [String] = []
+    ) throws(CurlewError) -> OAuth2Response {
+        try OAuth2Response(Data(body.utf8), status: status, url: endpoint, secrets: secrets)
     }
 
-    private func granted(_ members: String, replacing former: OAuth2Token? = nil, skew: Duration = .seconds(60))
-        -> OAuth2Token?
-    {
-        if case .granted(let token) = answer("{\"access_token\":\"a\",\(members)}", replacing: former, skew: skew) {
-            return token
-        }
-        return nil
+    private func granted(
+        _ members: String, replacing former: OAuth2Token? = nil, skew: Duration = .seconds(60)
+    ) throws(CurlewError) -> OAuth2Token {
+        try response("{\"access_token\":\"a\",\(members)}").token(
+            .clientCredentials, replacing: former, requested: "asked", skew: skew, at: now)
     }
 
     @Test(arguments: [
@@ -50,7 +47,7 @@ struct OAuth2MessageTests {
         ("1e300", 3_155_760_000, 3_155_759_940),
     ])
     func lives(_ text: String, _ expires: Double, _ refresh: Double) throws {
-        let token = try #require(granted("\"expires_in\":\(text)"))
+        let token = try granted("\"expires_in\":\(text)")
         #expect(token.expires == Date(timeIntervalSince1970: expires))
         #expect(token.refreshDate == Date(timeIntervalSince1970: refresh))
         #expect(!token.requiresRefresh(at: now))
@@ -60,46 +57,59 @@ struct OAuth2MessageTests {
     @Test(arguments: ["null", "0", "-1", "0.99", "1e-9", "\"soon\"", "[]", "\"nan\""]) func livesThatAreNone(
         _ text: String
     ) throws {
-        let token = try #require(granted("\"expires_in\":\(text)"))
+        let token = try granted("\"expires_in\":\(text)")
         #expect(token.expires == nil && !token.requiresRefresh(at: .distantFuture))
     }
 
     @Test func aNegativeSkewIsNone() throws {
-        let token = try #require(granted("\"expires_in\":100", skew: .seconds(-5)))
+        let token = try granted("\"expires_in\":100", skew: .seconds(-5))
         #expect(token.refreshDate == token.expires)
     }
 
     @Test func whatAResponseLeavesOutStays() throws {
         let former = OAuth2Token(accessToken: "o", refreshToken: "r", scope: "s", idToken: "i", grant: .deviceCode)
-        let next = try #require(granted("\"token_type\":\"BEARER\"", replacing: former))
+        let next = try granted("\"token_type\":\"BEARER\"", replacing: former)
         #expect(next.refreshToken == "r" && next.scope == "s" && next.idToken == "i" && next.grant == .deviceCode)
-        let first = try #require(granted("\"x\":1"))
+        let first = try granted("\"x\":1")
         #expect(first.scope == "asked" && first.grant == .clientCredentials)
-        let other = try #require(granted("\"refresh_token\":\"r2\",\"scope\":\"less\"", replacing: former))
+        let other = try granted("\"refresh_token\":\"r2\",\"scope\":\"less\"", replacing: former)
         #expect(other.refreshToken == "r2" && other.scope == "less")
     }
 
-    @Test func aRefusalIsOneWhateverTheStatus() {
-        for status in [200, 400, 401, 500] {
-            guard
-                case .refused(let error) = answer(
-                    #"{"error":"invalid_grant","error_description":"r3fr35h is old","error_uri":"https://e.com/e"}"#,
-                    status: status, secrets: ["", "r3fr35h"])
-            else {
-                Issue.record("no refusal with \(status)")
-                continue
-            }
-            #expect(error.code == .invalidGrant && error.uri?.absoluteString == "https://e.com/e")
-            #expect(error.details == "<redacted> is old" && "\(error)" == "invalid_grant: <redacted> is old")
+    @Test("a refusal is one whatever the status", arguments: [200, 400, 401, 500])
+    func refusals(status: Int) throws {
+        let failure = try #require(throws: CurlewError.self) {
+            try response(
+                #"{"error":"invalid_grant","error_description":"r3fr35h is old","error_uri":"https://e.com/e"}"#,
+                status: status, secrets: ["r3fr35h"])
         }
+        #expect(failure.code == .authenticationFailed && failure.responseCode == status)
+        let error = try #require(failure.oauth2Error)
+        #expect(error.code == .invalidGrant && error.uri?.absoluteString == "https://e.com/e")
+        #expect(error.details == "<redacted> is old" && "\(error)" == "invalid_grant: <redacted> is old")
     }
 
-    @Test(arguments: [(200, "[1]"), (200, "<html>"), (200, ""), (500, "{}"), (302, "{\"access_token\":\"a\"}")])
-    func whatIsNoMessageIsMalformed(_ status: Int, _ body: String) {
-        guard case .malformed = answer(body, status: status) else {
-            Issue.record("\(status) \(body)")
-            return
+    @Test(
+        "responses that are none of the protocol",
+        arguments: [
+            (200, "[1]", CurlewError.Code.decodingFailed), (200, "<html>", .decodingFailed), (200, "", .decodingFailed),
+            (200, #"{"a":"#, .decodingFailed), (204, "null", .decodingFailed), (500, "{}", .unacceptableStatus),
+            (302, #"{"access_token":"a"}"#, .unacceptableStatus), (400, #"{"error":7}"#, .unacceptableStatus),
+        ])
+    func noMessages(status: Int, body: String, code: CurlewError.Code) throws {
+        let failure = try #require(throws: CurlewError.self) { try response(body, status: status) }
+        #expect(failure.code == code && failure.responseCode == status && failure.oauth2Error == nil)
+    }
+
+    @Test("a response that is nested too deeply is an error", arguments: [("[", "]"), (#"{"a":"#, "}")])
+    func deepResponses(opening: String, closing: String) throws {
+        func nested(_ depth: Int) -> String {
+            let (begin, end) = (String(repeating: opening, count: depth), String(repeating: closing, count: depth))
+            return #"{"access_token":"a","x":\#(begin)1\#(end)}"#
         }
+        #expect(throws: Never.self) { try response(nested(100)) }
+        let failure = try #require(throws: CurlewError.self) { try response(nested(100_000)) }
+        #expect(failure.code == .decodingFailed)
     }
 
     @Test func tokensAreStoredAndRead() throws {
@@ -116,37 +126,25 @@ struct OAuth2MessageTests {
 
     // MARK: Devices
 
-    private func login(_ members: String) -> OAuth2Answer<OAuth2DeviceLogin> {
-        OAuth2Answer(Data("{\(members)}".utf8), status: 200, secrets: []) { fields throws(OAuth2Fields.Unusable) in
-            try fields.deviceLogin(at: now)
-        }
+    private func login(_ members: String) throws(CurlewError) -> OAuth2DeviceLogin {
+        try response("{\(members)}").deviceLogin(at: now)
     }
 
-    @Test func deviceLogins() {
+    @Test func deviceLogins() throws {
         let required = #""device_code":"SECRET","user_code":"SECRET","expires_in":600"#
-        guard case .granted(let login) = self.login(required + #","verification_url":"https://e.com/d""#) else {
-            Issue.record("no login")
-            return
-        }
+        let login = try login(required + #","verification_url":"https://e.com/d""#)
         #expect(login.interval == .seconds(5) && login.expires == now.addingTimeInterval(600))
         var dumped = ""
         dump(login, to: &dumped)
         #expect(!"\(login)\(dumped)".contains("SECRET"))
-        guard case .malformed(let reason) = self.login(required) else {
-            Issue.record("no page")
-            return
-        }
-        #expect(reason.contains("verification_uri"))
+        let failure = try #require(throws: CurlewError.self) { try self.login(required) }
+        #expect(failure.code == .decodingFailed && failure.reason.contains("verification_uri"))
     }
 
     @Test(arguments: [("0.001", 1.0), ("1", 1), ("\"7\"", 7), ("0", 5), ("-3", 5), ("null", 5)])
-    func theIntervalOfADevice(_ text: String, _ seconds: Double) {
+    func theIntervalOfADevice(_ text: String, _ seconds: Double) throws {
         let members = #""device_code":"d","user_code":"u","expires_in":600,"verification_uri":"https://e.com/d""#
-        guard case .granted(let login) = self.login(members + ",\"interval\":\(text)") else {
-            Issue.record("no login")
-            return
-        }
-        #expect(login.interval == .seconds(seconds))
+        #expect(try login(members + ",\"interval\":\(text)").interval == .seconds(seconds))
     }
 
     @Test func thePaceOfADevice() {

@@ -324,6 +324,16 @@ struct OAuth2ClientTests {
         #expect(error?.code == code, "\(String(describing: error))")
     }
 
+    @Test("a response that is too big is an error, whatever its status", arguments: [200, 400])
+    func bigResponse(status: Int) async throws {
+        let authorization = try AuthorizationServer()
+        let rest = String(repeating: "x", count: 2 * 1024 * 1024)
+        let body = #"{"access_token":"a","error_description":"\#(rest)"}"#
+        authorization.state.withLock { $0.scripted = [.text(body, status: status, type: "application/json")] }
+        let error = await failure { try await authorization.client().token() }
+        #expect(error?.code == .limitExceeded, "\(String(describing: error))")
+    }
+
     @Test(
         "every endpoint is https, or on this machine",
         arguments: [
