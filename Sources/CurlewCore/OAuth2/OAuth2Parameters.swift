@@ -1,7 +1,7 @@
 package import Foundation
 
 /// The parameters of a request to an authorization server, as a form or as a query. Names keep their order.
-package struct OAuth2Parameters: Sendable, Equatable {
+package struct OAuth2Parameters: Sendable {
     package private(set) var items: [(name: String, value: String)] = []
 
     package init(_ items: KeyValuePairs<String, String> = [:]) {
@@ -28,25 +28,9 @@ package struct OAuth2Parameters: Sendable, Equatable {
     }
 
     package static func encoded(_ text: String) -> String {
-        var result: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: " "): result.append(UInt8(ascii: "+"))
-            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "*"): result.append(byte)
-            default:
-                if ASCII.isAlpha(byte) || ASCII.isDigit(byte) {
-                    result.append(byte)
-                } else {
-                    result += "%".utf8
-                    let digits = Array("0123456789ABCDEF".utf8)
-                    result += [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-                }
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
+        ASCII.percentEncoded(text.utf8) { ASCII.isAlpha($0) || ASCII.isDigit($0) || " -._*".utf8.contains($0) }
+            .replacing(" ", with: "+")
     }
-
-    package static func == (one: Self, other: Self) -> Bool { one.text == other.text }
 
     /// Adds the parameters to the query of an endpoint, which is kept (RFC 6749, 3.1). `nil` if there is no such URL.
     package func appended(to endpoint: URL) -> URL? {
