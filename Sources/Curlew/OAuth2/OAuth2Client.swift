@@ -43,6 +43,8 @@ public final class OAuth2Client: Authenticator {
     ///   - authorizationURL: The page where a user logs in, for ``authorizationURL(state:pkce:parameters:)``.
     ///   - deviceAuthorizationURL: The endpoint of device logins, for ``authorizeDevice()``.
     ///   - redirectURL: Where the authorization server sends the user's browser back to.
+    ///   - issuer: The identifier of an authorization server that sends it with each redirect (RFC 9207). A redirect
+    ///     with another one, or without one, is refused; `nil` accepts all.
     ///   - parameters: Further parameters of token requests, such as `audience` or `resource`.
     ///   - expirySkew: How long before its end a token is replaced; half its life at most.
     ///   - session: The session for token requests; `nil` is `Session.default`.
@@ -61,6 +63,7 @@ public final class OAuth2Client: Authenticator {
         authorizationURL: URL? = nil,
         deviceAuthorizationURL: URL? = nil,
         redirectURL: URL? = nil,
+        issuer: String? = nil,
         parameters: [String: String] = [:],
         expirySkew: Duration = .seconds(60),
         session: Session? = nil,
@@ -68,7 +71,7 @@ public final class OAuth2Client: Authenticator {
     ) {
         settings = OAuth2Settings(
             tokenURL: tokenURL, authorizationURL: authorizationURL, deviceAuthorizationURL: deviceAuthorizationURL,
-            redirectURL: redirectURL, clientID: clientID, clientSecret: clientSecret,
+            redirectURL: redirectURL, issuer: issuer, clientID: clientID, clientSecret: clientSecret,
             authentication: clientSecret == nil ? .none : authentication,
             scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters, expirySkew: expirySkew,
             onChange: onChange)
@@ -153,18 +156,19 @@ public final class OAuth2Client: Authenticator {
     /// Returns the token of the user whom the authorization server has sent back to `redirect`. `state` and `pkce` are
     /// those of the login.
     ///
-    /// Fails with `authenticationFailed` if the state is another one, because the answer may then be forged, or if the
-    /// user has refused.
+    /// Fails with `authenticationFailed` if the user has refused, or if the redirect has another state or issuer, because
+    /// it may then be forged.
     public func token(
         redirectedTo redirect: URL, state: String, pkce: PKCE? = nil
     ) async throws(CurlewError) -> OAuth2Token {
         func failed(_ reason: String) -> CurlewError {
             CurlewError(.authenticationFailed, phase: .validation, reason: reason, url: redirect)
         }
-        switch OAuth2Redirect(redirect, state: state) {
+        switch OAuth2Redirect(redirect, state: state, issuer: settings.issuer) {
         case .code(let code): return try await token(code: code, pkce: pkce)
         case .refused(let error): throw .refused(error, url: redirect, status: nil)
-        case .foreign: throw failed("the redirect does not belong to this login: its state is another one")
+        case .foreign(let parameter):
+            throw failed("the redirect does not belong to this login: the parameter \"\(parameter)\" is another one")
         case .malformed: throw failed("the redirect has neither a code nor an error")
         }
     }

@@ -7,6 +7,7 @@ struct OAuth2Settings: Sendable {
     let authorizationURL: URL?
     let deviceAuthorizationURL: URL?
     let redirectURL: URL?
+    let issuer: String?
     let clientID: String
     let clientSecret: String?
     let authentication: OAuth2Client.ClientAuthentication

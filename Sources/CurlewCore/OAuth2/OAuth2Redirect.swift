@@ -1,14 +1,16 @@
 package import Foundation
 
-/// The answer that a browser brings back from the authorization endpoint (RFC 6749, 4.1.2).
+/// The response that a browser brings back from the authorization endpoint (RFC 6749, 4.1.2).
 package enum OAuth2Redirect: Equatable {
     case code(String)
     case refused(OAuth2Error)
-    /// The answer belongs to another request: it may be forged (RFC 6749, 10.12).
-    case foreign
+    /// The response belongs to another request, or is of another server, as this parameter shows: it may be forged
+    /// (RFC 6749, 10.12; RFC 9207).
+    case foreign(parameter: String)
     case malformed
 
-    package init(_ url: URL, state: String) {
+    /// Reads the URL. With an `issuer`, the server must name itself.
+    package init(_ url: URL, state: String, issuer: String?) {
         let items = URLComponents(url: url, resolvingAgainstBaseURL: true)?.percentEncodedQueryItems ?? []
         func value(_ name: String) -> String? {
             let found = items.filter { $0.name == name }
@@ -17,7 +19,11 @@ package enum OAuth2Redirect: Equatable {
             return text.replacing("+", with: " ").removingPercentEncoding
         }
         guard value("state") == state else {
-            self = .foreign
+            self = .foreign(parameter: "state")
+            return
+        }
+        guard issuer == nil || value("iss") == issuer else {
+            self = .foreign(parameter: "iss")
             return
         }
         if let code = value("error") {

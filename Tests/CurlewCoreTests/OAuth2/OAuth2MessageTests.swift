@@ -171,11 +171,30 @@ struct OAuth2MessageTests {
 
     @Test(arguments: [
         ("?code=a%20b&state=s", OAuth2Redirect.code("a b")), ("?state=s&code=a+b", .code("a b")),
-        ("?code=a&state=t", .foreign), ("?code=a", .foreign), ("", .foreign), ("?state=s", .malformed),
-        ("?code=a&code=b&state=s", .malformed), ("#code=a&state=s", .foreign),
+        ("?code=a&state=t", .foreign(parameter: "state")), ("?code=a", .foreign(parameter: "state")),
+        ("", .foreign(parameter: "state")), ("#code=a&state=s", .foreign(parameter: "state")),
+        ("?state=s", .malformed), ("?code=a&code=b&state=s", .malformed), ("?code=a&state=s&iss=x", .code("a")),
         ("?error=access_denied&state=s&code=a", .refused(OAuth2Error(.accessDenied))),
     ])
     func redirects(_ end: String, _ redirect: OAuth2Redirect) throws {
-        #expect(OAuth2Redirect(try #require(URL(string: "https://app.example/\(end)")), state: "s") == redirect)
+        let url = try #require(URL(string: "https://app.example/\(end)"))
+        #expect(OAuth2Redirect(url, state: "s", issuer: nil) == redirect)
+    }
+
+    /// RFC 9207, 2.4.
+    @Test(
+        "a redirect of a known issuer names it",
+        arguments: [
+            ("code=a&iss=https%3A%2F%2Fe.com", OAuth2Redirect.code("a")), ("code=a&iss=https://e.com", .code("a")),
+            ("error=access_denied&iss=https%3A%2F%2Fe.com", .refused(OAuth2Error(.accessDenied))),
+            ("code=a", .foreign(parameter: "iss")), ("code=a&iss=", .foreign(parameter: "iss")),
+            ("code=a&iss=https%3A%2F%2Fe.com%2F", .foreign(parameter: "iss")),
+            ("code=a&iss=HTTPS%3A%2F%2Fe.com", .foreign(parameter: "iss")),
+            ("code=a&iss=https://e.com&iss=https://e.com", .foreign(parameter: "iss")),
+            ("error=access_denied", .foreign(parameter: "iss")),
+        ])
+    func issuers(_ query: String, _ redirect: OAuth2Redirect) throws {
+        let url = try #require(URL(string: "https://app.example/?state=s&\(query)"))
+        #expect(OAuth2Redirect(url, state: "s", issuer: "https://e.com") == redirect)
     }
 }

@@ -321,6 +321,7 @@ private func oauth2(_ url: URL, _ token: OAuth2Token) async throws {
         authorizationURL: url,
         deviceAuthorizationURL: url,
         redirectURL: url,
+        issuer: "https://auth.example.com",
         parameters: ["audience": "api"],
         expirySkew: .seconds(30),
         session: .default,

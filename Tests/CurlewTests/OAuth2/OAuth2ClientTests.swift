@@ -424,6 +424,16 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.isEmpty)
     }
 
+    @Test("a code of another issuer is not sent to the token endpoint")
+    func otherIssuer() async throws {
+        let authorization = try AuthorizationServer()
+        let client = OAuth2Client(tokenURL: authorization.tokenURL, clientID: "c", issuer: "https://e.com")
+        let redirect = try #require(URL(string: "https://app.example/back?code=a&state=s&iss=https://f.com"))
+        let error = await failure { try await client.token(redirectedTo: redirect, state: "s") }
+        #expect(error?.code == .authenticationFailed && error?.reason.contains("\"iss\"") == true)
+        #expect(authorization.forms.isEmpty)
+    }
+
     @Test("a client without an endpoint says which one it lacks")
     func missingEndpoints() async throws {
         let client = OAuth2Client(tokenURL: try #require(URL(string: "https://e.com/token")), clientID: "c")
