@@ -177,6 +177,7 @@ private final class TokenAuthenticator: Authenticator {
         _ urlRequest: URLRequest, with response: HTTPURLResponse, failDueToAuthenticationError error: any Error
     ) -> Bool { false }
     func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool { true }
+    func isFinal(_ error: any Error, refreshing credential: Token) -> Bool { error is OAuth2Error }
 }
 
 private final class Monitor: EventMonitor {

@@ -170,16 +170,48 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.map { $0["grant_type"] } == ["refresh_token"])
     }
 
-    @Test("a void refresh token stays the error when there were too many refreshes")
+    @Test("a void refresh token is sent once, until the user has logged in again", arguments: [nil, Date.distantPast])
+    func voidRefreshToken(expires: Date?) async throws {
+        let authorization = try AuthorizationServer()
+        let former = OAuth2Token(accessToken: "old", refreshToken: "SECRET-gone", expires: expires)
+        let interceptor = authorization.client().interceptor(credential: former)
+        let session = Session(interceptor: interceptor)
+        for _ in 0..<8 {
+            let error = await session.request(authorization.api).validate().response().error
+            #expect(error?.oauth2Error?.code == .invalidGrant)
+        }
+        #expect(authorization.forms.count == 1)
+        authorization.state.withLock { ($0.accessToken, $0.refreshToken) = ("SECRET-b", "SECRET-c") }
+        interceptor.credential = OAuth2Token(accessToken: "SECRET-b", refreshToken: "SECRET-c")
+        #expect(try await session.request(authorization.api).string() == "welcome")
+        // The new token expires in turn.
+        authorization.state.withLock { $0.accessToken = "revoked" }
+        #expect(try await session.request(authorization.api).string() == "welcome")
+        #expect(authorization.forms.map { $0["refresh_token"] } == ["SECRET-gone", "SECRET-c"])
+    }
+
+    @Test("the client itself asks again after a refusal")
+    func refusalOfTheClient() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { $0.scripted = [AuthorizationServer.refusal("invalid_grant")] }
+        let session = Session(interceptor: authorization.client().interceptor())
+        let error = await session.request(authorization.api).response().error
+        #expect(error?.oauth2Error?.code == .invalidGrant)
+        #expect(try await session.request(authorization.api).string() == "welcome")
+    }
+
+    @Test("the server's reason stays the error when there were too many refreshes")
     func reasonOfExcessiveRefreshes() async throws {
         let authorization = try AuthorizationServer()
+        let refusal = AuthorizationServer.refusal("temporarily_unavailable", status: 503)
+        authorization.state.withLock { $0.scripted = [refusal, refusal, refusal] }
         let expired = OAuth2Token(accessToken: "old", refreshToken: "SECRET-gone", expires: .distantPast)
         let interceptor = authorization.client().interceptor(
             credential: expired, refreshWindow: .init(interval: 300, maximumAttempts: 2))
         let session = Session(interceptor: interceptor)
         for _ in 0..<4 {
             let error = await session.request(authorization.api).response().error
-            #expect(error?.oauth2Error?.code == .invalidGrant)
+            #expect(error?.oauth2Error?.code == .temporarilyUnavailable)
         }
         #expect(authorization.forms.count == 2)
     }
