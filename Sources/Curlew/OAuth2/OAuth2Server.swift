@@ -49,7 +49,7 @@ struct OAuth2Server: Sendable {
         let token = try await send(form, to: url).token(
             grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew, at: settings.time.now())
         // Before a request uses the token: the one that it replaces may be void already.
-        await changes.tell(token, replacing: former)
+        await changes.notify(token, replacing: former)
         return token
     }
 

@@ -530,10 +530,15 @@ struct OAuth2ClientTests {
 
     @Test("cancelling a task ends its wait for the user")
     func deviceCancellation() async throws {
-        let authorization = try AuthorizationServer()
-        let client = authorization.client(secret: nil)
+        let (authorization, waits) = (try AuthorizationServer(), OneShot<Void>())
+        let time = OAuth2Settings.Time(pause: { duration in
+            waits.resolve(())
+            return await Pause.wait(for: duration)
+        })
+        let client = authorization.client(secret: nil, time: time)
         let login = try await client.authorizeDevice()
         let task = Task { await failure { try await client.token(for: login) } }
+        await waits.waitThroughCancellation()
         task.cancel()
         #expect(await task.value?.code == .cancelled)
         #expect(authorization.forms.isEmpty)
