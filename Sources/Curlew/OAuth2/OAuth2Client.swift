@@ -39,15 +39,15 @@ public final class OAuth2Client: Authenticator {
     ///     https URL, or an http URL of this machine.
     ///   - clientID: The client's id.
     ///   - clientSecret: The client's secret; `nil` if it has none.
-    ///   - authentication: Where id and secret are sent. Without a secret, the id is sent in the form.
+    ///   - authentication: The way in which id and secret are sent. Without a secret, the id is sent in the form.
     ///   - scopes: The scopes to ask for.
     ///   - authorizationURL: The page where a user logs in, for ``authorizationURL(state:pkce:parameters:)``.
     ///   - deviceAuthorizationURL: The endpoint of device logins, for ``authorizeDevice()``.
-    ///   - redirectURL: Where the authorization server sends the user's browser back to.
+    ///   - redirectURL: The URL to which the authorization server sends the user's browser back.
     ///   - issuer: The identifier of an authorization server that sends it with each redirect (RFC 9207). A redirect
     ///     with another one, or without one, is refused; `nil` accepts all.
     ///   - parameters: Further parameters of token requests, such as `audience` or `resource`.
-    ///   - expirySkew: How long before its end a token is replaced; half its life at most.
+    ///   - expirySkew: The time before its end at which a token is replaced; at most half of its life.
     ///   - session: The session for token requests; `nil` is `Session.default`.
     ///   - onChange: Called with each new token and the one that it replaces, before a request uses the new one, for
     ///     instance to store it. With a server that rotates refresh tokens, the former one is void. Without a former
@@ -108,8 +108,8 @@ public final class OAuth2Client: Authenticator {
         return try await server.token(form, .clientCredentials, replacing: former)
     }
 
-    /// Returns a token in the place of an expired one: with its refresh token (RFC 6749, 6), or, if it belongs to the
-    /// client itself, with id and secret.
+    /// Returns a token that replaces an expired one. It is obtained with the refresh token (RFC 6749, 6), or, for a token
+    /// of the client itself, with id and secret.
     ///
     /// If the task is cancelled, the call fails at once. A refresh token that the server has replaced by then is not
     /// lost: `onChange` gets the new one. The same applies to all calls that return a token.
@@ -230,8 +230,8 @@ public final class OAuth2Client: Authenticator {
         try await token(refreshing: credential)
     }
 
-    /// Whether the status is 401 and the request carried a token. With 403, another token would not help, and neither
-    /// would it where a redirect has dropped the token, which it would drop again.
+    /// Whether the status is 401 and the request carried a token. With 403, another token would not help. A request
+    /// without a token has lost it at a redirect, which would drop the next one as well.
     public func didRequest(
         _ urlRequest: URLRequest,
         with response: HTTPURLResponse,

@@ -21,8 +21,8 @@ struct OAuth2Server: Sendable {
     ) async throws(CurlewError) -> OAuth2Token {
         guard !Task.isCancelled else { throw .cancelled }
         let ended = OneShot<Result<OAuth2Token, CurlewError>>()
-        // Not the caller's task: once the server has the request, the code or refresh token in it may be void, and a
-        // cancelled caller would lose what has taken its place.
+        // In a task that the caller's cancellation does not reach: once the server has the request, the code or refresh
+        // token in it may be void, and the token that replaces it would be lost.
         Task { ended.resolve(await result(form, grant, replacing: former)) }
         guard let result = await ended.wait() else { throw .cancelled }
         return try result.get()
@@ -44,7 +44,7 @@ struct OAuth2Server: Sendable {
         let url = try settings.endpoint(settings.tokenURL, "tokenURL")
         var form = form
         form.add(settings.parameters)
-        // What the response leaves out is that of the token whose refresh token was used.
+        // Members that the response leaves out keep the values of the token whose refresh token was used.
         let renewed = form["refresh_token"] == nil ? nil : former
         let token = try await send(form, to: url).token(
             grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew, at: settings.time.now())
@@ -77,7 +77,7 @@ struct OAuth2Server: Sendable {
             secrets: secrets(in: form, request.headers["Authorization"]))
     }
 
-    /// What no error may repeat: the client's secret and the secret parameters, as they are and as they were sent.
+    /// Returns the texts that no error may repeat: the client's secret and the secret parameters, plain and as sent.
     private func secrets(in form: OAuth2Parameters, _ authorization: String?) -> [String] {
         var values = form.items.filter { $0.name == "code" || SecretNames.containsMember($0.name) }.map(\.value)
         if let secret = settings.clientSecret { values.append(secret) }

@@ -10,13 +10,13 @@ internal import Foundation
 /// let token = try await client.token(code: code, pkce: pkce)
 /// ```
 ///
-/// Keep it until the code has come, for instance in the user's session; `verifier` is what to store.
+/// Store `verifier` until the code has come, for instance in the user's session.
 public struct PKCE: Sendable, Hashable {
     /// The secret: 43 to 128 letters, digits, `-`, `.`, `_` and `~`.
     public let verifier: String
-    /// The SHA-256 of the verifier, which the authorization request shows.
+    /// The SHA-256 of the verifier, which is part of the authorization request.
     public let challenge: String
-    /// The name of the way from verifier to challenge.
+    /// The name of the method that derives the challenge from the verifier.
     public static let method = "S256"
 
     /// Creates a random verifier with 256 bits. Throws if libcrypto has no SHA-256.

@@ -47,6 +47,7 @@ package struct DevicePolling: Sendable {
         }
     }
 
-    /// Called after a timeout, a failed connection or a failure of the server: the next question comes later (RFC 8628, 3.5), by at most a minute.
+    /// Doubles the interval, up to a minute. Called after a timeout, a failed connection or a failure of the server
+    /// (RFC 8628, 3.5).
     package mutating func failed() { interval = min(max(interval * 2, .seconds(1)), max(interval, .seconds(60))) }
 }

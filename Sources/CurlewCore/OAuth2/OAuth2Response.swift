@@ -32,7 +32,7 @@ package struct OAuth2Response {
     package func token(
         _ grant: OAuth2Token.Grant, replacing former: OAuth2Token?, requested: String?, skew: Duration, at now: Date
     ) throws(CurlewError) -> OAuth2Token {
-        // RFC 6750, 2.1. Anything else would be another field than `Authorization: Bearer …`.
+        // RFC 6750, 2.1. Other bytes could end the field `Authorization: Bearer …`.
         guard let access = text("access_token"), access.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw unusable("access_token")
         }
@@ -42,7 +42,7 @@ package struct OAuth2Response {
                 feature: "tokens of the type \(Redaction.excerpt(of: type, limit: 40))",
                 needs: "a server that issues Bearer tokens")
         }
-        // A token that has expired before it can be used would be replaced again and again: it is one without a life.
+        // A token that expires before it can be used would be replaced again and again: it counts as one without an end.
         let life = seconds("expires_in").flatMap { $0 < 1 ? nil : $0 }
         // A token that lives shorter than the margin would be replaced before each use.
         let margin = min(max(skew / .seconds(1), 0), (life ?? 0) / 2)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An access token that an authorization server has issued, and what is needed to replace it (RFC 6749, 5.1).
+/// An access token of an authorization server, with the data to replace it (RFC 6749, 5.1).
 ///
 /// `Codable` writes the tokens themselves: store them as you would store a password.
 public struct OAuth2Token: Sendable, Hashable, Codable {
@@ -16,14 +16,14 @@ public struct OAuth2Token: Sendable, Hashable, Codable {
 
     /// The token that requests carry.
     public var accessToken: String
-    /// The token with which to get another access token; `nil` if the server has issued none.
+    /// The token that is exchanged for another access token; `nil` if the server has issued none.
     public var refreshToken: String?
     /// The end of the access token's life; `nil` if the server does not say.
     public var expires: Date?
     /// The time from which on the token is replaced before a request uses it; `nil` if only a rejection shows that it
     /// has expired.
     public var refreshDate: Date?
-    /// What the token permits, as names separated by spaces; `nil` if unknown.
+    /// The permissions of the token, as names separated by spaces; `nil` if unknown.
     public var scope: String?
     /// The user's identity as a signed token (OpenID Connect); `nil` if the server has issued none. It is not verified.
     public var idToken: String?

@@ -52,7 +52,7 @@ struct OAuth2ChangesTests {
         #expect(seen.withLock { $0 } == ["- > SECRET-access-1", "a > SECRET-access-2"])
     }
 
-    @Test("onChange may send a request that waits for a refresh whose token is told after it")
+    @Test("onChange may send a request that waits for a refresh whose own call comes after it")
     func requestInsideChange() async throws {
         let authorization = try AuthorizationServer()
         let pkce = try PKCE()
