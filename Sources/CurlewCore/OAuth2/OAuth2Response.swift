@@ -94,8 +94,12 @@ package struct OAuth2Response {
 
     private func refusal(without secrets: [String]) -> OAuth2Error? {
         guard let code = text("error") else { return nil }
+        // Bytes, because in a String, a mark that combines with the last letter of a secret hides it.
         func clean(_ text: String) -> String {
-            secrets.reduce(text) { $0.replacing($1, with: Redaction.replacement) }
+            let bytes = secrets.reduce(Array(text.utf8)) {
+                $0.replacing(Array($1.utf8), with: Redaction.replacement.utf8)
+            }
+            return String(decoding: bytes, as: UTF8.self)
         }
         return OAuth2Error(
             OAuth2Error.Code(rawValue: clean(code)), details: text("error_description").map(clean),

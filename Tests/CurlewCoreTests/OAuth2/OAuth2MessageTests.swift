@@ -89,6 +89,22 @@ struct OAuth2MessageTests {
         #expect(error.details == "<redacted> is old" && "\(error)" == "invalid_grant: <redacted> is old")
     }
 
+    @Test("a secret is left out whatever surrounds it", arguments: ["", "x", "é", "\u{301}", "\u{200D}"])
+    func secretsInRefusals(neighbor: String) throws {
+        let text = neighbor + "r3fr35h" + neighbor
+        let body = #"{"error":"\#(text)","error_description":"\#(text)","error_uri":"https://e.com/r3fr35h"}"#
+        let failure = try #require(throws: CurlewError.self) {
+            try response(body, status: 400, secrets: ["r3fr35h"])
+        }
+        let error = try #require(failure.oauth2Error)
+        // Strings are equal if they are canonically equivalent, so bytes are compared.
+        let expected = Array("\(neighbor)<redacted>\(neighbor)".utf8)
+        #expect(Array(error.code.rawValue.utf8) == expected)
+        #expect(Array(try #require(error.details).utf8) == expected)
+        #expect(error.uri?.absoluteString == "https://e.com/%3Credacted%3E")
+        #expect(!"\(failure)".utf8.contains("r3fr35h".utf8))
+    }
+
     @Test(
         "responses that are none of the protocol",
         arguments: [
