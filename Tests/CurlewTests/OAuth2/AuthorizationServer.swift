@@ -135,3 +135,31 @@ final class AuthorizationServer: Sendable {
         return .data(data ?? Data(), status: status, type: "application/json")
     }
 }
+
+/// Time that stands still, and waits that take no time and are recorded.
+final class StoppedClock: Sendable {
+    static let now = Date(timeIntervalSince1970: 1_000_000)
+
+    let pauses = Lock<[Duration]>([])
+    private let passed = Lock(0.0)
+
+    var time: OAuth2Settings.Time {
+        OAuth2Settings.Time(
+            now: { [passed] in Self.now.addingTimeInterval(passed.withLock { $0 }) },
+            pause: { [pauses, passed] duration in
+                pauses.withLock { $0.append(duration) }
+                passed.withLock { $0 += Double(duration.components.seconds) }
+                return !Task.isCancelled
+            })
+    }
+}
+
+/// Returns the error of a call; `nil` if it succeeds.
+func failure<Value>(_ call: () async throws -> Value) async -> CurlewError? {
+    do {
+        _ = try await call()
+        return nil
+    } catch {
+        return error as? CurlewError
+    }
+}
