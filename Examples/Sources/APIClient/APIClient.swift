@@ -13,16 +13,12 @@ struct Note: Codable, Sendable {
 struct NotesAPI: Sendable {
     private let session: Session
 
-    init(baseURL: URL, credential: OAuthCredential) {
+    init(baseURL: URL, interceptor: any RequestInterceptor) {
         let configuration = SessionConfiguration {
             $0.baseURL = baseURL
             $0.timeouts.total = .seconds(30)
         }
-        let authenticator = OAuthAuthenticator(tokens: Session(configuration: configuration))
-        session = Session(
-            configuration: configuration,
-            interceptor: AuthenticationInterceptor(authenticator: authenticator, credential: credential)
-        )
+        session = Session(configuration: configuration, interceptor: interceptor)
     }
 
     func note(_ id: Int) async throws(CurlewError) -> Note {
@@ -34,46 +30,23 @@ struct NotesAPI: Sendable {
     }
 }
 
-struct OAuthCredential: AuthenticationCredential, Sendable {
-    var accessToken: String
-    var refreshToken: String
-    var expires: Date
+/// The user's token. A real program stores it as it would store a password: `OAuth2Token` is `Codable`.
+actor TokenStore {
+    private(set) var token: OAuth2Token
 
-    /// A token that is about to expire is refreshed before it is used.
-    var requiresRefresh: Bool { expires < Date(timeIntervalSinceNow: 60) }
+    init(_ token: OAuth2Token) { self.token = token }
+
+    /// Stores a new token, unless another user has logged in since the refresh began.
+    func replace(_ former: OAuth2Token?, with new: OAuth2Token) {
+        if former == nil || former == token { token = new }
+    }
 }
 
-final class OAuthAuthenticator: Authenticator {
-    /// Sends the refreshes. The API's own session makes its requests wait for them.
-    private let tokens: Session
-
-    private struct Grant: Decodable, Sendable {
-        var access_token, refresh_token: String
-        var expires_in: Double
-    }
-
-    init(tokens: Session) { self.tokens = tokens }
-
-    func apply(_ credential: OAuthCredential, to urlRequest: inout URLRequest) {
-        urlRequest.headers.add(.authorization(bearerToken: credential.accessToken))
-    }
-
-    func refresh(_ credential: OAuthCredential, for session: Session) async throws -> OAuthCredential {
-        let form = ["grant_type": "refresh_token", "refresh_token": credential.refreshToken]
-        let grant = try await tokens.request("oauth/token", method: .post, parameters: form, encoder: .urlEncodedForm)
-            .decode(Grant.self)
-        let expires = Date(timeIntervalSinceNow: grant.expires_in)
-        return OAuthCredential(accessToken: grant.access_token, refreshToken: grant.refresh_token, expires: expires)
-    }
-
-    func didRequest(
-        _ urlRequest: URLRequest, with response: HTTPURLResponse, failDueToAuthenticationError error: any Error
-    ) -> Bool {
-        response.statusCode == 401
-    }
-
-    func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: OAuthCredential) -> Bool {
-        urlRequest.headers["Authorization"] == "Bearer \(credential.accessToken)"
+/// Refreshes the tokens of the app's users.
+func authorizationClient(tokenURL: URL, store: TokenStore) -> OAuth2Client {
+    OAuth2Client(tokenURL: tokenURL, clientID: "notes-app") { new, former in
+        // The server accepts a refresh token once, so the next one is stored before any request uses the access token.
+        await store.replace(former, with: new)
     }
 }
 
@@ -84,15 +57,18 @@ enum Demonstration {
     static func main() async throws {
         let server = try standIn()
         // The server no longer accepts this token, although its time has not come.
-        let revoked = OAuthCredential(accessToken: "old", refreshToken: "refresh-1", expires: .distantFuture)
-        let api = NotesAPI(baseURL: server.url("/v1/"), credential: revoked)
+        let store = TokenStore(OAuth2Token(accessToken: "old", refreshToken: "refresh-1", expires: .distantFuture))
+        let client = authorizationClient(tokenURL: server.url("/oauth/token"), store: store)
+        let interceptor = client.interceptor(credential: await store.token)
+        let api = NotesAPI(baseURL: server.url("/v1/"), interceptor: interceptor)
 
         try await withThrowingTaskGroup(of: Note.self) { group in
             for id in 1...10 { group.addTask { try await api.note(id) } }
             try await group.waitForAll()
         }
-        let refreshes = server.requests.count { $0.path == "/v1/oauth/token" }
+        let refreshes = server.requests.count { $0.path == "/oauth/token" }
         print("10 notes read at once, \(refreshes) token refresh")
+        print("stored: \(await store.token)")
 
         let added = try await api.add(Note(text: "Curlews nest on moors."))
         print("added note \(added.id ?? 0): \(added.text)")
@@ -100,9 +76,13 @@ enum Demonstration {
 
     static func standIn() throws -> TestServer {
         let server = try TestServer()
-        server.route("/v1/oauth/token", methods: [.post]) { request in
-            guard request.bodyText?.contains("refresh_token=refresh-1") == true else { return .status(400) }
-            return .text(#"{"access_token": "new", "refresh_token": "refresh-2", "expires_in": 3600}"#)
+        server.route("/oauth/token", methods: [.post]) { request in
+            guard request.bodyText?.contains("refresh_token=refresh-1") == true else {
+                return .text(#"{"error": "invalid_grant"}"#, status: 400, type: "application/json")
+            }
+            let token =
+                #"{"access_token": "new", "token_type": "Bearer", "refresh_token": "refresh-2", "expires_in": 3600}"#
+            return .text(token, type: "application/json")
         }
         server.route("/v1/notes", methods: [.post]) { request in
             guard request.headers["Authorization"] == "Bearer new" else { return .status(401) }

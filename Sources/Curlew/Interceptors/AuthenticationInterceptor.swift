@@ -158,9 +158,16 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
             let result = await UserCode.call(by: .refresh(of: ObjectIdentifier(self))) {
                 await Result.of { try await self.refreshed(credential, for: session) }
             }
-            let ended = state.withLock { $0.refreshEnded(flight, with: result) }
+            // User code, so it is called without the lock.
+            let isFinal = isFinal(result, refreshing: credential)
+            let ended = state.withLock { $0.refreshEnded(flight, with: result, isFinal: isFinal) }
             flight.resolve(ended.outcome)
         }
+    }
+
+    private func isFinal(_ result: Result<Credential, any Error>, refreshing credential: Credential) -> Bool {
+        guard case .failure(let error) = result else { return false }
+        return authenticator.isFinal(error, refreshing: credential)
     }
 
     private func refreshed(_ credential: Credential, for session: Session) async throws -> Credential {
@@ -205,6 +212,18 @@ public protocol Authenticator: AnyObject, Sendable {
 
     /// Whether the request carries this credential, and not an older one.
     func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Credential) -> Bool
+
+    /// Whether every refresh of this credential would fail after this error, for instance because a refresh token is
+    /// void.
+    ///
+    /// If so, all requests that need a refresh fail with the error at once, until the interceptor's `credential` is set.
+    /// Otherwise, as by default, the next of them begins a refresh.
+    func isFinal(_ error: any Error, refreshing credential: Credential) -> Bool
+}
+
+extension Authenticator {
+    /// Returns `false`: the next request that needs a refresh begins one.
+    public func isFinal(_ error: any Error, refreshing credential: Credential) -> Bool { false }
 }
 
 /// The errors that an authentication interceptor itself reports.

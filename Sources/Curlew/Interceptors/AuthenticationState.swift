@@ -11,7 +11,8 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         /// If `isAwaited`, requests that have not been sent yet wait for the refresh, and new ones do too. Otherwise a
         /// rejected request began it, and new requests are sent with the old credential.
         case running(Flight, isAwaited: Bool)
-        case failed(any Error)
+        /// If `isFinal`, another refresh of the same credential would fail as well.
+        case failed(any Error, isFinal: Bool)
     }
 
     enum AdaptAction {
@@ -65,6 +66,9 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         case .running: return (.apply(credential), Replaced())
         case .idle, .failed:
             guard version == self.version else { return nil }
+            if case .failed(let error, isFinal: true) = refreshing {
+                return (requiresRefresh ? .fail(error) : .apply(credential), Replaced())
+            }
             let replaced = Replaced(refreshing: refreshing)
             if requiresRefresh { return (.refresh(begin(isAwaited: true), credential), replaced) }
             refreshing = .idle
@@ -78,7 +82,7 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         guard version == self.version else { return .retry }
         guard let credential else { return .fail(AuthenticationError.missingCredential) }
         switch refreshing {
-        case .failed(let error): return .fail(error)
+        case .failed(let error, _): return .fail(error)
         case .running(let flight, _): return .wait(flight)
         case .idle: return .refresh(begin(isAwaited: false), credential)
         }
@@ -103,14 +107,16 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
     /// a failure too, and try again with the replacement.
     mutating func refreshEnded(
         _ flight: Flight,
-        with result: Result<Credential, any Error>
+        with result: Result<Credential, any Error>,
+        isFinal: Bool
     ) -> (outcome: Result<Void, any Error>, replaced: Replaced) {
         guard case .running(let current, _) = refreshing, current === flight else { return (.success(()), Replaced()) }
         switch result {
         case .success(let new): return (.success(()), replaceCredential(new))
         case .failure(let error):
             let replaced = Replaced(
-                refreshing: exchange(&refreshing, with: .failed(error)), lastError: exchange(&lastError, with: error))
+                refreshing: exchange(&refreshing, with: .failed(error, isFinal: isFinal)),
+                lastError: exchange(&lastError, with: error))
             return (.failure(error), replaced)
         }
     }

@@ -52,6 +52,20 @@ package enum ASCII {
         }
     }
 
+    /// Percent-encodes all bytes but those that are to be kept.
+    static func percentEncoded(_ bytes: some Sequence<UInt8>, keeping isKept: (UInt8) -> Bool) -> String {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.underestimatedCount)
+        for byte in bytes {
+            if isKept(byte) {
+                result.append(byte)
+            } else {
+                result += [UInt8(ascii: "%"), upperHexDigits[Int(byte >> 4)], upperHexDigits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
     static let upperHexDigits = Array("0123456789ABCDEF".utf8)
 
     /// Returns the decimal number; `nil` if it does not fit. Every byte must be a digit.

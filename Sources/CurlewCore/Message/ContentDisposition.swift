@@ -251,17 +251,7 @@ package enum ExtendedValue {
 
     /// Encodes a text in UTF-8, without a language.
     package static func encode(_ text: String) -> String {
-        var bytes = Array("UTF-8''".utf8)
-        for byte in text.utf8 {
-            if isAttributeByte(byte) {
-                bytes.append(byte)
-            } else {
-                bytes.append(UInt8(ascii: "%"))
-                bytes.append(ASCII.upperHexDigits[Int(byte >> 4)])
-                bytes.append(ASCII.upperHexDigits[Int(byte & 15)])
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        "UTF-8''" + ASCII.percentEncoded(text.utf8, keeping: isAttributeByte)
     }
 
     /// Decodes percent escapes. All visible ASCII but the double quote is accepted unescaped, because servers leave

@@ -24,6 +24,14 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
+    /// Whether the address is one of this machine alone: 127.0.0.0/8 or `::1`.
+    package var isLoopback: Bool {
+        switch self {
+        case .v4(let bytes): bytes[0] == 127
+        case .v6(let bytes): bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
+        }
+    }
+
     /// Whether the first `bits` of both addresses are equal. False for an IPv4 and an IPv6 address.
     package func shares(prefix bits: Int, with other: IPAddress) -> Bool {
         let (left, right) = (bytes, other.bytes)

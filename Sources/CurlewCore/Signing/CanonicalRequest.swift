@@ -72,17 +72,9 @@ package struct CanonicalRequest: Equatable, Sendable {
 
     /// Percent-encodes all bytes but the unreserved characters of RFC 3986.
     private static func encoded(_ bytes: [UInt8], keeping kept: UInt8? = nil) -> String {
-        var result: [UInt8] = []
-        result.reserveCapacity(bytes.count)
-        for byte in bytes {
-            if byte == kept || ASCII.isAlpha(byte) || ASCII.isDigit(byte) || "-._~".utf8.contains(byte) {
-                result.append(byte)
-            } else {
-                result.append(UInt8(ascii: "%"))
-                result += [ASCII.upperHexDigits[Int(byte >> 4)], ASCII.upperHexDigits[Int(byte & 15)]]
-            }
+        ASCII.percentEncoded(bytes) {
+            $0 == kept || ASCII.isAlpha($0) || ASCII.isDigit($0) || "-._~".utf8.contains($0)
         }
-        return String(decoding: result, as: UTF8.self)
     }
 }
 

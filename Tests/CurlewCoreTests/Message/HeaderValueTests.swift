@@ -107,6 +107,17 @@ struct HeaderValueTests {
     @Test("IP addresses are told from names", arguments: addressTable)
     func addresses(text: String, bytes: [UInt8]?) { #expect(IPAddress(text)?.bytes == bytes) }
 
+    @Test(
+        "loopback addresses",
+        arguments: [
+            ("127.0.0.1", true), ("127.255.0.9", true), ("::1", true), ("0:0::1", true), ("::1%lo", true),
+            ("128.0.0.1", false), ("1.0.0.127", false), ("::", false), ("::2", false), ("1::1", false),
+            ("::ffff:127.0.0.1", false),
+        ])
+    func loopback(text: String, isLoopback: Bool) throws {
+        #expect(try #require(IPAddress(text)).isLoopback == isLoopback)
+    }
+
     @Test("prefixes of addresses")
     func prefixes() throws {
         let address = try #require(IPAddress("192.168.255.1"))

@@ -177,6 +177,7 @@ private final class TokenAuthenticator: Authenticator {
         _ urlRequest: URLRequest, with response: HTTPURLResponse, failDueToAuthenticationError error: any Error
     ) -> Bool { false }
     func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool { true }
+    func isFinal(_ error: any Error, refreshing credential: Token) -> Bool { error is OAuth2Error }
 }
 
 private final class Monitor: EventMonitor {
@@ -321,6 +322,7 @@ private func oauth2(_ url: URL, _ token: OAuth2Token) async throws {
         authorizationURL: url,
         deviceAuthorizationURL: url,
         redirectURL: url,
+        issuer: "https://auth.example.com",
         parameters: ["audience": "api"],
         expirySkew: .seconds(30),
         session: .default,

@@ -16,12 +16,14 @@ private final class TokenAuthenticator: Authenticator {
     let refreshes = Watched(0)
     let gate: Gate?
     let fails: Bool
+    let failsFinally: Bool
     /// Whether refreshed tokens require another refresh.
     let yieldsExpired: Bool
 
-    init(gate: Gate? = nil, fails: Bool = false, yieldsExpired: Bool = false) {
+    init(gate: Gate? = nil, fails: Bool = false, failsFinally: Bool = false, yieldsExpired: Bool = false) {
         self.gate = gate
-        self.fails = fails
+        self.fails = fails || failsFinally
+        self.failsFinally = failsFinally
         self.yieldsExpired = yieldsExpired
     }
 
@@ -49,6 +51,10 @@ private final class TokenAuthenticator: Authenticator {
 
     func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool {
         urlRequest.headers["Authorization"] == "Bearer \(credential.text)"
+    }
+
+    func isFinal(_ error: any Error, refreshing credential: Token) -> Bool {
+        failsFinally && credential.text == "old" && error is RefreshRefused
     }
 }
 
@@ -177,6 +183,29 @@ struct AuthenticationInterceptorTests {
             credential: Token(text: "old", requiresRefresh: true)
         )
         await #expect(throws: RefreshRefused.self) { try await adapted(by: interceptor) }
+    }
+
+    @Test("after a final failure of a refresh, there is none until the credential is set", arguments: [false, true])
+    func finalFailures(requiresRefresh: Bool) async throws {
+        let old = Token(text: "old", requiresRefresh: requiresRefresh)
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(failsFinally: true), credential: old)
+        for refreshes in 1...2 {
+            for _ in 0..<3 {
+                if requiresRefresh {
+                    await #expect(throws: RefreshRefused()) { try await adapted(by: interceptor) }
+                } else {
+                    // Another server may still accept it.
+                    #expect(try await adapted(by: interceptor) == "Bearer old")
+                    #expect(try await result(of: interceptor) == "RefreshRefused()")
+                }
+            }
+            #expect(interceptor.authenticator.refreshes.value == refreshes)
+            interceptor.credential = Token(text: "other")
+            #expect(try await adapted(by: interceptor) == "Bearer other")
+            // The user may set the same credential again.
+            interceptor.credential = old
+        }
     }
 
     @Test func cancellingOneWaiterDoesNotCancelTheRefresh() async throws {

@@ -14,7 +14,7 @@ struct FuzzTarget: Sendable, CustomStringConvertible {
 
     func run(_ bytes: [UInt8]) throws(BrokenProperty) { try check(FuzzInput(bytes)) }
 
-    static let all = headers + alternatives + hosts + cookies + streams + bodies + caches + commands
+    static let all = headers + alternatives + hosts + authorizations + cookies + streams + bodies + caches + commands
 }
 
 /// A property that did not hold.

@@ -8,7 +8,7 @@ public import Foundation
 /// }
 /// ```
 public struct OAuth2Error: Error, Sendable, Hashable {
-    /// A reason that the server gave, by its name in the protocol.
+    /// The kind of refusal, as the server names it.
     public struct Code: RawRepresentable, Sendable, Hashable {
         public let rawValue: String
 
@@ -26,7 +26,7 @@ public struct OAuth2Error: Error, Sendable, Hashable {
         public static let unsupportedGrantType = Self(rawValue: "unsupported_grant_type")
         /// The scope is unknown, malformed, or more than was granted.
         public static let invalidScope = Self(rawValue: "invalid_scope")
-        /// The user or the server has denied the request.
+        /// The user or the server has refused.
         public static let accessDenied = Self(rawValue: "access_denied")
         /// The server does not issue authorization codes in this way.
         public static let unsupportedResponseType = Self(rawValue: "unsupported_response_type")
@@ -36,13 +36,13 @@ public struct OAuth2Error: Error, Sendable, Hashable {
         public static let temporarilyUnavailable = Self(rawValue: "temporarily_unavailable")
         /// The user has not decided about the device yet.
         public static let authorizationPending = Self(rawValue: "authorization_pending")
-        /// The user has not decided yet, and the client asks too often.
+        /// The user has not decided about the device yet, and the client asks too often.
         public static let slowDown = Self(rawValue: "slow_down")
         /// The user did not decide about the device in time.
         public static let expiredToken = Self(rawValue: "expired_token")
     }
 
-    /// The reason that the server gave.
+    /// The kind of refusal.
     public let code: Code
     /// The server's explanation for developers, without the secrets that were sent to it; `nil` if it gives none.
     public let details: String?

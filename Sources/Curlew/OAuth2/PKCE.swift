@@ -10,19 +10,19 @@ internal import Foundation
 /// let token = try await client.token(code: code, pkce: pkce)
 /// ```
 ///
-/// Keep it until the code has come, for instance in the user's session; `verifier` is what to store.
+/// Store `verifier` until the code has come, for instance in the user's session.
 public struct PKCE: Sendable, Hashable {
     /// The secret: 43 to 128 letters, digits, `-`, `.`, `_` and `~`.
     public let verifier: String
-    /// The SHA-256 of the verifier, which the authorization request shows.
+    /// The SHA-256 of the verifier, which is part of the authorization request.
     public let challenge: String
-    /// The name of the way from verifier to challenge.
+    /// The name of the method that derives the challenge from the verifier.
     public static let method = "S256"
 
     /// Creates a random verifier with 256 bits. Throws if libcrypto has no SHA-256.
     public init() throws(CurlewError) {
         var generator = SystemRandomNumberGenerator()
-        try self.init(verifier: Base64URL.text((0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }))
+        try self.init(verifier: Self.base64URL((0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }))
     }
 
     /// Uses a stored verifier. Throws if it is not one.
@@ -36,7 +36,12 @@ public struct PKCE: Sendable, Hashable {
         var text = verifier
         text.withUTF8 { digest.update(UnsafeRawBufferPointer($0)) }
         self.verifier = verifier
-        challenge = Base64URL.text(digest.finish())
+        challenge = Self.base64URL(digest.finish())
+    }
+
+    /// Base64 for URLs, without padding (RFC 4648, 5).
+    private static func base64URL(_ bytes: some Sequence<UInt8>) -> String {
+        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
     private static func isPermitted(_ byte: UInt8) -> Bool {

@@ -2,54 +2,10 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// What an OAuth 2 client was created with.
-struct OAuth2Settings: Sendable {
-    let tokenURL: URL
-    let authorizationURL: URL?
-    let deviceAuthorizationURL: URL?
-    let redirectURL: URL?
-    let clientID: String
-    let clientSecret: String?
-    let authentication: OAuth2Client.ClientAuthentication
-    let scope: String?
-    let parameters: [String: String]
-    let expirySkew: Duration
-    let onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)?
-    var time = Time()
-
-    /// The clock, which tests replace.
-    struct Time: Sendable {
-        var now: @Sendable () -> Date = { Date() }
-        /// Returns false if the waiting task is cancelled.
-        var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
-    }
-
-    /// Whether others cannot read what is sent to the endpoint (RFC 6749, 3.2).
-    static func protectsSecrets(_ url: URL) -> Bool {
-        guard ASCII.lowercased(url.scheme ?? "") == "http" else { return true }
-        let host = ASCII.lowercased(url.host() ?? "").trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
-        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
-        // A part with a leading zero is octal to libcurl.
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { part in
-            part.utf8.first.map(ASCII.isDigit) == true && (part.count == 1 || part.first != "0") ? UInt8(part) : nil
-        }
-        return parts.count == 4 && parts[0] == 127 && !parts.contains(nil)
-    }
-
-    /// Throws if the client was created without an endpoint that a call needs.
-    func endpoint(_ url: URL?, _ name: String) throws(CurlewError) -> URL {
-        guard let url else {
-            throw CurlewError(
-                .requestCreationFailed, phase: .creation, reason: "the OAuth 2 client has no \(name)", url: tokenURL)
-        }
-        return url
-    }
-}
-
 /// Sends the requests of an OAuth 2 client to the authorization server.
 struct OAuth2Server: Sendable {
     private let settings: OAuth2Settings
-    private let session: Session
+    let session: Session
     private let changes: OAuth2Changes
 
     /// Responses with tokens are small; an error page need not be.
@@ -65,8 +21,8 @@ struct OAuth2Server: Sendable {
     ) async throws(CurlewError) -> OAuth2Token {
         guard !Task.isCancelled else { throw .cancelled }
         let ended = OneShot<Result<OAuth2Token, CurlewError>>()
-        // Not the caller's task: once the server has the request, the code or refresh token in it may be void, and a
-        // cancelled caller would lose what has taken its place.
+        // In a task that the caller's cancellation does not reach: once the server has the request, the code or refresh
+        // token in it may be void, and the token that replaces it would be lost.
         Task { ended.resolve(await result(form, grant, replacing: former)) }
         guard let result = await ended.wait() else { throw .cancelled }
         return try result.get()
@@ -85,39 +41,29 @@ struct OAuth2Server: Sendable {
     private func exchanged(
         _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token?
     ) async throws(CurlewError) -> OAuth2Token {
+        let url = try settings.endpoint(settings.tokenURL, "tokenURL")
         var form = form
         form.add(settings.parameters)
-        // What the response leaves out is that of the token whose refresh token was used.
+        // Members that the response leaves out keep the values of the token whose refresh token was used.
         let renewed = form["refresh_token"] == nil ? nil : former
-        let token = try await send(form, to: settings.tokenURL) { fields throws(OAuth2Fields.Unusable) in
-            try fields.token(
-                grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew,
-                at: settings.time.now())
-        }
+        let token = try await send(form, to: url).token(
+            grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew, at: settings.time.now())
         // Before a request uses the token: the one that it replaces may be void already.
-        await changes.tell(token, replacing: former)
+        await changes.notify(token, replacing: former)
         return token
     }
 
     /// Asks for the codes of a device login.
-    func deviceLogin(at url: URL) async throws(CurlewError) -> OAuth2DeviceLogin {
+    func deviceLogin() async throws(CurlewError) -> OAuth2DeviceLogin {
+        let url = try settings.endpoint(settings.deviceAuthorizationURL, "deviceAuthorizationURL")
         var form = OAuth2Parameters()
         form["scope"] = settings.scope
         // RFC 8628, 3.1. With Basic alone, some servers do not find the client.
         form["client_id"] = settings.clientID
-        return try await send(form, to: url) { fields throws(OAuth2Fields.Unusable) in
-            try fields.deviceLogin(at: settings.time.now())
-        }
+        return try await send(form, to: url).deviceLogin(at: settings.time.now())
     }
 
-    private func send<Value: Sendable>(
-        _ form: OAuth2Parameters, to url: URL, _ read: (OAuth2Fields) throws(OAuth2Fields.Unusable) -> Value
-    ) async throws(CurlewError) -> Value {
-        guard OAuth2Settings.protectsSecrets(url) else {
-            throw CurlewError(
-                .requestCreationFailed, phase: .creation,
-                reason: "secrets and tokens are sent over https only, or to this machine", url: url)
-        }
+    private func send(_ form: OAuth2Parameters, to url: URL) async throws(CurlewError) -> OAuth2Response {
         // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
         let request = request(form, to: url)
         let response = await session.request(request)
@@ -126,22 +72,12 @@ struct OAuth2Server: Sendable {
             .maximumBodySize(Self.maximumBodySize)
             .response()
         if let error = response.error { throw error }
-        let status = response.response?.statusCode ?? 0
-        let secrets = secrets(in: form, request.headers["Authorization"])
-        switch OAuth2Answer(response.data ?? Data(), status: status, secrets: secrets, read) {
-        case .granted(let value): return value
-        case .refused(let error): throw .refused(error, url: url, status: status)
-        case .unknownType(let type):
-            throw .unsupported(feature: "tokens of the type \(type)", needs: "a server that issues Bearer tokens")
-        case .malformed(let reason):
-            let isAccepted = (200..<300).contains(status)
-            throw CurlewError(
-                isAccepted ? .decodingFailed : .unacceptableStatus, phase: isAccepted ? .decoding : .validation,
-                reason: "authorization server: \(reason)", url: url, responseCode: status)
-        }
+        return try OAuth2Response(
+            response.data ?? Data(), status: response.response?.statusCode ?? 0, url: url,
+            secrets: secrets(in: form, request.headers["Authorization"]))
     }
 
-    /// What no error may repeat: the client's secret and the secret parameters, as they are and as they were sent.
+    /// Returns the texts that no error may repeat: the client's secret and the secret parameters, plain and as sent.
     private func secrets(in form: OAuth2Parameters, _ authorization: String?) -> [String] {
         var values = form.items.filter { $0.name == "code" || SecretNames.containsMember($0.name) }.map(\.value)
         if let secret = settings.clientSecret { values.append(secret) }

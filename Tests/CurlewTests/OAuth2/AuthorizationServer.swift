@@ -63,14 +63,12 @@ final class AuthorizationServer: Sendable {
         time: OAuth2Settings.Time = OAuth2Settings.Time(),
         onChange: (@Sendable (OAuth2Token, OAuth2Token?) async -> Void)? = nil
     ) -> OAuth2Client {
-        var settings = OAuth2Settings(
-            tokenURL: tokenURL, authorizationURL: URL(string: "https://e.com/authorize?tenant=a%20b#x"),
+        let client = OAuth2Client(
+            tokenURL: tokenURL, clientID: Self.clientID, clientSecret: secret, authentication: authentication,
+            scopes: scopes, authorizationURL: URL(string: "https://e.com/authorize?tenant=a%20b#x"),
             deviceAuthorizationURL: url("/device"), redirectURL: URL(string: "https://app.example/back"),
-            clientID: Self.clientID, clientSecret: secret, authentication: secret == nil ? .none : authentication,
-            scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters,
-            expirySkew: .seconds(60), onChange: onChange)
-        settings.time = time
-        return OAuth2Client(settings, OAuth2Server(settings, .default))
+            parameters: parameters, onChange: onChange)
+        return OAuth2Client(client, time: time)
     }
 
     // MARK: The token endpoint
@@ -135,5 +133,33 @@ final class AuthorizationServer: Sendable {
     static func json(_ members: [String: any Sendable], status: Int = 200) -> TestServer.Response {
         let data = try? JSONSerialization.data(withJSONObject: members)
         return .data(data ?? Data(), status: status, type: "application/json")
+    }
+}
+
+/// Time that stands still, and waits that take no time and are recorded.
+final class StoppedClock: Sendable {
+    static let now = Date(timeIntervalSince1970: 1_000_000)
+
+    let pauses = Lock<[Duration]>([])
+    private let passed = Lock(0.0)
+
+    var time: OAuth2Settings.Time {
+        OAuth2Settings.Time(
+            now: { [passed] in Self.now.addingTimeInterval(passed.withLock { $0 }) },
+            pause: { [pauses, passed] duration in
+                pauses.withLock { $0.append(duration) }
+                passed.withLock { $0 += Double(duration.components.seconds) }
+                return !Task.isCancelled
+            })
+    }
+}
+
+/// Returns the error of a call; `nil` if it succeeds.
+func failure<Value>(_ call: () async throws -> Value) async -> CurlewError? {
+    do {
+        _ = try await call()
+        return nil
+    } catch {
+        return error as? CurlewError
     }
 }

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// An access token that an authorization server has issued, and what is needed to replace it (RFC 6749, 5.1).
+/// An access token of an authorization server, with the data to replace it (RFC 6749, 5.1).
 ///
 /// `Codable` writes the tokens themselves: store them as you would store a password.
 public struct OAuth2Token: Sendable, Hashable, Codable {
@@ -16,14 +16,14 @@ public struct OAuth2Token: Sendable, Hashable, Codable {
 
     /// The token that requests carry.
     public var accessToken: String
-    /// The token with which to get another access token; `nil` if the server has issued none.
+    /// The token that is exchanged for another access token; `nil` if the server has issued none.
     public var refreshToken: String?
     /// The end of the access token's life; `nil` if the server does not say.
     public var expires: Date?
     /// The time from which on the token is replaced before a request uses it; `nil` if only a rejection shows that it
     /// has expired.
     public var refreshDate: Date?
-    /// The scope: names of permissions, separated by spaces; `nil` if unknown.
+    /// The permissions of the token, as names separated by spaces; `nil` if unknown.
     public var scope: String?
     /// The user's identity as a signed token (OpenID Connect); `nil` if the server has issued none. It is not verified.
     public var idToken: String?
@@ -70,55 +70,4 @@ extension OAuth2Token: CustomStringConvertible, CustomReflectable {
     }
 
     public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// A login that a user completes on another device (RFC 8628, 3.2).
-///
-/// ```swift
-/// let login = try await client.authorizeDevice()
-/// print("Open \(login.verificationURL) and enter \(login.userCode)")
-/// let token = try await client.token(for: login)
-/// ```
-public struct OAuth2DeviceLogin: Sendable, Hashable {
-    /// The code for the user to enter.
-    public let userCode: String
-    /// The page for the user to open.
-    public let verificationURL: URL
-    /// The page with the code filled in, for instance for a QR code; `nil` if the server offers none.
-    public let completeVerificationURL: URL?
-    /// The time at which the codes expire.
-    public let expires: Date
-    package let deviceCode: String
-    package let interval: Duration
-}
-
-extension OAuth2DeviceLogin: CustomStringConvertible, CustomReflectable {
-    /// The page, without the codes.
-    public var description: String { "device login at \(Redaction.redacted(verificationURL).absoluteString)" }
-
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// The pace at which a client asks whether the user has confirmed a device (RFC 8628, 3.5).
-package struct DevicePolling: Sendable {
-    package private(set) var interval: Duration
-
-    package init(interval: Duration) { self.interval = max(interval, .zero) }
-
-    /// Whether to ask again after `interval`, which this may extend. False if the refusal is final.
-    package mutating func continues(after refusal: OAuth2Error.Code) -> Bool {
-        switch refusal {
-        case .authorizationPending: return true
-        case .slowDown:
-            interval += .seconds(5)
-            return true
-        case .serverError, .temporarilyUnavailable:
-            failed()
-            return true
-        default: return false
-        }
-    }
-
-    /// Called after a timeout, a failed connection or a failure of the server: the next question comes later (RFC 8628, 3.5), by at most a minute.
-    package mutating func failed() { interval = min(max(interval * 2, .seconds(1)), max(interval, .seconds(60))) }
 }

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// Tells a client's `onChange` of new tokens, one after the other in the order in which they arrived.
+/// Passes new tokens to a client's `onChange`, one after the other in the order in which they arrived.
 ///
 /// Two calls at once could store the older of two tokens last.
 final class OAuth2Changes: Sendable {
@@ -13,9 +13,9 @@ final class OAuth2Changes: Sendable {
 
     /// Calls the handler, after the calls before it. Must be called in a task that nothing cancels.
     ///
-    /// To `UserCode` a call is a refresh of its own: a handler may send a request that waits for a refresh, which is told
-    /// here after the handler. If neither would end, the later of the two does not wait.
-    func tell(_ token: OAuth2Token, replacing former: OAuth2Token?) async {
+    /// To `UserCode`, a call is a refresh of its own. A handler may send a request that waits for a refresh, whose token
+    /// waits here for the end of the handler: the later of the two then does not wait, because neither would end.
+    func notify(_ token: OAuth2Token, replacing former: OAuth2Token?) async {
         guard let handler else { return }
         let calls = ObjectIdentifier(self)
         // The handler asks for a token itself.

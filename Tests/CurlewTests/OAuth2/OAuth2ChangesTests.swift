@@ -8,7 +8,25 @@ import Testing
 
 @Suite("Changes of OAuth 2 tokens", .timeLimit(.minutes(4)))
 struct OAuth2ChangesTests {
-    @Test("a refresh that ends after another login names the token that it replaces, and calls follow one another")
+    @Test("the second of two calls begins after the end of the first")
+    func order() async throws {
+        let (seen, mayLeave) = (Lock<[String]>([]), OneShot<Void>())
+        let changes = OAuth2Changes { new, _ in
+            seen.withLock { $0.append("\(new.accessToken) begins") }
+            if new.accessToken == "a" { await mayLeave.waitThroughCancellation() }
+            seen.withLock { $0.append("\(new.accessToken) ends") }
+        }
+        // Each task runs here until it first waits: the first in the handler, the second for the first.
+        let first = Task.immediate { await changes.notify(OAuth2Token(accessToken: "a"), replacing: nil) }
+        let second = Task.immediate { await changes.notify(OAuth2Token(accessToken: "b"), replacing: nil) }
+        #expect(seen.withLock { $0 } == ["a begins"])
+        mayLeave.resolve(())
+        await first.value
+        await second.value
+        #expect(seen.withLock { $0 } == ["a begins", "a ends", "b begins", "b ends"])
+    }
+
+    @Test("a refresh that ends after another login names the token that it replaces")
     func changes() async throws {
         let authorization = try AuthorizationServer()
         let pkce = try PKCE()
@@ -17,14 +35,11 @@ struct OAuth2ChangesTests {
             $0.codes = ["code": pkce.challenge]
         }
         let (entered, mayLeave) = (OneShot<Void>(), OneShot<Void>())
-        let (seen, running) = (Lock<[String]>([]), Lock(0))
+        let seen = Lock<[String]>([])
         let client = authorization.client { new, former in
-            running.withLock { $0 += 1 }
             entered.resolve(())
             if former == nil { await mayLeave.waitThroughCancellation() }
-            #expect(running.withLock { $0 } == 1)
             seen.withLock { $0.append("\(former?.accessToken ?? "-") > \(new.accessToken)") }
-            running.withLock { $0 -= 1 }
         }
         async let login = client.token(code: "code", pkce: pkce)
         await entered.waitThroughCancellation()
@@ -37,7 +52,7 @@ struct OAuth2ChangesTests {
         #expect(seen.withLock { $0 } == ["- > SECRET-access-1", "a > SECRET-access-2"])
     }
 
-    @Test("onChange may send a request that waits for a refresh whose token is told after it")
+    @Test("onChange may send a request that waits for a refresh whose own call comes after it")
     func requestInsideChange() async throws {
         let authorization = try AuthorizationServer()
         let pkce = try PKCE()

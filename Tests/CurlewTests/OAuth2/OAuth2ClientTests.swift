@@ -8,33 +8,6 @@ import Testing
 
 @Suite("OAuth 2", .timeLimit(.minutes(4)))
 struct OAuth2ClientTests {
-    private func failure<Value>(_ work: () async throws -> Value) async -> CurlewError? {
-        do {
-            _ = try await work()
-            return nil
-        } catch {
-            return error as? CurlewError
-        }
-    }
-
-    private static let now = Date(timeIntervalSince1970: 1_000_000)
-
-    /// Time that stands still, and waits that take no time and are recorded.
-    private final class Clock: Sendable {
-        let pauses = Lock<[Duration]>([])
-        let passed = Lock(0.0)
-
-        var time: OAuth2Settings.Time {
-            OAuth2Settings.Time(
-                now: { [passed] in OAuth2ClientTests.now.addingTimeInterval(passed.withLock { $0 }) },
-                pause: { [pauses, passed] duration in
-                    pauses.withLock { $0.append(duration) }
-                    passed.withLock { $0 += Double(duration.components.seconds) }
-                    return !Task.isCancelled
-                })
-        }
-    }
-
     // MARK: The client itself
 
     @Test("a client gets a token with its id and secret", arguments: [OAuth2Client.ClientAuthentication.basic, .form])
@@ -42,12 +15,12 @@ struct OAuth2ClientTests {
         let authorization = try AuthorizationServer()
         let client = authorization.client(
             authentication, scopes: ["read", "write"], parameters: ["audience": "api", "grant_type": "other"],
-            time: Clock().time)
+            time: StoppedClock().time)
         let token = try await client.token()
         #expect(token.accessToken == "SECRET-access-1" && token.grant == .clientCredentials)
         #expect(token.refreshToken == "SECRET-refresh-1" && token.scope == "read write")
-        #expect(token.expires == Self.now.addingTimeInterval(3600))
-        #expect(token.refreshDate == Self.now.addingTimeInterval(3540))
+        #expect(token.expires == StoppedClock.now.addingTimeInterval(3600))
+        #expect(token.refreshDate == StoppedClock.now.addingTimeInterval(3540))
         var form = ["grant_type": "client_credentials", "scope": "read write", "audience": "api"]
         if authentication == .form {
             form["client_id"] = AuthorizationServer.clientID
@@ -170,16 +143,48 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.map { $0["grant_type"] } == ["refresh_token"])
     }
 
-    @Test("a void refresh token stays the error when there were too many refreshes")
+    @Test("a void refresh token is sent once, until the user has logged in again", arguments: [nil, Date.distantPast])
+    func voidRefreshToken(expires: Date?) async throws {
+        let authorization = try AuthorizationServer()
+        let former = OAuth2Token(accessToken: "old", refreshToken: "SECRET-gone", expires: expires)
+        let interceptor = authorization.client().interceptor(credential: former)
+        let session = Session(interceptor: interceptor)
+        for _ in 0..<8 {
+            let error = await session.request(authorization.api).validate().response().error
+            #expect(error?.oauth2Error?.code == .invalidGrant)
+        }
+        #expect(authorization.forms.count == 1)
+        authorization.state.withLock { ($0.accessToken, $0.refreshToken) = ("SECRET-b", "SECRET-c") }
+        interceptor.credential = OAuth2Token(accessToken: "SECRET-b", refreshToken: "SECRET-c")
+        #expect(try await session.request(authorization.api).string() == "welcome")
+        // The new token expires in turn.
+        authorization.state.withLock { $0.accessToken = "revoked" }
+        #expect(try await session.request(authorization.api).string() == "welcome")
+        #expect(authorization.forms.map { $0["refresh_token"] } == ["SECRET-gone", "SECRET-c"])
+    }
+
+    @Test("the client itself asks again after a refusal")
+    func refusalOfTheClient() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { $0.scripted = [AuthorizationServer.refusal("invalid_grant")] }
+        let session = Session(interceptor: authorization.client().interceptor())
+        let error = await session.request(authorization.api).response().error
+        #expect(error?.oauth2Error?.code == .invalidGrant)
+        #expect(try await session.request(authorization.api).string() == "welcome")
+    }
+
+    @Test("the server's reason stays the error when there were too many refreshes")
     func reasonOfExcessiveRefreshes() async throws {
         let authorization = try AuthorizationServer()
+        let refusal = AuthorizationServer.refusal("temporarily_unavailable", status: 503)
+        authorization.state.withLock { $0.scripted = [refusal, refusal, refusal] }
         let expired = OAuth2Token(accessToken: "old", refreshToken: "SECRET-gone", expires: .distantPast)
         let interceptor = authorization.client().interceptor(
             credential: expired, refreshWindow: .init(interval: 300, maximumAttempts: 2))
         let session = Session(interceptor: interceptor)
         for _ in 0..<4 {
             let error = await session.request(authorization.api).response().error
-            #expect(error?.oauth2Error?.code == .invalidGrant)
+            #expect(error?.oauth2Error?.code == .temporarilyUnavailable)
         }
         #expect(authorization.forms.count == 2)
     }
@@ -324,24 +329,51 @@ struct OAuth2ClientTests {
         #expect(error?.code == code, "\(String(describing: error))")
     }
 
-    @Test(arguments: [
-        ("http://e.com/token", false), ("HTTP://127.0.0.1.e.com/", false), ("http://localhost.e.com/", false),
-        ("http://127.1.x.1/", false), ("http://[::2]/", false), ("https://e.com/", true),
-        ("http://localhost:8080/", true), ("http://127.9.0.1/", true), ("http://[::1]:80/", true),
-        ("http://auth.localhost/", true),
-    ])
-    func secretsNeedTLS(_ text: String, _ isSent: Bool) async throws {
-        let url = try #require(URL(string: text))
+    @Test("a response that is too big is an error, whatever its status", arguments: [200, 400])
+    func bigResponse(status: Int) async throws {
+        let authorization = try AuthorizationServer()
+        let rest = String(repeating: "x", count: 2 * 1024 * 1024)
+        let body = #"{"access_token":"a","error_description":"\#(rest)"}"#
+        authorization.state.withLock { $0.scripted = [.text(body, status: status, type: "application/json")] }
+        let error = await failure { try await authorization.client().token() }
+        #expect(error?.code == .limitExceeded, "\(String(describing: error))")
+    }
+
+    @Test(
+        "every endpoint is https, or on this machine",
+        arguments: [
+            ("http://e.com/", false), ("HTTP://127.0.0.1.e.com/", false), ("http://localhost.e.com/", false),
+            ("http://127.1.x.1/", false), ("http://0127.0.0.1/", false), ("http://127.1/", false),
+            ("http://[::2]/", false), ("ftp://e.com/", false), ("/token", false), ("//e.com/token", false),
+            ("https://e.com/", true), ("HTTPS://e.com/", true), ("http://localhost:8080/", true),
+            ("http://LOCALHOST/", true), ("http://auth.localhost/", true), ("http://127.9.0.1/", true),
+            ("http://[::1]:80/", true),
+        ])
+    func endpointsAreProtected(_ text: String, _ isProtected: Bool) async throws {
+        let (url, secure) = (try #require(URL(string: text)), try #require(URL(string: "https://e.com/token")))
         let sent = Lock(0)
         let session = Session(
+            configuration: SessionConfiguration { $0.baseURL = URL(string: "http://e.com/") },
             transport: MockTransport { _ in
                 sent.withLock { $0 += 1 }
-                return .json(["access_token": "a", "token_type": "Bearer"])
+                return .json([
+                    "access_token": "a", "token_type": "Bearer", "device_code": "d", "user_code": "u",
+                    "verification_uri": "https://e.com/d", "expires_in": "9",
+                ])
             })
-        let client = OAuth2Client(tokenURL: url, clientID: "c", clientSecret: "s", session: session)
-        let error = await failure { try await client.token() }
-        #expect((error == nil) == isSent && sent.withLock { $0 } == (isSent ? 1 : 0))
-        if !isSent { #expect(error?.code == .requestCreationFailed) }
+        func client(tokenURL: URL) -> OAuth2Client {
+            OAuth2Client(
+                tokenURL: tokenURL, clientID: "c", clientSecret: "s", authorizationURL: url,
+                deviceAuthorizationURL: url,
+                session: session)
+        }
+        let errors = [
+            await failure { try await client(tokenURL: url).token() },
+            await failure { try await client(tokenURL: secure).authorizeDevice() },
+            await failure { try client(tokenURL: secure).authorizationURL(state: "s") },
+        ]
+        #expect(errors.map { $0?.code } == Array(repeating: isProtected ? nil : .requestCreationFailed, count: 3))
+        #expect(sent.withLock { $0 } == (isProtected ? 2 : 0))
     }
 
     @Test("an endpoint that cannot be reached is the transport's error")
@@ -350,123 +382,5 @@ struct OAuth2ClientTests {
         let client = OAuth2Client(tokenURL: deadEnd.url, clientID: "c")
         let error = await failure { try await client.token() }
         #expect(error?.code == .connectFailed && error?.isSafeToRetry == true)
-    }
-
-    // MARK: Users
-
-    @Test("a code becomes a token with its verifier, once")
-    func authorizationCode() async throws {
-        let authorization = try AuthorizationServer()
-        let (client, pkce) = (authorization.client(secret: nil, scopes: ["openid"]), try PKCE())
-        let page = try client.authorizationURL(
-            state: "st/1", pkce: pkce, parameters: ["prompt": "login", "state": "x"])
-        #expect(
-            page.absoluteString
-                == "https://e.com/authorize?tenant=a%20b&response_type=code&client_id=client%3Aid+%C3%BC"
-                + "&redirect_uri=https%3A%2F%2Fapp.example%2Fback&scope=openid&state=st%2F1"
-                + "&code_challenge=\(pkce.challenge)&code_challenge_method=S256&prompt=login")
-        authorization.state.withLock { $0.codes = ["c de": pkce.challenge] }
-        let redirect = try #require(URL(string: "https://app.example/back?code=c+de&state=st%2F1"))
-        let token = try await client.token(redirectedTo: redirect, state: "st/1", pkce: pkce)
-        #expect(token.grant == .authorizationCode && token.refreshToken != nil)
-        #expect(authorization.forms[0]["client_id"] == AuthorizationServer.clientID)
-        let again = await failure { try await client.token(code: "c de", pkce: pkce) }
-        #expect(again?.oauth2Error?.code == .invalidGrant)
-    }
-
-    @Test("another verifier is invalid_grant")
-    func wrongVerifier() async throws {
-        let authorization = try AuthorizationServer()
-        let challenge = try PKCE().challenge
-        authorization.state.withLock { $0.codes = ["code": challenge] }
-        let error = await failure { try await authorization.client(secret: nil).token(code: "code", pkce: PKCE()) }
-        #expect(error?.oauth2Error?.code == .invalidGrant)
-    }
-
-    @Test(arguments: [
-        ("code=a&state=other", nil), ("code=a", nil), ("code=a&state=s&state=s", nil), ("state=s", nil),
-        ("error=access_denied&error_description=No%20thanks&state=s", OAuth2Error.Code.accessDenied),
-    ])
-    func redirectsThatGiveNoCode(_ query: String, _ code: OAuth2Error.Code?) async throws {
-        let authorization = try AuthorizationServer()
-        let redirect = try #require(URL(string: "https://app.example/back?\(query)"))
-        let error = await failure {
-            try await authorization.client().token(redirectedTo: redirect, state: "s", pkce: nil)
-        }
-        #expect(error?.code == .authenticationFailed && error?.oauth2Error?.code == code)
-        #expect(authorization.forms.isEmpty)
-    }
-
-    @Test("a client without an endpoint says which one it lacks")
-    func missingEndpoints() async throws {
-        let client = OAuth2Client(tokenURL: try #require(URL(string: "https://e.com/token")), clientID: "c")
-        #expect { try client.authorizationURL(state: "s") } throws: { CurlewError.Code.requestCreationFailed ~= $0 }
-        let error = await failure { try await client.authorizeDevice() }
-        #expect(error?.reason.contains("deviceAuthorizationURL") == true)
-    }
-
-    // MARK: Devices
-
-    @Test("a device asks at the server's pace until the user has confirmed it")
-    func device() async throws {
-        let (authorization, clock) = (try AuthorizationServer(), Clock())
-        let client = authorization.client(secret: nil, time: clock.time)
-        let login = try await client.authorizeDevice()
-        #expect(login.userCode == "WDJB-MJHT" && login.verificationURL.absoluteString == "https://e.com/device")
-        #expect(login.completeVerificationURL?.query() == "user_code=WDJB-MJHT")
-        authorization.state.withLock {
-            $0.deviceRefusals = ["authorization_pending", "slow_down", "authorization_pending", "slow_down"]
-        }
-        let token = try await client.token(for: login)
-        #expect(token.grant == .deviceCode)
-        #expect(clock.pauses.withLock { $0 } == [5, 5, 10, 10, 15].map { .seconds($0) })
-    }
-
-    @Test(arguments: [OAuth2Error.Code.accessDenied, .expiredToken, .invalidGrant])
-    func finalRefusalsEndADeviceLogin(_ code: OAuth2Error.Code) async throws {
-        let (authorization, clock) = (try AuthorizationServer(), Clock())
-        let client = authorization.client(secret: nil, time: clock.time)
-        let login = try await client.authorizeDevice()
-        authorization.state.withLock { $0.deviceRefusals = ["authorization_pending", code.rawValue] }
-        let error = await failure { try await client.token(for: login) }
-        #expect(error?.oauth2Error?.code == code && clock.pauses.withLock { $0.count } == 2)
-    }
-
-    @Test("a device login ends when its codes expire, whatever the server says")
-    func deviceExpires() async throws {
-        let (authorization, clock) = (try AuthorizationServer(), Clock())
-        let client = authorization.client(secret: nil, time: clock.time)
-        let login = try await client.authorizeDevice()
-        authorization.state.withLock { $0.deviceRefusals = Array(repeating: "authorization_pending", count: 1_000) }
-        let error = await failure { try await client.token(for: login) }
-        #expect(error?.oauth2Error?.code == .expiredToken)
-        #expect(clock.pauses.withLock { $0.reduce(.zero, +) } == .seconds(1800))
-    }
-
-    @Test("a device waits longer after a failure of the server, and goes on")
-    func deviceFailures() async throws {
-        let (authorization, clock) = (try AuthorizationServer(), Clock())
-        let client = authorization.client(secret: nil, time: clock.time)
-        let login = try await client.authorizeDevice()
-        authorization.state.withLock {
-            $0.scripted = [
-                .text("busy", status: 503), AuthorizationServer.refusal("temporarily_unavailable", status: 503),
-                AuthorizationServer.refusal("server_error"), .text("too many", status: 429),
-                AuthorizationServer.refusal("invalid_request", status: 500),
-            ]
-        }
-        _ = try await client.token(for: login)
-        #expect(clock.pauses.withLock { $0 } == [5, 10, 20, 40, 60, 60].map { .seconds($0) })
-    }
-
-    @Test("cancelling a task ends its wait for the user")
-    func deviceCancellation() async throws {
-        let authorization = try AuthorizationServer()
-        let client = authorization.client(secret: nil)
-        let login = try await client.authorizeDevice()
-        let task = Task { await failure { try await client.token(for: login) } }
-        task.cancel()
-        #expect(await task.value?.code == .cancelled)
-        #expect(authorization.forms.isEmpty)
     }
 }

@@ -13,7 +13,8 @@ public import FoundationNetworking
 ///
 /// A token of a user, from ``token(code:pkce:)`` or ``token(for:)``, is passed as the interceptor's credential. It is
 /// replaced with its refresh token, never with one of the client itself. If there is none, or the server rejects it, the
-/// request fails with ``CurlewError/oauth2Error`` or `authenticationFailed`: the user has to log in again.
+/// request fails with ``CurlewError/oauth2Error`` or `authenticationFailed`: the user has to log in again. A refresh token
+/// that the server has declared void is not sent again: requests fail at once, until the interceptor's `credential` is set.
 ///
 /// Token requests go over `Session.default`, or a session of your own: they do not follow redirects, and are not
 /// repeated unless that session's retrier says so. Repeating the use of a refresh token can revoke it.
@@ -28,23 +29,25 @@ public final class OAuth2Client: Authenticator {
         case none
     }
 
-    let settings: OAuth2Settings
+    private let settings: OAuth2Settings
     private let server: OAuth2Server
 
     /// Creates a client.
     ///
     /// - Parameters:
-    ///   - tokenURL: The token endpoint. Requests to a plain http endpoint fail with `requestCreationFailed`, except on
-    ///     this machine.
+    ///   - tokenURL: The token endpoint. Calls that need an endpoint fail with `requestCreationFailed` if it is not an
+    ///     https URL, or an http URL of this machine.
     ///   - clientID: The client's id.
     ///   - clientSecret: The client's secret; `nil` if it has none.
-    ///   - authentication: Where id and secret are sent. Without a secret, the id is sent in the form.
+    ///   - authentication: The way in which id and secret are sent. Without a secret, the id is sent in the form.
     ///   - scopes: The scopes to ask for.
     ///   - authorizationURL: The page where a user logs in, for ``authorizationURL(state:pkce:parameters:)``.
     ///   - deviceAuthorizationURL: The endpoint of device logins, for ``authorizeDevice()``.
-    ///   - redirectURL: Where the authorization server sends the user's browser back to.
+    ///   - redirectURL: The URL to which the authorization server sends the user's browser back.
+    ///   - issuer: The identifier of an authorization server that sends it with each redirect (RFC 9207). A redirect
+    ///     with another one, or without one, is refused; `nil` accepts all.
     ///   - parameters: Further parameters of token requests, such as `audience` or `resource`.
-    ///   - expirySkew: How long before its end a token is replaced; half its life at most.
+    ///   - expirySkew: The time before its end at which a token is replaced; at most half of its life.
     ///   - session: The session for token requests; `nil` is `Session.default`.
     ///   - onChange: Called with each new token and the one that it replaces, before a request uses the new one, for
     ///     instance to store it. With a server that rotates refresh tokens, the former one is void. Without a former
@@ -52,7 +55,7 @@ public final class OAuth2Client: Authenticator {
     ///     may end after another user has logged in, or after a logout: store its token only in the place of the
     ///     former one. Requests that it sends over the interceptor's session carry the former token. It must not wait
     ///     for a call of this client that runs in another task.
-    public convenience init(
+    public init(
         tokenURL: URL,
         clientID: String,
         clientSecret: String? = nil,
@@ -61,21 +64,28 @@ public final class OAuth2Client: Authenticator {
         authorizationURL: URL? = nil,
         deviceAuthorizationURL: URL? = nil,
         redirectURL: URL? = nil,
+        issuer: String? = nil,
         parameters: [String: String] = [:],
         expirySkew: Duration = .seconds(60),
         session: Session? = nil,
         onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)? = nil
     ) {
-        let settings = OAuth2Settings(
+        settings = OAuth2Settings(
             tokenURL: tokenURL, authorizationURL: authorizationURL, deviceAuthorizationURL: deviceAuthorizationURL,
-            redirectURL: redirectURL, clientID: clientID, clientSecret: clientSecret,
+            redirectURL: redirectURL, issuer: issuer, clientID: clientID, clientSecret: clientSecret,
             authentication: clientSecret == nil ? .none : authentication,
             scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters, expirySkew: expirySkew,
             onChange: onChange)
-        self.init(settings, OAuth2Server(settings, session ?? .default))
+        server = OAuth2Server(settings, session ?? .default)
     }
 
-    init(_ settings: OAuth2Settings, _ server: OAuth2Server) { (self.settings, self.server) = (settings, server) }
+    /// Copies a client and replaces its clock, for tests.
+    init(_ other: OAuth2Client, time: OAuth2Settings.Time) {
+        var settings = other.settings
+        settings.time = time
+        self.settings = settings
+        server = OAuth2Server(settings, other.server.session)
+    }
 
     /// Returns an interceptor that adds a token to requests, and replaces it once for all of them. Without a credential,
     /// the first request gets one with the client's own id and secret.
@@ -98,8 +108,8 @@ public final class OAuth2Client: Authenticator {
         return try await server.token(form, .clientCredentials, replacing: former)
     }
 
-    /// Returns a token in the place of an expired one: with its refresh token (RFC 6749, 6), or, if it belongs to the
-    /// client itself, with id and secret.
+    /// Returns a token that replaces an expired one. It is obtained with the refresh token (RFC 6749, 6), or, for a token
+    /// of the client itself, with id and secret.
     ///
     /// If the task is cancelled, the call fails at once. A refresh token that the server has replaced by then is not
     /// lost: `onChange` gets the new one. The same applies to all calls that return a token.
@@ -147,18 +157,19 @@ public final class OAuth2Client: Authenticator {
     /// Returns the token of the user whom the authorization server has sent back to `redirect`. `state` and `pkce` are
     /// those of the login.
     ///
-    /// Fails with `authenticationFailed` if the state is another one, because the answer may then be forged, or if the
-    /// user has refused.
+    /// Fails with `authenticationFailed` if the user has refused, or if the redirect has another state or issuer, because
+    /// it may then be forged.
     public func token(
         redirectedTo redirect: URL, state: String, pkce: PKCE? = nil
     ) async throws(CurlewError) -> OAuth2Token {
         func failed(_ reason: String) -> CurlewError {
             CurlewError(.authenticationFailed, phase: .validation, reason: reason, url: redirect)
         }
-        switch OAuth2Redirect(redirect, state: state) {
+        switch OAuth2Redirect(redirect, state: state, issuer: settings.issuer) {
         case .code(let code): return try await token(code: code, pkce: pkce)
         case .refused(let error): throw .refused(error, url: redirect, status: nil)
-        case .foreign: throw failed("the redirect does not belong to this login: its state is another one")
+        case .foreign(let parameter):
+            throw failed("the redirect does not belong to this login: the parameter \"\(parameter)\" is another one")
         case .malformed: throw failed("the redirect has neither a code nor an error")
         }
     }
@@ -175,8 +186,7 @@ public final class OAuth2Client: Authenticator {
 
     /// Begins a login that a user completes on another device (RFC 8628).
     public func authorizeDevice() async throws(CurlewError) -> OAuth2DeviceLogin {
-        try await server.deviceLogin(
-            at: try settings.endpoint(settings.deviceAuthorizationURL, "deviceAuthorizationURL"))
+        try await server.deviceLogin()
     }
 
     /// Returns the user's token as soon as the user has confirmed the login, which may take minutes.
@@ -220,8 +230,8 @@ public final class OAuth2Client: Authenticator {
         try await token(refreshing: credential)
     }
 
-    /// Whether the status is 401 and the request carried a token. With 403, another token would not help, and neither
-    /// would it where a redirect has dropped the token, which it would drop again.
+    /// Whether the status is 401 and the request carried a token. With 403, another token would not help. A request
+    /// without a token has lost it at a redirect, which would drop the next one as well.
     public func didRequest(
         _ urlRequest: URLRequest,
         with response: HTTPURLResponse,
@@ -229,6 +239,13 @@ public final class OAuth2Client: Authenticator {
     ) -> Bool {
         response.statusCode == 401
             && urlRequest.headers["Authorization"]?.hasPrefix("Bearer ") == true
+    }
+
+    /// Whether the server has declared the refresh token of a user void: the user has to log in again.
+    public func isFinal(_ error: any Error, refreshing credential: OAuth2Token) -> Bool {
+        let refusal = (error as? CurlewError)?.underlying as? OAuth2Error
+        // The client itself may get a token with the same id and secret later.
+        return credential.grant != .clientCredentials && refusal?.code == .invalidGrant
     }
 
     /// Whether the request carries this token.

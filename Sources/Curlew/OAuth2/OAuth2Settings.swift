@@ -1,0 +1,51 @@
+internal import CurlewCore
+internal import Foundation
+
+/// The settings of an OAuth 2 client.
+struct OAuth2Settings: Sendable {
+    let tokenURL: URL
+    let authorizationURL: URL?
+    let deviceAuthorizationURL: URL?
+    let redirectURL: URL?
+    let issuer: String?
+    let clientID: String
+    let clientSecret: String?
+    let authentication: OAuth2Client.ClientAuthentication
+    let scope: String?
+    let parameters: [String: String]
+    let expirySkew: Duration
+    let onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)?
+    var time = Time()
+
+    /// The clock, which tests replace.
+    struct Time: Sendable {
+        var now: @Sendable () -> Date = { Date() }
+        /// Returns false if the waiting task is cancelled.
+        var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
+    }
+
+    /// Returns an endpoint that a call needs. Throws if the client was created without it, or if others could read what
+    /// is sent to it (RFC 6749, 3.1 and 3.2).
+    func endpoint(_ url: URL?, _ name: String) throws(CurlewError) -> URL {
+        func failed(_ reason: String, _ url: URL) -> CurlewError {
+            CurlewError(.requestCreationFailed, phase: .creation, reason: reason, url: url)
+        }
+        guard let url else { throw failed("the OAuth 2 client has no \(name)", tokenURL) }
+        guard Self.protectsSecrets(url) else {
+            throw failed("the \(name) of an OAuth 2 client is an https URL, or one of this machine", url)
+        }
+        return url
+    }
+
+    /// A URL without a scheme protects nothing: the session's base URL, which completes it, may be http.
+    private static func protectsSecrets(_ url: URL) -> Bool {
+        switch ASCII.lowercased(url.scheme ?? "") {
+        case "https": return true
+        case "http":
+            let host = ASCII.lowercased(Hostname.withoutBrackets(url.host() ?? ""))
+            // Only four decimal numbers are an address here: to libcurl, one with a leading zero is octal.
+            return host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host)?.isLoopback == true
+        default: return false
+        }
+    }
+}

@@ -1,0 +1,53 @@
+public import Foundation
+
+/// A login that a user completes on another device (RFC 8628, 3.2).
+///
+/// ```swift
+/// let login = try await client.authorizeDevice()
+/// print("Open \(login.verificationURL) and enter \(login.userCode)")
+/// let token = try await client.token(for: login)
+/// ```
+public struct OAuth2DeviceLogin: Sendable, Hashable {
+    /// The code for the user to enter.
+    public let userCode: String
+    /// The page for the user to open.
+    public let verificationURL: URL
+    /// The same page with the code in it, for instance for a QR code; `nil` if the server offers none.
+    public let completeVerificationURL: URL?
+    /// The time by which the user has to be done.
+    public let expires: Date
+    package let deviceCode: String
+    package let interval: Duration
+}
+
+extension OAuth2DeviceLogin: CustomStringConvertible, CustomReflectable {
+    /// The page, without the codes.
+    public var description: String { "device login at \(Redaction.redacted(verificationURL).absoluteString)" }
+
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The pace at which a client asks whether the user has confirmed a device (RFC 8628, 3.5).
+package struct DevicePolling: Sendable {
+    package private(set) var interval: Duration
+
+    package init(interval: Duration) { self.interval = max(interval, .zero) }
+
+    /// Whether to ask again after `interval`, which this may extend. False if the refusal is final.
+    package mutating func continues(after refusal: OAuth2Error.Code) -> Bool {
+        switch refusal {
+        case .authorizationPending: return true
+        case .slowDown:
+            interval += .seconds(5)
+            return true
+        case .serverError, .temporarilyUnavailable:
+            failed()
+            return true
+        default: return false
+        }
+    }
+
+    /// Doubles the interval, up to a minute. Called after a timeout, a failed connection or a failure of the server
+    /// (RFC 8628, 3.5).
+    package mutating func failed() { interval = min(max(interval * 2, .seconds(1)), max(interval, .seconds(60))) }
+}

@@ -1,0 +1,119 @@
+package import Foundation
+
+/// A response of an authorization server that grants what was asked for (RFC 6749, 5.1; RFC 8628, 3.2).
+package struct OAuth2Response {
+    private let members: [String: any Sendable]
+    private let url: URL
+    private let status: Int
+
+    /// Reads a response. Throws if it is a refusal, or not one of the protocol. `secrets`, which are not empty, are
+    /// left out of the server's explanations.
+    ///
+    /// Foundation's parser refuses JSON that is nested deeper than 512 levels.
+    package init(_ body: Data, status: Int, url: URL, secrets: [String]) throws(CurlewError) {
+        let object = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any]
+        members = (object ?? [:]).compactMapValues { value in
+            switch value {
+            case let text as String: text
+            case let number as NSNumber: number.doubleValue
+            default: nil
+            }
+        }
+        (self.url, self.status) = (url, status)
+        guard object != nil else { throw failed("the response with status \(status) is no JSON object") }
+        // Some servers refuse with status 200.
+        if let refusal = refusal(without: secrets) { throw .refused(refusal, url: url, status: status) }
+        guard (200..<300).contains(status) else {
+            throw failed("the response with status \(status) has no member \"error\"")
+        }
+    }
+
+    /// Returns the token. `former` is the one that it replaces, and `requested` the scope that was asked for.
+    package func token(
+        _ grant: OAuth2Token.Grant, replacing former: OAuth2Token?, requested: String?, skew: Duration, at now: Date
+    ) throws(CurlewError) -> OAuth2Token {
+        // RFC 6750, 2.1. Other bytes could end the field `Authorization: Bearer …`.
+        guard let access = text("access_token"), access.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+            throw unusable("access_token")
+        }
+        // The member is required, but some servers leave it out.
+        if let type = text("token_type"), !ASCII.equalsIgnoringCase(type, "Bearer") {
+            throw .unsupported(
+                feature: "tokens of the type \(Redaction.excerpt(of: type, limit: 40))",
+                needs: "a server that issues Bearer tokens")
+        }
+        // A token that expires before it can be used would be replaced again and again: it counts as one without an end.
+        let life = seconds("expires_in").flatMap { $0 < 1 ? nil : $0 }
+        // A token that lives shorter than the margin would be replaced before each use.
+        let margin = min(max(skew / .seconds(1), 0), (life ?? 0) / 2)
+        return OAuth2Token(
+            accessToken: access,
+            // A server that rotates refresh tokens sends the next one; otherwise the old one stays.
+            refreshToken: text("refresh_token") ?? former?.refreshToken,
+            expires: life.map { now.addingTimeInterval($0) },
+            refreshDate: life.map { now.addingTimeInterval($0 - margin) },
+            scope: text("scope") ?? former?.scope ?? requested,
+            idToken: text("id_token") ?? former?.idToken,
+            grant: former?.grant ?? grant
+        )
+    }
+
+    /// Returns the device login.
+    package func deviceLogin(at now: Date) throws(CurlewError) -> OAuth2DeviceLogin {
+        guard let deviceCode = text("device_code") else { throw unusable("device_code") }
+        guard let userCode = text("user_code") else { throw unusable("user_code") }
+        // The second name is of a draft, and still in use.
+        guard let page = (text("verification_uri") ?? text("verification_url")).flatMap({ URL(string: $0) }) else {
+            throw unusable("verification_uri")
+        }
+        guard let life = seconds("expires_in") else { throw unusable("expires_in") }
+        return OAuth2DeviceLogin(
+            userCode: userCode,
+            verificationURL: page,
+            completeVerificationURL: text("verification_uri_complete").flatMap { URL(string: $0) },
+            expires: now.addingTimeInterval(life),
+            deviceCode: deviceCode,
+            interval: .bounded(seconds: max(seconds("interval") ?? 5, 1))
+        )
+    }
+
+    // MARK: Members
+
+    private func text(_ name: String) -> String? {
+        guard let text = members[name] as? String, !text.isEmpty else { return nil }
+        return text
+    }
+
+    /// A number of seconds. Some servers write it as a string. `nil` if it is not positive.
+    private func seconds(_ name: String) -> Double? {
+        let number = (members[name] as? Double) ?? (members[name] as? String).flatMap(Double.init)
+        guard let number, number > 0, number.isFinite else { return nil }
+        // A century; later dates are of no use.
+        return min(number, 3_155_760_000)
+    }
+
+    private func refusal(without secrets: [String]) -> OAuth2Error? {
+        guard let code = text("error") else { return nil }
+        // Bytes, because in a String, a mark that combines with the last letter of a secret hides it.
+        func clean(_ text: String) -> String {
+            let bytes = secrets.reduce(Array(text.utf8)) {
+                $0.replacing(Array($1.utf8), with: Redaction.replacement.utf8)
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        return OAuth2Error(
+            OAuth2Error.Code(rawValue: clean(code)), details: text("error_description").map(clean),
+            uri: text("error_uri").flatMap { URL(string: clean($0)) })
+    }
+
+    // MARK: Errors
+
+    private func unusable(_ member: String) -> CurlewError { failed("the response has no usable member \"\(member)\"") }
+
+    private func failed(_ reason: String) -> CurlewError {
+        let isAccepted = (200..<300).contains(status)
+        return CurlewError(
+            isAccepted ? .decodingFailed : .unacceptableStatus, phase: isAccepted ? .decoding : .validation,
+            reason: "authorization server: \(reason)", url: url, responseCode: status)
+    }
+}

@@ -1,0 +1,216 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@Suite("Messages of OAuth 2")
+struct OAuth2MessageTests {
+    private let now = Date(timeIntervalSince1970: 0)
+
+    // MARK: Parameters
+
+    /// RFC 6749, appendix B.
+    @Test func theFormOfTheStandard() {
+        #expect(OAuth2Parameters.encoded(" %&+£€") == "+%25%26%2B%C2%A3%E2%82%AC")
+        #expect(OAuth2Parameters.encoded("aZ09-._*~:/") == "aZ09-._*%7E%3A%2F")
+    }
+
+    @Test func aParameterOccursOnce() {
+        var parameters = OAuth2Parameters(["grant_type": "a", "x": "1"])
+        parameters["x"] = "2"
+        parameters["empty"] = ""
+        parameters.add(["x": "3", "b": "4", "a": "5"])
+        #expect(parameters.text == "grant_type=a&x=2&a=5&b=4")
+        parameters["x"] = nil
+        #expect(parameters["x"] == nil && parameters.text == "grant_type=a&a=5&b=4")
+    }
+
+    // MARK: Tokens
+
+    private let endpoint = URL(filePath: "/token")
+
+    private func response(
+        _ body: String, status: Int = 200, secrets: [String] = []
+    ) throws(CurlewError) -> OAuth2Response {
+        try OAuth2Response(Data(body.utf8), status: status, url: endpoint, secrets: secrets)
+    }
+
+    private func granted(
+        _ members: String, replacing former: OAuth2Token? = nil, skew: Duration = .seconds(60)
+    ) throws(CurlewError) -> OAuth2Token {
+        try response("{\"access_token\":\"a\",\(members)}").token(
+            .clientCredentials, replacing: former, requested: "asked", skew: skew, at: now)
+    }
+
+    @Test(arguments: [
+        ("3600", 3600.0, 3540.0), ("\"3600\"", 3600, 3540), ("3600.5", 3600.5, 3540.5), ("30", 30, 15),
+        ("120", 120, 60), ("1", 1, 0.5),
+        ("1e300", 3_155_760_000, 3_155_759_940),
+    ])
+    func lives(_ text: String, _ expires: Double, _ refresh: Double) throws {
+        let token = try granted("\"expires_in\":\(text)")
+        #expect(token.expires == Date(timeIntervalSince1970: expires))
+        #expect(token.refreshDate == Date(timeIntervalSince1970: refresh))
+        #expect(!token.requiresRefresh(at: now))
+        #expect(token.requiresRefresh(at: Date(timeIntervalSince1970: refresh)))
+    }
+
+    @Test(arguments: ["null", "0", "-1", "0.99", "1e-9", "\"soon\"", "[]", "\"nan\""]) func livesThatAreNone(
+        _ text: String
+    ) throws {
+        let token = try granted("\"expires_in\":\(text)")
+        #expect(token.expires == nil && !token.requiresRefresh(at: .distantFuture))
+    }
+
+    @Test func aNegativeSkewIsNone() throws {
+        let token = try granted("\"expires_in\":100", skew: .seconds(-5))
+        #expect(token.refreshDate == token.expires)
+    }
+
+    @Test func whatAResponseLeavesOutStays() throws {
+        let former = OAuth2Token(accessToken: "o", refreshToken: "r", scope: "s", idToken: "i", grant: .deviceCode)
+        let next = try granted("\"token_type\":\"BEARER\"", replacing: former)
+        #expect(next.refreshToken == "r" && next.scope == "s" && next.idToken == "i" && next.grant == .deviceCode)
+        let first = try granted("\"x\":1")
+        #expect(first.scope == "asked" && first.grant == .clientCredentials)
+        let other = try granted("\"refresh_token\":\"r2\",\"scope\":\"less\"", replacing: former)
+        #expect(other.refreshToken == "r2" && other.scope == "less")
+    }
+
+    @Test("a refusal is one whatever the status", arguments: [200, 400, 401, 500])
+    func refusals(status: Int) throws {
+        let failure = try #require(throws: CurlewError.self) {
+            try response(
+                #"{"error":"invalid_grant","error_description":"r3fr35h is old","error_uri":"https://e.com/e"}"#,
+                status: status, secrets: ["r3fr35h"])
+        }
+        #expect(failure.code == .authenticationFailed && failure.responseCode == status)
+        let error = try #require(failure.oauth2Error)
+        #expect(error.code == .invalidGrant && error.uri?.absoluteString == "https://e.com/e")
+        #expect(error.details == "<redacted> is old" && "\(error)" == "invalid_grant: <redacted> is old")
+    }
+
+    @Test("a secret is left out whatever surrounds it", arguments: ["", "x", "é", "\u{301}", "\u{200D}"])
+    func secretsInRefusals(neighbor: String) throws {
+        let text = neighbor + "r3fr35h" + neighbor
+        let body = #"{"error":"\#(text)","error_description":"\#(text)","error_uri":"https://e.com/r3fr35h"}"#
+        let failure = try #require(throws: CurlewError.self) {
+            try response(body, status: 400, secrets: ["r3fr35h"])
+        }
+        let error = try #require(failure.oauth2Error)
+        // Strings are equal if they are canonically equivalent, so bytes are compared.
+        let expected = Array("\(neighbor)<redacted>\(neighbor)".utf8)
+        #expect(Array(error.code.rawValue.utf8) == expected)
+        #expect(Array(try #require(error.details).utf8) == expected)
+        #expect(error.uri?.absoluteString == "https://e.com/%3Credacted%3E")
+        #expect(!"\(failure)".utf8.contains("r3fr35h".utf8))
+    }
+
+    @Test(
+        "responses that are none of the protocol",
+        arguments: [
+            (200, "[1]", CurlewError.Code.decodingFailed), (200, "<html>", .decodingFailed), (200, "", .decodingFailed),
+            (200, #"{"a":"#, .decodingFailed), (204, "null", .decodingFailed), (500, "{}", .unacceptableStatus),
+            (302, #"{"access_token":"a"}"#, .unacceptableStatus), (400, #"{"error":7}"#, .unacceptableStatus),
+        ])
+    func noMessages(status: Int, body: String, code: CurlewError.Code) throws {
+        let failure = try #require(throws: CurlewError.self) { try response(body, status: status) }
+        #expect(failure.code == code && failure.responseCode == status && failure.oauth2Error == nil)
+    }
+
+    @Test("a response that is nested too deeply is an error", arguments: [("[", "]"), (#"{"a":"#, "}")])
+    func deepResponses(opening: String, closing: String) throws {
+        func nested(_ depth: Int) -> String {
+            let (begin, end) = (String(repeating: opening, count: depth), String(repeating: closing, count: depth))
+            return #"{"access_token":"a","x":\#(begin)1\#(end)}"#
+        }
+        #expect(throws: Never.self) { try response(nested(100)) }
+        let failure = try #require(throws: CurlewError.self) { try response(nested(100_000)) }
+        #expect(failure.code == .decodingFailed)
+    }
+
+    @Test func tokensAreStoredAndRead() throws {
+        let token = OAuth2Token(
+            accessToken: "SECRET", refreshToken: "SECRET", expires: now, scope: "read", idToken: "SECRET")
+        let stored = try JSONEncoder().encode(token)
+        #expect(try JSONDecoder().decode(OAuth2Token.self, from: stored) == token)
+        #expect(token.refreshDate == now.addingTimeInterval(-60))
+        var dumped = ""
+        dump(token, to: &dumped)
+        for text in ["\(token)", String(reflecting: token), dumped] { #expect(!text.contains("SECRET")) }
+        #expect(OAuth2Token.unissued.requiresRefresh(at: now))
+    }
+
+    // MARK: Devices
+
+    private func login(_ members: String) throws(CurlewError) -> OAuth2DeviceLogin {
+        try response("{\(members)}").deviceLogin(at: now)
+    }
+
+    @Test func deviceLogins() throws {
+        let required = #""device_code":"SECRET","user_code":"SECRET","expires_in":600"#
+        let login = try login(required + #","verification_url":"https://e.com/d""#)
+        #expect(login.interval == .seconds(5) && login.expires == now.addingTimeInterval(600))
+        var dumped = ""
+        dump(login, to: &dumped)
+        #expect(!"\(login)\(dumped)".contains("SECRET"))
+        let failure = try #require(throws: CurlewError.self) { try self.login(required) }
+        #expect(failure.code == .decodingFailed && failure.reason.contains("verification_uri"))
+    }
+
+    @Test(arguments: [("0.001", 1.0), ("1", 1), ("\"7\"", 7), ("0", 5), ("-3", 5), ("null", 5)])
+    func theIntervalOfADevice(_ text: String, _ seconds: Double) throws {
+        let members = #""device_code":"d","user_code":"u","expires_in":600,"verification_uri":"https://e.com/d""#
+        #expect(try login(members + ",\"interval\":\(text)").interval == .seconds(seconds))
+    }
+
+    @Test func thePaceOfADevice() {
+        var polling = DevicePolling(interval: .seconds(5))
+        #expect(polling.continues(after: .authorizationPending) && polling.interval == .seconds(5))
+        #expect(polling.continues(after: .slowDown) && polling.interval == .seconds(10))
+        polling.failed()
+        #expect(polling.interval == .seconds(20))
+        for _ in 0..<10 { polling.failed() }
+        #expect(polling.interval == .seconds(60))
+        #expect(!polling.continues(after: .accessDenied) && !polling.continues(after: .init(rawValue: "x")))
+        var patient = DevicePolling(interval: .seconds(5))
+        #expect(patient.continues(after: .serverError) && patient.interval == .seconds(10))
+        #expect(patient.continues(after: .temporarilyUnavailable) && patient.interval == .seconds(20))
+        var eager = DevicePolling(interval: .zero)
+        eager.failed()
+        #expect(eager.interval == .seconds(1))
+        var slow = DevicePolling(interval: .seconds(90))
+        slow.failed()
+        #expect(slow.interval == .seconds(90))
+    }
+
+    // MARK: Redirects
+
+    @Test(arguments: [
+        ("?code=a%20b&state=s", OAuth2Redirect.code("a b")), ("?state=s&code=a+b", .code("a b")),
+        ("?code=a&state=t", .foreign(parameter: "state")), ("?code=a", .foreign(parameter: "state")),
+        ("", .foreign(parameter: "state")), ("#code=a&state=s", .foreign(parameter: "state")),
+        ("?state=s", .malformed), ("?code=a&code=b&state=s", .malformed), ("?code=a&state=s&iss=x", .code("a")),
+        ("?error=access_denied&state=s&code=a", .refused(OAuth2Error(.accessDenied))),
+    ])
+    func redirects(_ end: String, _ redirect: OAuth2Redirect) throws {
+        let url = try #require(URL(string: "https://app.example/\(end)"))
+        #expect(OAuth2Redirect(url, state: "s", issuer: nil) == redirect)
+    }
+
+    /// RFC 9207, 2.4.
+    @Test(
+        "a redirect of a known issuer names it",
+        arguments: [
+            ("code=a&iss=https%3A%2F%2Fe.com", OAuth2Redirect.code("a")), ("code=a&iss=https://e.com", .code("a")),
+            ("error=access_denied&iss=https%3A%2F%2Fe.com", .refused(OAuth2Error(.accessDenied))),
+            ("code=a", .foreign(parameter: "iss")), ("code=a&iss=", .foreign(parameter: "iss")),
+            ("code=a&iss=https%3A%2F%2Fe.com%2F", .foreign(parameter: "iss")),
+            ("code=a&iss=HTTPS%3A%2F%2Fe.com", .foreign(parameter: "iss")),
+            ("code=a&iss=https://e.com&iss=https://e.com", .foreign(parameter: "iss")),
+            ("error=access_denied", .foreign(parameter: "iss")),
+        ])
+    func issuers(_ query: String, _ redirect: OAuth2Redirect) throws {
+        let url = try #require(URL(string: "https://app.example/?state=s&\(query)"))
+        #expect(OAuth2Redirect(url, state: "s", issuer: "https://e.com") == redirect)
+    }
+}
