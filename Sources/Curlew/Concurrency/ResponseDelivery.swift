@@ -176,9 +176,7 @@ final class ResponseDelivery: TransferControl {
             if Task.isCancelled { throw ending ?? Self.cancelled }
             guard let chunk else { break }
             delivered += Int64(chunk.count)
-            if let limit, delivered > limit {
-                throw CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
-            }
+            if let limit, delivered > limit { throw .bodyTooLarge(limit) }
             // The user may get the data unchanged, and expect its indices to begin at 0.
             let canBeKept = keeper?.keepsData == true && chunk.startIndex == 0
             var rest = chunk[...]

@@ -86,7 +86,7 @@ extension Reply {
     public func data(upTo limit: Int = 128 * 1024 * 1024) async throws -> Data {
         switch body {
         case .data(let data):
-            guard data.count <= limit else { throw Stream.tooLarge(limit) }
+            guard data.count <= limit else { throw CurlewError.bodyTooLarge(limit) }
             return data
         case .stream(let stream): return try await stream.collected(upTo: limit)
         }

@@ -92,7 +92,7 @@ final class InterceptedTransfer: TransferSink {
         var body = Data()
         while let chunk = try await reading.next() {
             // The transport enforces the limit, if it is Curlew's own.
-            guard chunk.count <= limit - body.count else { throw Reply.Stream.tooLarge(limit) }
+            guard chunk.count <= limit - body.count else { throw .bodyTooLarge(limit) }
             // Most bodies arrive in one piece, which is not copied.
             if body.isEmpty { body = chunk } else { body.append(chunk) }
         }
