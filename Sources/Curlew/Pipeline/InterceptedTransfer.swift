@@ -70,9 +70,13 @@ final class InterceptedTransfer: TransferSink {
     /// Returns the reply when its head has arrived. Its body is read from the channel.
     func reply() async throws(CurlewError) -> Reply {
         // Released, it ends a transfer whose caller was cancelled.
-        let body = ChannelBody(channel)
+        let reader = StreamReader(claiming: channel)
         let head = try await arrivedHead()
-        return Reply(head, .stream(Reply.Stream { ChannelReading(body).next }), of: outcome)
+        let body = Reply.Stream {
+            var reader = reader
+            return { try await reader.next() }
+        }
+        return Reply(head, .stream(body), of: outcome)
     }
 
     /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error may
@@ -88,9 +92,9 @@ final class InterceptedTransfer: TransferSink {
     }
 
     private func collected(upTo limit: Int) async throws(CurlewError) -> Reply {
-        let reading = ChannelReading(ChannelBody(channel))
+        var reader = StreamReader(claiming: channel)
         var body = Data()
-        while let chunk = try await reading.next() {
+        while let chunk = try await reader.next() {
             // The transport enforces the limit, if it is Curlew's own.
             guard chunk.count <= limit - body.count else { throw .bodyTooLarge(limit) }
             // Most bodies arrive in one piece, which is not copied.
@@ -134,32 +138,6 @@ private final class TransferTask: Sendable {
             return state.task
         }
         task?.cancel()
-    }
-}
-
-/// The unread body of a transfer. The transfer ends when it is released.
-private final class ChannelBody: Sendable {
-    let channel: BodyChannel
-
-    init(_ channel: BodyChannel) { self.channel = channel }
-
-    deinit { channel.leave() }
-}
-
-/// Reads the body of a transfer piece by piece. The transfer ends when it is released before the end of the body.
-private final class ChannelReading {
-    private let body: ChannelBody
-    private var pieces: ArraySlice<Data> = []
-
-    init(_ body: ChannelBody) { self.body = body }
-
-    deinit { body.channel.leave() }
-
-    func next() async throws(CurlewError) -> Data? {
-        if let piece = pieces.popFirst() { return piece }
-        guard let taken = try await body.channel.take() else { return nil }
-        pieces = taken[...]
-        return pieces.popFirst()
     }
 }
 
