@@ -81,27 +81,17 @@ final class InterceptedTransfer: TransferSink {
 
     /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error may
     /// send the request, with its body, again.
-    func collectedReply(upTo limit: Int) async throws(CurlewError) -> Reply {
-        do throws(CurlewError) {
-            return try await collected(upTo: limit)
+    func collectedReply(upTo limit: Int) async throws -> Reply {
+        do {
+            // The transport enforces the limit, if it is Curlew's own.
+            let body = try await reply().data(upTo: limit)
+            let head = try await outcome.waitThroughCancellation().get().head
+            return Reply(head, .data(body), of: outcome)
         } catch {
             cancel()
             _ = await outcome.waitThroughCancellation()
             throw error
         }
-    }
-
-    private func collected(upTo limit: Int) async throws(CurlewError) -> Reply {
-        var reader = StreamReader(claiming: channel)
-        var body = Data()
-        while let chunk = try await reader.next() {
-            // The transport enforces the limit, if it is Curlew's own.
-            guard chunk.count <= limit - body.count else { throw .bodyTooLarge(limit) }
-            // Most bodies arrive in one piece, which is not copied.
-            if body.isEmpty { body = chunk } else { body.append(chunk) }
-        }
-        let whole = try await outcome.waitThroughCancellation().get()
-        return Reply(whole.head, .data(body), of: outcome)
     }
 
     private func arrivedHead() async throws(CurlewError) -> ResponseHead {

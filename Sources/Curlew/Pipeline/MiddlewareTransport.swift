@@ -133,7 +133,7 @@ final class MiddlewareRun: Sendable {
 
     // MARK: Transfers
 
-    private func send(_ answer: URLRequest) async throws(CurlewError) -> Reply {
+    private func send(_ answer: URLRequest) async throws -> Reply {
         var request = try wire.changed(by: answer)
         if let remaining = transport.budget.remaining { request.options.timeouts.total = remaining }
         let transfer = try begin(request)
