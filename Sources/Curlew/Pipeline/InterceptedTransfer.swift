@@ -13,14 +13,14 @@ final class InterceptedTransfer: TransferSink {
     private let key: Int
     private let run: MiddlewareRun
     private let head = OneShot<Result<ResponseHead, CurlewError>>()
-    private let task: TransferTask
+    private let task: ExchangeTask
     private let channel: BodyChannel
 
     init(_ request: TransferRequest, key: Int, of run: MiddlewareRun) {
         self.request = request
         self.key = key
         self.run = run
-        let task = TransferTask()
+        let task = ExchangeTask()
         self.task = task
         channel = BodyChannel(onAbandon: { task.cancel() })
     }
@@ -101,33 +101,6 @@ final class InterceptedTransfer: TransferSink {
             task.cancel()
         }
         return try arrived.get()
-    }
-}
-
-/// The task of a transfer, which may be cancelled before it starts.
-private final class TransferTask: Sendable {
-    private struct State: Sendable {
-        var task: Task<Void, Never>?
-        var isCancelled = false
-    }
-
-    private let state = Lock(State())
-
-    func start(_ work: @escaping @Sendable () async -> Void) {
-        let task = BodyTask.start(work)
-        let isCancelled = state.withLock { state in
-            state.task = task
-            return state.isCancelled
-        }
-        if isCancelled { task.cancel() }
-    }
-
-    func cancel() {
-        let task = state.withLock { state in
-            state.isCancelled = true
-            return state.task
-        }
-        task?.cancel()
     }
 }
 
