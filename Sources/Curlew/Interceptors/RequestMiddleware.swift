@@ -19,7 +19,8 @@ public import FoundationNetworking
 ///
 /// - The request may be changed as by an `ExchangeAdapter`, and the change concerns this exchange alone.
 /// - If the body is kept in memory, `next` returns with all of it. The body of a download or a stream arrives while it is
-///   read, and slows down the sender if nobody reads.
+///   read, and slows down the sender if nobody reads. So does a body that an asynchronous `onHTTPResponse` closure may
+///   turn into a file.
 /// - Cancelling the request, and its total timeout, cancel the task of the middleware. The request ends when the
 ///   middleware has returned.
 /// - Only the returned reply counts. The `Set-Cookie` and `Strict-Transport-Security` fields, the metrics and the trailers
@@ -37,9 +38,12 @@ public protocol RequestMiddleware: Sendable {
 
 /// The rest of the way of an exchange: further middleware, the cache, and the network.
 ///
-/// It may be called several times, also at the same time, or not at all. Every call is a request of its own, and the reply
-/// that is not used ends its transfer. A body that can be read only once can be sent only once, and no streamed body is sent
-/// while another call still sends it or receives its response: that call throws `.bodyUnavailable`. After `intercept` of the session's first middleware has returned, a call fails.
+/// It may be called several times, also at the same time, or not at all. Every call is a request of its own, and a reply
+/// that is not used ends its transfer. After `intercept` of the session's first middleware has returned, a call throws
+/// `.unsupported`.
+///
+/// A body that can be read only once can be sent only once. No streamed body is sent while another call sends it or
+/// receives its response. A call that would do either throws `.bodyUnavailable`.
 public struct Next: Sendable {
     private let proceed: @Sendable (URLRequest) async throws -> Reply
 
