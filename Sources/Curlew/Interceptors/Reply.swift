@@ -21,7 +21,7 @@ public struct Reply: Sendable {
     ///
     /// Setting it removes `Content-Encoding`, and corrects or removes `Content-Length`.
     public var body: Body {
-        didSet { head.headers.describe(body) }
+        didSet { head.describeNewBody(length: body.length) }
     }
     private var ownTrailers: HTTPHeaders?
     /// The measurements that a middleware has set.
@@ -79,6 +79,11 @@ public struct Reply: Sendable {
 
 // MARK: The body
 
+extension Reply.Body {
+    /// `nil` for a body that arrives while it is read.
+    fileprivate var length: Int? { if case .data(let data) = self { data.count } else { nil } }
+}
+
 extension Reply {
     /// Returns the whole body, and keeps it: the reply can still be returned, and the body read again.
     ///
@@ -120,18 +125,6 @@ extension Reply {
             // The body has the same length and coding.
             reply.head = head
             return reply
-        }
-    }
-}
-
-extension HTTPHeaders {
-    /// Corrects the fields that describe a body, because it was replaced.
-    fileprivate mutating func describe(_ body: Reply.Body) {
-        remove(name: "Content-Encoding")
-        guard contains(name: "Content-Length") else { return }
-        switch body {
-        case .data(let data): add(name: "Content-Length", value: String(data.count))
-        case .stream: remove(name: "Content-Length")
         }
     }
 }
