@@ -65,7 +65,7 @@ final class Exchange: KeepingSink {
         let context = request.context
         credentials = context.storedCredentials(for: outgoing, onlyBasic: request.kind.connection != nil)
         var sent = outgoing.transfer
-        if let remaining = budget.remaining { sent.options.timeouts.total = remaining }
+        budget.apply(to: &sent)
         if case .offered(let authentication) = credentials { sent.options.authentication = authentication }
         // A `Cookie` field that the user set is sent unchanged.
         if let jar = context.configuration.cookies, outgoing.snapshot.handlesCookies,
