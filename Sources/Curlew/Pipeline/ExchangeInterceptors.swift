@@ -44,15 +44,15 @@ extension Exchange {
         var request = request
         if !interceptors.adapters.isEmpty {
             request = try await adapted(request, by: interceptors.adapters, for: sink)
-            if let remaining = budget.remaining { request.options.timeouts.total = remaining }
+            budget.apply(to: &request)
         }
         // A WebSocket is not a response.
         guard !interceptors.middleware.isEmpty, self.request.kind.connection == nil else {
             return try await transport.perform(request, sink: sink)
         }
-        let wrapped = MiddlewareTransport(
-            base: transport, middleware: interceptors.middleware, request: self.request, budget: budget)
-        return try await wrapped.perform(request, sink: sink)
+        let run = MiddlewareRun(
+            request, of: self.request, through: interceptors.middleware, over: transport, to: sink, budget)
+        return try await run.perform()
     }
 
     /// Returns the request as the adapters change it. The sink's owner can cancel them; the transport then replaces the
@@ -71,21 +71,16 @@ extension Exchange {
             hasStreamedBody: wire.hasStreamedBody,
             leavesOrigin: leavesOrigin
         )
-        let request = request
-        let call = UserCodeCall {
-            // A result: what the adapters throw is theirs, even the total timeout of a request that they sent.
-            await Result.of {
-                try await UserCode.call(for: request) {
+        let answer: Result<URLRequest, any Error>
+        do {
+            answer = try await request.callingUserCode(in: .adaptation, budget, behind: { sink.willStart($0) }) {
+                // A result: what the adapters throw is theirs, even the total timeout of a request that they sent.
+                await Result.of {
                     var adapted = wire.view
                     for adapter in adapters { adapted = try await adapter.adapt(adapted, for: info) }
                     return adapted
                 }
             }
-        }
-        sink.willStart(UserCodeControl(call))
-        let answer: Result<URLRequest, any Error>
-        do {
-            answer = try await budget.limit(.adaptation) { try await call.run() }
         } catch {
             throw (error as? CurlewError) ?? .cancelled
         }
@@ -93,5 +88,20 @@ extension Exchange {
         case .success(let adapted): return try wire.changed(by: adapted)
         case .failure(let error): throw ErrorWrapping.adaptation(error)
         }
+    }
+}
+
+extension Request {
+    /// Runs user code of an exchange. Its control, which `give` passes to the owner of the exchange, and the total timeout
+    /// cancel it.
+    func callingUserCode<T: Sendable>(
+        in phase: CurlewError.Phase,
+        _ budget: TimeoutBudget,
+        behind give: (any TransferControl) -> Void,
+        _ work: @escaping @Sendable () async throws -> T
+    ) async throws -> T {
+        let call = UserCodeCall { try await UserCode.call(for: self) { try await work() } }
+        give(UserCodeControl(call))
+        return try await budget.limit(phase) { try await call.run() }
     }
 }

@@ -3,35 +3,11 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// Performs an exchange through middleware.
+/// Performs one exchange through middleware: calls them, and delivers the reply of the outermost one to the sink.
 ///
 ///     Exchange ◀── sink ── MiddlewareRun ─▶ intercept ─▶ intercept ─▶ InterceptedTransfer ── perform ──▶ base
 ///                             ▲                                             │
 ///                             └──────────── Reply: head, data or stream ◀───┘
-///
-/// It is made for one exchange, and only if there is middleware.
-struct MiddlewareTransport: Transport {
-    /// The cache, or the network.
-    let base: any Transport
-    /// The outermost first.
-    let middleware: [any RequestMiddleware]
-    /// The request whose code the middleware is.
-    let request: Request
-    let budget: TimeoutBudget
-
-    func perform(_ sent: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
-        let run = MiddlewareRun(self, sent, sink)
-        sink.willStart(run.delivery)
-        let result = await withTaskCancellationHandler {
-            await run.result()
-        } onCancel: {
-            run.delivery.cancel(with: CurlewError(.cancelled, phase: .receive))
-        }
-        return try result.get()
-    }
-}
-
-/// One exchange through middleware: calls them, and delivers the reply of the outermost one to the sink.
 ///
 /// Middleware may send several requests. Each is an `InterceptedTransfer`, which the run ends, and waits for, before it
 /// returns: nothing calls the sink afterwards.
@@ -48,25 +24,51 @@ final class MiddlewareRun: Sendable {
         var bodyReader: Int?
     }
 
-    /// The control that the sink's owner has.
-    let delivery = ResponseDelivery()
     /// What the owner's commands reach: user code under `callKey`, and the transfers.
     let controls = TransferControls()
     let sink: any TransferSink
-    private let transport: MiddlewareTransport
     private let wire: WireRequest
+    /// The request whose code the middleware is.
+    private let request: Request
+    /// The outermost first.
+    private let middleware: [any RequestMiddleware]
+    /// The cache, or the network.
+    private let base: any Transport
+    private let budget: TimeoutBudget
+    /// The control that the sink's owner has.
+    private let delivery = ResponseDelivery()
     private let state = Lock(State())
     private static let callKey = 0
 
-    init(_ transport: MiddlewareTransport, _ sent: TransferRequest, _ sink: any TransferSink) {
-        self.transport = transport
+    init(
+        _ sent: TransferRequest,
+        of request: Request,
+        through middleware: [any RequestMiddleware],
+        over base: any Transport,
+        to sink: any TransferSink,
+        _ budget: TimeoutBudget
+    ) {
+        wire = WireRequest(sent, keepsDotSegments: request.context.configuration.keepsDotSegments)
+        self.request = request
+        self.middleware = middleware
+        self.base = base
         self.sink = sink
-        let configuration = transport.request.context.configuration
-        wire = WireRequest(sent, keepsDotSegments: configuration.keepsDotSegments)
+        self.budget = budget
         delivery.attach(controls)
     }
 
-    func result() async -> Result<TransferOutcome, CurlewError> {
+    /// Performs the exchange, as `Transport.perform` does. Call it once.
+    func perform() async throws(CurlewError) -> TransferOutcome {
+        sink.willStart(delivery)
+        let outcome = await withTaskCancellationHandler {
+            await result()
+        } onCancel: {
+            delivery.cancel(with: CurlewError(.cancelled, phase: .receive))
+        }
+        return try outcome.get()
+    }
+
+    private func result() async -> Result<TransferOutcome, CurlewError> {
         let began = Date()
         let result: Result<Reply, CurlewError>
         do throws(CurlewError) {
@@ -109,13 +111,13 @@ final class MiddlewareRun: Sendable {
 
     /// Calls the middleware with this index, or sends the request if it is behind the last.
     private func proceed(_ index: Int, _ request: URLRequest) async throws -> Reply {
-        guard index < transport.middleware.count else { return try await send(request) }
+        guard index < middleware.count else { return try await send(request) }
         // Weak: a middleware may keep `next`, which must not keep the request.
         let next = Next { [weak self] request in
             guard let self else { throw Self.isOver }
             return try await self.proceed(index + 1, request)
         }
-        return try await transport.middleware[index].intercept(request, next: next)
+        return try await middleware[index].intercept(request, next: next)
     }
 
     /// Runs user code in a child task that the owner's control and the total timeout cancel.
@@ -123,21 +125,19 @@ final class MiddlewareRun: Sendable {
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        let request = transport.request
-        let call = UserCodeCall { try await UserCode.call(for: request) { try await work() } }
-        controls.add(UserCodeControl(call), for: Self.callKey)
         // The call refers to this run.
         defer { controls.remove(Self.callKey) }
-        return try await transport.budget.limit(phase) { try await call.run() }
+        return try await request.callingUserCode(
+            in: phase, budget, behind: { controls.add($0, for: Self.callKey) }, work)
     }
 
     // MARK: Transfers
 
     private func send(_ answer: URLRequest) async throws -> Reply {
         var request = try wire.changed(by: answer)
-        if let remaining = transport.budget.remaining { request.options.timeouts.total = remaining }
+        budget.apply(to: &request)
         let transfer = try begin(request)
-        transfer.start(over: transport.base)
+        transfer.start(over: base)
         // The transport has no limit if the user may turn the body into a file: then it is not collected.
         guard request.options.purpose == .memory, let limit = request.options.maximumBodySize else {
             return try await transfer.reply()
@@ -181,7 +181,7 @@ final class MiddlewareRun: Sendable {
 
     private func deliver(_ reply: Reply) async throws(CurlewError) {
         let limit = wire.sent.options.maximumBodySize
-        let deadline = transport.budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
+        let deadline = budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
         do {
             _ = try await calling(in: .receive) { [self] in
                 let next = reply.body.opened()

@@ -248,6 +248,17 @@ struct MiddlewareStreamTests {
 
     // MARK: The transport
 
+    private func perform(
+        _ sent: TransferRequest,
+        through middleware: any RequestMiddleware,
+        over base: any Transport,
+        to sink: any TransferSink = Sink()
+    ) async throws(CurlewError) -> TransferOutcome {
+        let request = session.request(sent.url)
+        let run = MiddlewareRun(sent, of: request, through: [middleware], over: base, to: sink, .unlimited)
+        return try await run.perform()
+    }
+
     private final class Sink: TransferSink {
         let calls = Lock<[String]>([])
 
@@ -272,13 +283,11 @@ struct MiddlewareStreamTests {
             }
         }
         let url = try "https://example.com/".asURL()
-        let transport = MiddlewareTransport(
-            base: mock, middleware: [Self.passing], request: session.request(url), budget: .unlimited)
         var options = TransferOptions(maximumBodySize: purpose == .memory ? 100 : nil)
         options.purpose = purpose
         let sent = TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: url, options: options)
         let sink = Sink()
-        let outcome = try await transport.perform(sent, sink: sink)
+        let outcome = try await perform(sent, through: Self.passing, over: mock, to: sink)
         #expect(sink.calls.withLock { $0 } == ["start", "103", "200", "end"])
         #expect(outcome.trailers["X-Sum"] == "1")
         #expect(outcome.metrics.bytesReceived == 3)
@@ -324,14 +333,12 @@ struct MiddlewareStreamTests {
             return try await next(request)
         }
         let url = try "https://example.com/".asURL()
-        let transport = MiddlewareTransport(
-            base: late, middleware: [hurrying], request: session.request(url), budget: .unlimited)
         var options = TransferOptions(maximumBodySize: 100)
         options.purpose = .memory
         let sent = TransferRequest(
             identifier: TaskIdentifier(rawValue: 1), url: url, method: .post, body: .stream(EmptyBody()),
             options: options)
-        let outcome = try await transport.perform(sent, sink: Sink())
+        let outcome = try await perform(sent, through: hurrying, over: late)
         #expect(outcome.head.status == 200)
         #expect(late.count.withLock { $0 } == 2)
     }
@@ -349,10 +356,8 @@ struct MiddlewareStreamTests {
             identifier: TaskIdentifier(rawValue: 1), url: url, options: TransferOptions(maximumBodySize: 100))
         var counts: [Int64] = []
         for _ in 0..<2 {
-            let transport = MiddlewareTransport(
-                base: MockTransport { _ in .text("end") }, middleware: [keeping], request: session.request(url),
-                budget: .unlimited)
-            counts.append(try await transport.perform(sent, sink: Sink()).metrics.bytesReceived)
+            let mock = MockTransport { _ in .text("end") }
+            counts.append(try await perform(sent, through: keeping, over: mock).metrics.bytesReceived)
         }
         #expect(counts == [3, 0])
     }
