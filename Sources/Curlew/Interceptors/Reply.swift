@@ -26,8 +26,8 @@ public struct Reply: Sendable {
     private var ownTrailers: HTTPHeaders?
     /// The measurements that a middleware has set.
     private(set) var ownMetrics: TransferMetrics?
-    /// The outcome of the exchange that the reply comes from, once it has ended. `nil` if a middleware made the reply.
-    let transfer: OneShot<Result<TransferOutcome, CurlewError>>?
+    /// The origin of the reply. `nil` if a middleware made it.
+    let source: Source?
 
     /// Creates a reply whose body is in memory.
     public init(status: Int = 200, headers: HTTPHeaders = [:], body: Data = Data()) {
@@ -45,15 +45,26 @@ public struct Reply: Sendable {
         self.body = body
         ownTrailers = trailers
         ownMetrics = metrics
-        transfer = nil
+        source = nil
     }
 
-    /// Creates the reply of an exchange that may still run.
-    init(_ head: ResponseHead, _ body: Body, of transfer: OneShot<Result<TransferOutcome, CurlewError>>) {
+    /// Creates the reply of a transfer that may still run.
+    init(_ head: ResponseHead, _ body: Body, from source: Source) {
         self.head = head
         self.body = body
-        self.transfer = transfer
+        self.source = source
     }
+
+    /// The origin of a reply that no middleware made.
+    struct Source: Sendable {
+        /// The outcome of the transfer, once it has ended.
+        let outcome: OneShot<Result<TransferOutcome, CurlewError>>
+        /// The run that has sent the request: a middleware may return a reply that another run got.
+        let run: RunToken
+    }
+
+    /// Identifies a run of middleware to the replies of its transfers, which may outlive it.
+    final class RunToken: Sendable {}
 
     /// The trailer fields. Those of a body that is still arriving are empty, and become known at its end.
     public var trailers: HTTPHeaders {
@@ -65,7 +76,7 @@ public struct Reply: Sendable {
     public var metrics: TransferMetrics? {
         get {
             if let ownMetrics { return ownMetrics }
-            switch transfer?.value {
+            switch source?.outcome.value {
             case .success(let outcome): return outcome.metrics
             case .failure(let error): return error.metrics
             case nil: return nil
@@ -74,7 +85,7 @@ public struct Reply: Sendable {
         set { ownMetrics = newValue }
     }
 
-    var outcome: TransferOutcome? { try? transfer?.value?.get() }
+    var outcome: TransferOutcome? { try? source?.outcome.value?.get() }
 }
 
 // MARK: The body

@@ -76,7 +76,7 @@ final class InterceptedTransfer: TransferSink {
             var reader = reader
             return { try await reader.next() }
         }
-        return Reply(head, .stream(body), of: outcome)
+        return Reply(head, .stream(body), from: source)
     }
 
     /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error may
@@ -86,13 +86,15 @@ final class InterceptedTransfer: TransferSink {
             // The transport enforces the limit, if it is Curlew's own.
             let body = try await reply().data(upTo: limit)
             let head = try await outcome.waitThroughCancellation().get().head
-            return Reply(head, .data(body), of: outcome)
+            return Reply(head, .data(body), from: source)
         } catch {
             cancel()
             _ = await outcome.waitThroughCancellation()
             throw error
         }
     }
+
+    private var source: Reply.Source { Reply.Source(outcome: outcome, run: run.token) }
 
     private func arrivedHead() async throws(CurlewError) -> ResponseHead {
         let arrived = await withTaskCancellationHandler {

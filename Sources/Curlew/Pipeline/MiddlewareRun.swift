@@ -18,12 +18,11 @@ final class MiddlewareRun: Sendable {
         /// The transfers that run, by their keys.
         var transfers: [Int: InterceptedTransfer] = [:]
         var lastKey = MiddlewareRun.callKey
-        /// The outcomes of all transfers of the run.
-        var outcomes: [OneShot<Result<TransferOutcome, CurlewError>>] = []
         /// The key of the last transfer that reads the body from its stream.
         var bodyReader: Int?
     }
 
+    let token = Reply.RunToken()
     /// What the owner's commands reach: user code under `callKey`, and the transfers.
     let controls = TransferControls()
     let sink: any TransferSink
@@ -86,7 +85,7 @@ final class MiddlewareRun: Sendable {
     /// A middleware may have kept the reply of another exchange. The metrics and the challenges of that exchange say
     /// nothing about this one.
     private func outcome(of reply: Reply, _ began: Date) -> TransferOutcome {
-        let isOwn = state.withLock { state in state.outcomes.contains { $0 === reply.transfer } }
+        let isOwn = reply.source?.run === token
         let metrics = (isOwn ? reply.metrics : reply.ownMetrics) ?? TransferMetrics(queued: began, ended: Date())
         var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
         if isOwn { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
@@ -158,7 +157,6 @@ final class MiddlewareRun: Sendable {
             }
             let transfer = InterceptedTransfer(request, key: state.lastKey, of: self)
             state.transfers[state.lastKey] = transfer
-            state.outcomes.append(transfer.outcome)
             return transfer
         }
     }
