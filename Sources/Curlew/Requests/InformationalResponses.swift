@@ -19,7 +19,7 @@ extension Request {
         on queue: DispatchQueue? = nil,
         perform: @escaping @Sendable (ResponseHead) -> Void
     ) -> Self {
-        let hook = InformationalHook(queue ?? context.configuration.completionQueue ?? .main, perform)
+        let hook = InformationalHook(queue ?? context.handlerQueue, perform)
         // The former hook is released without the lock: a `deinit` of an object that it holds may use the request.
         _ = record.withLock { exchange(&$0.ownExtras.hooks.onInformational, with: hook) }
         return self
