@@ -108,22 +108,11 @@ struct ExchangeAdapterTests {
 
     @Test func `a challenge that the session answers leads to another exchange`() async throws {
         let server = try TestServer()
-        server.route("/in/*") { call in
-            guard call.headers["Authorization"]?.hasPrefix("Basic ") == true else {
-                return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"")
-            }
-            return .text("in")
-        }
+        for path in ["/in/*", "/other"] { server.protect(path) }
         let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
         _ = try await session.request(server.url("/in/a")).authenticate(username: "ada", password: "secret").data()
         server.clearRequests()
         let numbering = Numbering()
-        server.route("/other") { call in
-            guard call.headers["Authorization"]?.hasPrefix("Basic ") == true else {
-                return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"")
-            }
-            return .text("in")
-        }
         let text = try await session.request(server.url("/other")).exchangeAdapter(numbering.adapter).string()
         #expect(text == "in")
         #expect(server.requests.map { $0.headers["X-Exchange"] } == ["0.0", "0.0"])

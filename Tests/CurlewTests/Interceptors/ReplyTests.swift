@@ -9,23 +9,10 @@ import Testing
 struct ReplyTests {
     private static let url = "https://example.com/a"
 
-    private func session(
-        _ transport: MockTransport,
-        _ middleware: any RequestMiddleware...,
-        change: (inout SessionConfiguration) -> Void = { _ in }
-    ) -> Session {
-        var configuration = SessionConfiguration()
-        configuration.middleware = middleware
-        change(&configuration)
-        return Session(configuration: configuration, transport: transport)
-    }
-
-    private func failure(_ request: DataRequest) async -> CurlewError? { await request.response().error }
-
     @Test func `head and body can be replaced`() async throws {
         let transport = MockTransport { _ in .text("sealed").header("Content-Encoding", "identity") }
-        let session = session(
-            transport,
+        let session = Session(
+            over: transport,
             Wrap { request, next in
                 var reply = try await next(request)
                 reply.head.status = 201
@@ -44,8 +31,8 @@ struct ReplyTests {
 
     @Test func `a mapped body has its own length`() async throws {
         let transport = MockTransport { _ in .text("abc") }
-        let session = session(
-            transport,
+        let session = Session(
+            over: transport,
             Wrap { request, next in
                 try await next(request).mapBody { $0 + $0 }
             })
@@ -56,8 +43,8 @@ struct ReplyTests {
     }
 
     @Test func `a reply's stream becomes the body`() async throws {
-        let session = session(
-            MockTransport(),
+        let session = Session(
+            over: MockTransport(),
             Wrap { _, _ in
                 let chunks = AsyncStream<Data> { continuation in
                     for text in ["a", "", "b", "c"] { continuation.yield(Data(text.utf8)) }
@@ -72,8 +59,8 @@ struct ReplyTests {
     @Test func `metrics and trailers of the network are kept, and can be replaced`() async throws {
         let transport = MockTransport { _ in .text("end").changed { $0.trailers = ["X-Sum": "1"] } }
         let seen = Lock<(Int64?, String?)>((nil, nil))
-        let session = session(
-            transport,
+        let session = Session(
+            over: transport,
             Wrap { request, next in
                 let reply = try await next(request)
                 seen.withLock { $0 = (reply.metrics?.bytesReceived, reply.trailers["X-Sum"]) }
@@ -88,16 +75,16 @@ struct ReplyTests {
 
     @Test func `the limit of a body in memory concerns what arrives and what is returned`() async throws {
         let transport = MockTransport { _ in .text("0123456789") }
-        let session = session(
-            transport,
+        let session = Session(
+            over: transport,
             Wrap { request, next in
                 request.url?.query() == "grow"
                     ? try await next(request).mapBody { $0 + $0 } : try await next(request)
             })
         let small = session.request(Self.url).maximumBodySize(9)
-        #expect(await failure(small)?.code == .limitExceeded)
+        #expect(await failure(of: small)?.code == .limitExceeded)
         let grown = session.request(Self.url + "?grow").maximumBodySize(19)
-        #expect(await failure(grown)?.code == .limitExceeded)
+        #expect(await failure(of: grown)?.code == .limitExceeded)
         let fitting = session.request(Self.url + "?grow").maximumBodySize(20)
         #expect(try await fitting.data().count == 20)
         await session.invalidate()

@@ -138,15 +138,7 @@ struct AttemptTests {
     @Test("a request that is repeated with stored credentials is one task with one metrics")
     func storedCredentials() async throws {
         let server = try TestServer()
-        let expected = "Basic " + Data("ada:secret".utf8).base64EncodedString()
-        for path in ["/a/*", "/b"] {
-            server.route(path) { call in
-                guard call.headers["Authorization"] == expected else {
-                    return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"")
-                }
-                return .text("in")
-            }
-        }
+        for path in ["/a/*", "/b"] { server.protect(path) }
         let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
         _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret").data()
         let request = session.request(server.url("/b"))

@@ -1,0 +1,169 @@
+import Curlew
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+/// Redirects, cookies, HSTS, credentials, retries and the cache go by the replies of middleware.
+@Suite("What is around middleware", .timeLimit(.minutes(4)))
+struct MiddlewareRuleTests {
+    private static let url = "https://example.com/a"
+
+    @Test func `redirects are followed around it, and no field of it goes along`() async throws {
+        let transport = MockTransport { request in
+            request.path == "/a" ? .redirect(to: "https://example.org/b") : .text("end")
+        }
+        let urls = Lock<[String]>([])
+        let session = Session(
+            over: transport,
+            Wrap { request, next in
+                let isFirst = urls.withLock { urls in
+                    urls.append(request.url?.absoluteString ?? "-")
+                    return urls.count == 1
+                }
+                var request = request
+                if isFirst { request.setValue("s3cret", forHTTPHeaderField: "X-Signature") }
+                return try await next(request)
+            })
+        let response = await session.request(Self.url).response()
+        #expect(response.data == Data("end".utf8))
+        #expect(urls.withLock { $0 } == [Self.url, "https://example.org/b"])
+        #expect(transport.requests.map { $0.headers["X-Signature"] } == ["s3cret", nil])
+        #expect(response.metrics?.redirects.count == 1)
+        await session.invalidate()
+    }
+
+    @Test func `a redirect that a middleware returns is followed`() async throws {
+        let transport = MockTransport { _ in .text("end") }
+        let session = Session(
+            over: transport,
+            Wrap { request, next in
+                request.url?.path() == "/a" ? Reply(status: 302, headers: ["Location": "/b"]) : try await next(request)
+            })
+        #expect(try await session.request(Self.url).string() == "end")
+        #expect(transport.requests.map(\.path) == ["/b"])
+        await session.invalidate()
+    }
+
+    @Test func `cookies of a reply are stored, and sent with the next request`() async throws {
+        let jar = CookieJar()
+        let transport = MockTransport { _ in .text("end").header("Set-Cookie", "id=7") }
+        let seen = Lock<[String?]>([])
+        let session = Session(
+            over: transport,
+            Wrap { request, next in
+                seen.withLock { $0.append(request.value(forHTTPHeaderField: "Cookie")) }
+                return try await next(request)
+            }
+        ) { $0.cookies = jar }
+        for _ in 0..<2 { _ = try await session.request(Self.url).data() }
+        #expect(seen.withLock { $0 } == [nil, "id=7"])
+        #expect(transport.requests.last?.headers["Cookie"] == "id=7")
+        await session.invalidate()
+    }
+
+    @Test func `a retrier sees a reply of a middleware, and every attempt passes it`() async throws {
+        let calls = Lock(0)
+        let session = Session(
+            over: MockTransport(),
+            Wrap { _, _ in
+                let number = calls.withLock { calls in
+                    calls += 1
+                    return calls
+                }
+                return number < 3 ? Reply(status: 503) : Reply(body: Data("end".utf8))
+            })
+        let request = session.request(Self.url).retry(using: RetryPolicy(exponentialBackoffScale: 0.001))
+        #expect(try await request.string() == "end")
+        #expect(request.attempts.count == 3)
+        await session.invalidate()
+    }
+
+    @Test func `a stored response is a reply, and what is made of a response is not stored`() async throws {
+        let transport = MockTransport { _ in .text("stored").header("Cache-Control", "max-age=1000") }
+        let statuses = Lock<[CacheStatus?]>([])
+        let session = Session(
+            over: transport,
+            Wrap { request, next in
+                let reply = try await next(request)
+                statuses.withLock { $0.append(reply.metrics?.cacheStatus) }
+                return try await reply.mapBody { $0 + Data("!".utf8) }
+            }
+        ) { $0.cache = ResponseCache() }
+        #expect(try await session.request(Self.url).string() == "stored!")
+        #expect(try await session.request(Self.url).string() == "stored!")
+        #expect(transport.requests.count == 1)
+        #expect(statuses.withLock { $0 } == [.miss, .hit])
+        await session.invalidate()
+    }
+
+    @Test func `the handshake of a WebSocket is not wrapped`() async throws {
+        let transport = MockTransport()
+        transport.webSocket("/feed", TestServer.WebSocketScript([.send(.text("one")), .close(.normalClosure)]))
+        let session = Session(over: transport, Wrap { _, _ in throw UserFailure() })
+        var count = 0
+        for try await _ in session.webSocket("wss://example.org/feed").messages { count += 1 }
+        #expect(count == 1)
+        await session.invalidate()
+    }
+
+    @Test func `a suspended request gets no reply until it is resumed`() async throws {
+        let (runs, open, returns) = (Gate(), Gate(), Gate())
+        let session = Session(
+            over: MockTransport(),
+            Wrap { _, _ in
+                defer { returns.open() }
+                runs.open()
+                try await open.wait()
+                return Reply(body: Data("end".utf8))
+            })
+        let request = session.request(Self.url)
+        let task = Task { try await request.string() }
+        try await runs.wait()
+        request.suspend()
+        open.open()
+        try await returns.wait()
+        for _ in 0..<100 { await Task.yield() }
+        #expect(request.response == nil)
+        request.resume()
+        #expect(try await task.value == "end")
+        await session.invalidate()
+    }
+
+    @Test func `monitors hear of one exchange, and see the reply`() async throws {
+        let monitor = Monitor()
+        let session = Session(
+            configuration: SessionConfiguration {
+                $0.middleware = [
+                    Wrap { request, next in
+                        _ = try? await next(request)
+                        return Reply(status: 201, body: Data("own".utf8))
+                    }
+                ]
+            },
+            transport: MockTransport { _ in .text("of the server") },
+            eventMonitors: [monitor]
+        )
+        _ = try await session.request(Self.url).data()
+        monitor.queue.sync {}
+        #expect(monitor.seen.withLock { $0 } == ["task", "head 201", "own"])
+        await session.invalidate()
+    }
+
+    private final class Monitor: EventMonitor {
+        let queue = DispatchQueue(label: "middleware-monitor")
+        let seen = Lock<[String]>([])
+        var wantsBodies: Bool { true }
+
+        func request(_ request: Request, didCreateTask task: TaskIdentifier) { seen.withLock { $0.append("task") } }
+
+        func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL) {
+            seen.withLock { $0.append("head \(head.status)") }
+        }
+
+        func request(_ request: Request, task: TaskIdentifier, didReceive body: Data) {
+            seen.withLock { $0.append(String(decoding: body, as: UTF8.self)) }
+        }
+    }
+}
