@@ -82,13 +82,12 @@ final class MiddlewareRun: Sendable {
         return result.map { outcome(of: $0, began) }
     }
 
-    /// A middleware may have kept the reply of another exchange. The metrics and the challenges of that exchange say
-    /// nothing about this one.
+    /// The metrics and the challenges of another exchange say nothing about this one.
     private func outcome(of reply: Reply, _ began: Date) -> TransferOutcome {
-        let isOwn = reply.source?.run === token
-        let metrics = (isOwn ? reply.metrics : reply.ownMetrics) ?? TransferMetrics(queued: began, ended: Date())
+        let isForeign = isForeign(reply)
+        let metrics = (isForeign ? reply.ownMetrics : reply.metrics) ?? TransferMetrics(queued: began, ended: Date())
         var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
-        if isOwn { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
+        if !isForeign { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
         return outcome
     }
 
@@ -102,11 +101,14 @@ final class MiddlewareRun: Sendable {
                 let reason = "a middleware returned a reply with the status \(reply.head.status)"
                 throw CurlewError(.protocolViolation, phase: .receive, reason: reason)
             }
-            return reply
+            return isForeign(reply) ? reply.withoutRules : reply
         } catch {
             throw wrapped(error)
         }
     }
+
+    /// Whether a middleware has kept the reply of another exchange.
+    private func isForeign(_ reply: Reply) -> Bool { reply.source.map { $0.run !== token } ?? false }
 
     /// Calls the middleware with this index, or sends the request if it is behind the last.
     private func proceed(_ index: Int, _ request: URLRequest) async throws -> Reply {
@@ -211,4 +213,14 @@ final class MiddlewareRun: Sendable {
     private static let bodyWasRead = CurlewError(
         .bodyUnavailable, phase: .send,
         reason: "the middleware sends the request again, but its body can be read only once")
+}
+
+extension Reply {
+    /// The reply without the fields that the session obeys. The exchange from which a middleware has kept the reply has
+    /// obeyed them: obeyed again, they would replace what later responses have set, such as the cookie of a log-out.
+    fileprivate var withoutRules: Reply {
+        var reply = self
+        for name in ["Set-Cookie", "Strict-Transport-Security"] { reply.head.headers.remove(name: name) }
+        return reply
+    }
 }

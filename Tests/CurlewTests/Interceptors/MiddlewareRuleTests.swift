@@ -63,6 +63,28 @@ struct MiddlewareRuleTests {
         await session.invalidate()
     }
 
+    @Test func `a reply that was kept from another exchange sets no cookie and no rule again`() async throws {
+        let (jar, hsts) = (CookieJar(), HSTSStore())
+        let transport = MockTransport { _ in
+            .text("end").header("Set-Cookie", "id=old").header("Strict-Transport-Security", "max-age=1000")
+        }
+        let session = Session(over: transport, Wrap.keeping()) { ($0.cookies, $0.hsts) = (jar, hsts) }
+        let first = await session.request(Self.url).response()
+        #expect(first.head?.headers["Set-Cookie"] == "id=old")
+        #expect(hsts.contains("example.com"))
+        #expect(jar.cookies.map(\.value) == ["old"])
+        // As by a response that ends what the first one began.
+        jar.removeAll()
+        hsts.removeAll()
+        let second = await session.request(Self.url).response()
+        #expect(second.data == Data("end".utf8))
+        #expect(second.head?.headers["Set-Cookie"] == nil)
+        #expect(jar.cookies.isEmpty)
+        #expect(!hsts.contains("example.com"))
+        #expect(transport.requests.count == 1)
+        await session.invalidate()
+    }
+
     @Test func `a retrier sees a reply of a middleware, and every attempt passes it`() async throws {
         let calls = Lock(0)
         let session = Session(
