@@ -49,6 +49,25 @@ struct ExchangeAdapterTests {
         await session.invalidate()
     }
 
+    @Test func `a redirect that leads back to the first origin is there again`() async throws {
+        let transport = MockTransport { request in
+            switch request.url.absoluteString {
+            case "https://example.com/a": .redirect(to: "https://other.example.org/b")
+            case "https://other.example.org/b": .redirect(to: "https://EXAMPLE.com:443/c")
+            default: .text("end")
+            }
+        }
+        let numbering = Numbering()
+        let signing = EachExchange { request, exchange in
+            if !exchange.leavesOrigin { request.setValue("s3cret", forHTTPHeaderField: "X-Key") }
+        }
+        let session = session(transport, numbering.adapter, signing)
+        #expect(try await session.request("https://example.com/a").string() == "end")
+        #expect(numbering.seen.withLock { $0.map(\.leavesOrigin) } == [false, true, false])
+        #expect(transport.requests.map { $0.headers["X-Key"] } == ["s3cret", nil, "s3cret"])
+        await session.invalidate()
+    }
+
     @Test func `every retry has fields of its own`() async throws {
         let transport = MockTransport()
         transport.enqueue(.status(503), .text("end"))

@@ -63,6 +63,63 @@ struct MiddlewareRuleTests {
         await session.invalidate()
     }
 
+    @Test func `a reply of a middleware's own sets cookies, and the rule for https`() async throws {
+        let jar = CookieJar()
+        let urls = Recorded<String>()
+        let own = Wrap { request, _ in
+            urls.note(request.url?.absoluteString ?? "-")
+            return Reply(headers: ["Set-Cookie": "id=7", "Strict-Transport-Security": "max-age=1000"])
+        }
+        let session = Session(over: MockTransport(), own) { ($0.cookies, $0.hsts) = (jar, HSTSStore()) }
+        // A reply to a request over http sets no rule.
+        for url in ["http://example.com/a", "http://example.com/b", Self.url, "http://example.com/c"] {
+            _ = try await session.request(url).data()
+        }
+        #expect(urls.all == ["http://example.com/a", "http://example.com/b", Self.url, "https://example.com/c"])
+        #expect(jar.cookies.map(\.value) == ["7"])
+        await session.invalidate()
+    }
+
+    @Test func `a 401 of a middleware's own is answered with stored credentials`() async throws {
+        let server = try TestServer()
+        for path in ["/in/*", "/other"] { server.protect(path) }
+        let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
+        _ = try await session.request(server.url("/in/a")).authenticate(username: "ada", password: "secret").data()
+        server.clearRequests()
+        let calls = Lock(0)
+        let asking = Wrap { request, next in
+            let isFirst = calls.withLock { calls in
+                calls += 1
+                return calls == 1
+            }
+            guard isFirst else { return try await next(request) }
+            return Reply(status: 401, headers: ["WWW-Authenticate": "Basic realm=\"r\""])
+        }
+        let request = session.request(server.url("/other")).middleware(asking)
+        #expect(try await request.string() == "in")
+        #expect(calls.withLock { $0 } == 2)
+        #expect(server.requests.map { $0.headers["Authorization"] != nil } == [true])
+        // To everyone else, this was one exchange.
+        #expect(request.attempts.map(\.tasks.count) == [1])
+        await session.invalidate()
+    }
+
+    @Test func `a 401 of a middleware's own gets no credentials of another realm`() async throws {
+        let server = try TestServer()
+        server.protect("/in/*")
+        let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
+        _ = try await session.request(server.url("/in/a")).authenticate(username: "ada", password: "secret").data()
+        let calls = Lock(0)
+        let asking = Wrap { _, _ in
+            calls.withLock { $0 += 1 }
+            return Reply(status: 401, headers: ["WWW-Authenticate": "Basic realm=\"another\""])
+        }
+        let error = await failure(of: session.request(server.url("/other")).middleware(asking).validate())
+        #expect(error?.responseCode == 401)
+        #expect(calls.withLock { $0 } == 1)
+        await session.invalidate()
+    }
+
     @Test func `a reply that was kept from another exchange sets no cookie and no rule again`() async throws {
         let (jar, hsts) = (CookieJar(), HSTSStore())
         let transport = MockTransport { _ in
@@ -130,26 +187,28 @@ struct MiddlewareRuleTests {
         await session.invalidate()
     }
 
-    @Test func `a suspended request gets no reply until it is resumed`() async throws {
-        let (runs, open, returns) = (Gate(), Gate(), Gate())
+    @Test("a suspended request gets no reply until it is resumed", arguments: [true, false])
+    func suspended(isResumed: Bool) async throws {
+        let (runs, open) = (Gate(), Gate())
         let session = Session(
             over: MockTransport(),
             Wrap { _, _ in
-                defer { returns.open() }
                 runs.open()
                 try await open.wait()
                 return Reply(body: Data("end".utf8))
             })
         let request = session.request(Self.url)
-        let task = Task { try await request.string() }
+        // Without the suspension, the reply would arrive long before this limit.
+        if !isResumed { request.timeouts { $0.total = .milliseconds(500) } }
+        let task = Task { await request.response() }
         try await runs.wait()
         request.suspend()
         open.open()
-        try await returns.wait()
-        for _ in 0..<100 { await Task.yield() }
-        #expect(request.response == nil)
-        request.resume()
-        #expect(try await task.value == "end")
+        if isResumed { request.resume() }
+        let response = await task.value
+        #expect(response.data == (isResumed ? Data("end".utf8) : nil))
+        #expect(response.error?.code == (isResumed ? nil : .totalTimedOut))
+        #expect((response.head == nil) == !isResumed)
         await session.invalidate()
     }
 

@@ -105,6 +105,23 @@ struct MiddlewareRunTests {
         #expect(late.count.withLock { $0 } == 2)
     }
 
+    private struct Weak {
+        weak var object: AnyObject?
+    }
+
+    @Test func `a reply that was dropped leaves nothing behind`() async throws {
+        let polling = Wrap { request, next in
+            let outcome = Weak(object: try await next(request).source?.outcome)
+            try await eventually { outcome.object == nil }
+            return try await next(request)
+        }
+        let url = try "https://example.com/".asURL()
+        let sent = TransferRequest(
+            identifier: TaskIdentifier(rawValue: 1), url: url, options: TransferOptions(maximumBodySize: 100))
+        let outcome = try await perform(sent, through: polling, over: MockTransport { _ in .text("end") })
+        #expect(outcome.metrics.bytesReceived == 3)
+    }
+
     @Test func `the metrics of another exchange's reply are not this one's`() async throws {
         let keeping = Wrap.keeping()
         let url = try "https://example.com/".asURL()
