@@ -113,4 +113,47 @@ struct ReplyTests {
         let error = await #expect(throws: CurlewError.self) { for try await _ in stream {} }
         #expect(error?.code == .bodyUnavailable)
     }
+
+    enum Use: CaseIterable { case delivered, dropped, left, collected }
+
+    /// A sequence that a middleware has made may hold user objects. No lock may be held when they are released.
+    @Test("what a body held may steer the request while it is released", arguments: Use.allCases)
+    func released(_ use: Use) async throws {
+        let (asked, running) = (Recorded<RequestState>(), Lock<DataRequest?>(nil))
+        @Sendable func holdingReply() -> Reply {
+            let asker = Asker {
+                guard let request = running.withLock({ $0 }) else { return }
+                request.suspend()
+                request.resume()
+                asked.note(request.state)
+            }
+            let chunks = AsyncStream<Data> { continuation in
+                for text in ["a", "b"] { continuation.yield(Data(text.utf8)) }
+                continuation.finish()
+            }
+            let holding = chunks.map { chunk in withExtendedLifetime(asker) { chunk } }
+            return Reply(head: ResponseHead(status: 200), body: .stream(holding))
+        }
+        let session = Session(
+            over: MockTransport(),
+            Wrap { _, _ in
+                let reply = holdingReply()
+                switch use {
+                case .delivered: return reply
+                case .dropped: break
+                case .left:
+                    guard case .stream(let stream) = reply.body else { throw UserFailure() }
+                    for try await _ in stream { break }
+                case .collected: #expect(try await reply.data() == Data("ab".utf8))
+                }
+                return Reply(body: Data("ab".utf8))
+            })
+        let request = session.request(Self.url)
+        running.withLock { $0 = request }
+        #expect(try await request.string() == "ab")
+        // The middleware's task may release the reply when the result is known.
+        try await eventually { asked.all.count == 1 }
+        _ = running.withLock { exchange(&$0, with: nil) }
+        await session.invalidate()
+    }
 }
