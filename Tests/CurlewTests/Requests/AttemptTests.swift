@@ -156,7 +156,7 @@ struct AttemptTests {
         #expect(request.attempts.map(\.tasks.count) == [2])
     }
 
-    @Test("between two attempts only the first is there, with its error")
+    @Test("between two attempts only the first is there, with its error, and no task")
     func between() async throws {
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.status(503), .text("x"))
@@ -171,9 +171,12 @@ struct AttemptTests {
         try await asked.wait()
         let first = request.attempts
         #expect(first.map { $0.error?.responseCode } == [503])
+        #expect(request.task == nil)
         goesOn.open()
-        _ = try await body.value
-        #expect(first.count == 1 && request.attempts.count == 2)
+        #expect(try await body.value == "x")
+        #expect(request.task == nil)
+        #expect(request.attempts.map(\.tasks.count) == [1, 1])
+        #expect(request.attempts.first?.tasks == first.first?.tasks)
     }
 
     @Test("the description leaves secrets out")
