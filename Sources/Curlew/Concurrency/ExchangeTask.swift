@@ -2,8 +2,8 @@ internal import CurlewLocks
 
 /// An unstructured task that belongs to an exchange. It may be cancelled before it starts.
 ///
-/// Such tasks read a body from an asynchronous sequence, write a large one to a cache's store, tell the store that nothing
-/// will be stored, or send a request for a middleware.
+/// Such tasks read a body from an asynchronous sequence, write a large one to a cache's store, tell the store that
+/// nothing will be stored, or send a request for a middleware.
 final class ExchangeTask: Sendable {
     private struct State: Sendable {
         var task: Task<Void, Never>?

@@ -108,8 +108,8 @@ extension Reply {
         }
     }
 
-    /// Returns the reply with its body changed by a closure: a body in memory at once, a stream chunk by chunk while it is
-    /// read. The borders of chunks have no meaning.
+    /// Returns the reply with its body changed by a closure: a body in memory at once, a stream chunk by chunk while it
+    /// is read. The borders of chunks have no meaning.
     public func mapBody(_ transform: @escaping @Sendable (Data) async throws -> Data) async throws -> Reply {
         var reply = self
         switch body {
@@ -119,8 +119,8 @@ extension Reply {
         return reply
     }
 
-    /// Returns the reply with an unchanged body whose chunks a closure sees: a body in memory at once, a stream while it is
-    /// read.
+    /// Returns the reply with an unchanged body whose chunks a closure sees: a body in memory at once, a stream while
+    /// it is read.
     public func inspectBody(_ inspect: @escaping @Sendable (Data) -> Void) -> Reply {
         switch body {
         case .data(let data):

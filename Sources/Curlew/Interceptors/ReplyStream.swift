@@ -5,8 +5,8 @@ public import Foundation
 extension Reply {
     /// The body of a reply that arrives while it is read.
     ///
-    /// It has one reader, and a slow reader slows down the sender. Leaving the loop, or releasing the stream unread, ends
-    /// the transfer.
+    /// It has one reader, and a slow reader slows down the sender. Leaving the loop, or releasing the stream unread,
+    /// ends the transfer.
     public struct Stream: AsyncSequence, Sendable {
         /// A chunk of the body.
         public typealias Element = Data

@@ -12,23 +12,23 @@ public import FoundationNetworking
 ///         }
 ///     }
 ///
-/// A middleware may change the request and the reply, send the request several times, or reply without sending it. It is
-/// called for every request on the wire: each attempt, each redirect, each answered challenge, each segment of a download.
-/// Redirects, retries, cookies and validation happen around it and go by the reply that it returns. The cache is inside:
-/// a stored response is a reply like any other. WebSockets are not wrapped.
+/// A middleware may change the request and the reply, send the request several times, or reply without sending it. It
+/// is called for every request on the wire: each attempt, each redirect, each answered challenge, each segment of a
+/// download. Redirects, retries, cookies and validation happen around it and go by the reply that it returns. The cache
+/// is inside: a stored response is a reply like any other. WebSockets are not wrapped.
 ///
 /// - The request may be changed as by an `ExchangeAdapter`, and the change concerns this exchange alone.
-/// - If the body is kept in memory, `next` returns with all of it. The body of a download or a stream arrives while it is
-///   read, and slows down the sender if nobody reads. So does a body that an asynchronous `onHTTPResponse` closure may
-///   turn into a file.
+/// - If the body is kept in memory, `next` returns with all of it. The body of a download or a stream arrives while it
+///   is read, and slows down the sender if nobody reads. So does a body that an asynchronous `onHTTPResponse` closure
+///   may turn into a file.
 /// - Cancelling the request, and its total timeout, cancel the task of the middleware. The request ends when the
 ///   middleware has returned.
-/// - Only the returned reply counts. The `Set-Cookie` and `Strict-Transport-Security` fields, the metrics and the trailers
-///   of other replies, such as those before a retry inside the middleware, are lost. A reply that was kept from an earlier
-///   exchange is delivered without those two fields, because it would set its old cookies again.
+/// - Only the returned reply counts. The `Set-Cookie` and `Strict-Transport-Security` fields, the metrics and the
+///   trailers of other replies, such as those before a retry inside the middleware, are lost. A reply that was kept
+///   from an earlier exchange is delivered without those two fields, because it would set its old cookies again.
 ///
-/// - Warning: It is called for redirects to other origins too, which the server chooses. Curlew drops the secret fields that
-///   a request has on such a redirect, but not those that a middleware sets anew. Set keys and tokens in a
+/// - Warning: It is called for redirects to other origins too, which the server chooses. Curlew drops the secret fields
+///   that a request has on such a redirect, but not those that a middleware sets anew. Set keys and tokens in a
 ///   `RequestAdapter`, or in an `ExchangeAdapter`, which is told with `ExchangeInfo.leavesOrigin`.
 public protocol RequestMiddleware: Sendable {
     /// Returns the reply. `next` sends a request to the next middleware, or over the network.
@@ -39,9 +39,9 @@ public protocol RequestMiddleware: Sendable {
 
 /// The rest of the way of an exchange: further middleware, the cache, and the network.
 ///
-/// It may be called several times, also at the same time, or not at all. Every call is a request of its own, and a reply
-/// that is not used ends its transfer. After `intercept` of the session's first middleware has returned, a call throws
-/// `.unsupported`.
+/// It may be called several times, also at the same time, or not at all. Every call is a request of its own, and a
+/// reply that is not used ends its transfer. After `intercept` of the session's first middleware has returned, a call
+/// throws `.unsupported`.
 ///
 /// A body that can be read only once can be sent only once. No streamed body is sent while another call sends it or
 /// receives its response. A call that would do either throws `.bodyUnavailable`.

@@ -3,7 +3,8 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// The exchange adapters and the middleware of an attempt. A class, so that requests without them have one empty pointer.
+/// The exchange adapters and the middleware of an attempt. A class, so that requests without them have one empty
+/// pointer.
 final class ExchangeInterceptors: Sendable {
     let adapters: [any ExchangeAdapter]
     /// The outermost first.
@@ -33,8 +34,8 @@ extension SessionContext {
 extension Exchange {
     /// Sends a request of the exchange over the transport, through exchange adapters and middleware.
     ///
-    /// That is the request of the exchange, or one for a segment of its download. What adapters and middleware change is
-    /// in no other copy of the request.
+    /// That is the request of the exchange, or one for a segment of its download. What adapters and middleware change
+    /// is in no other copy of the request.
     func perform(
         _ request: TransferRequest,
         over transport: any Transport,
@@ -92,8 +93,8 @@ extension Exchange {
 }
 
 extension Request {
-    /// Runs user code of an exchange. Its control, which `give` passes to the owner of the exchange, and the total timeout
-    /// cancel it.
+    /// Runs user code of an exchange. Its control, which `give` passes to the owner of the exchange, and the total
+    /// timeout cancel it.
     func callingUserCode<T: Sendable>(
         in phase: CurlewError.Phase,
         _ budget: TimeoutBudget,

@@ -79,8 +79,8 @@ final class InterceptedTransfer: TransferSink {
         return Reply(head, .stream(body), from: source)
     }
 
-    /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error may
-    /// send the request, with its body, again.
+    /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error
+    /// may send the request, with its body, again.
     func collectedReply(upTo limit: Int) async throws -> Reply {
         do {
             // The transport enforces the limit, if it is Curlew's own.

@@ -169,8 +169,8 @@ final class MiddlewareRun: Sendable {
         _ = state.withLock { $0.transfers.removeValue(forKey: key) }
     }
 
-    /// Ends the transfers that the reply did not need, and waits for them. A transfer that is not in the list any more makes
-    /// no call to the sink.
+    /// Ends the transfers that the reply did not need, and waits for them. A transfer that is not in the list any more
+    /// makes no call to the sink.
     private func endTransfers() async {
         let rest = state.withLock { Array($0.transfers.values) }
         for transfer in rest { transfer.cancel() }
@@ -197,8 +197,8 @@ final class MiddlewareRun: Sendable {
 
     // MARK: Errors
 
-    /// Converts an error of a middleware. Its `CancellationError` is a failure like others, unless the request was ended:
-    /// it may have cancelled tasks of its own.
+    /// Converts an error of a middleware. Its `CancellationError` is a failure like others, unless the request was
+    /// ended: it may have cancelled tasks of its own.
     private func wrapped(_ error: any Error) -> CurlewError {
         if error is CancellationError, !Task.isCancelled, delivery.ending == nil { return .middlewareFailed(error) }
         return ErrorWrapping.interception(error)

@@ -89,7 +89,8 @@ struct StreamReader: Sendable {
         place = Place(channel, start: start)
     }
 
-    /// Claims the body of a channel that nobody else reads, so that releasing the reader unread cancels the transfer too.
+    /// Claims the body of a channel that nobody else reads, so that releasing the reader unread cancels the transfer
+    /// too.
     init(claiming channel: BodyChannel) {
         place = Place(channel) {}
         place.claim()
