@@ -45,8 +45,8 @@ public struct ExchangeInfo: Sendable {
     public let task: TaskIdentifier
     /// Whether the request has a body that is not in its `httpBody`, because it is read from a file or a stream.
     public let hasStreamedBody: Bool
-    /// Whether redirects have led to another origin than that of the attempt's first URL. Secrets for the first origin
-    /// do not belong into such an exchange.
+    /// Whether redirects have led to another origin than that of the attempt's first URL. Add no secrets of
+    /// the first origin to such an exchange.
     public let leavesOrigin: Bool
 
     /// Creates a description, for calling an adapter yourself.

@@ -29,7 +29,7 @@ public import FoundationNetworking
 ///
 /// - Warning: It is called for redirects to other origins too, which the server chooses. Curlew drops the secret fields
 ///   that a request has on such a redirect, but not those that a middleware sets anew. Set keys and tokens in a
-///   `RequestAdapter`, or in an `ExchangeAdapter`, which is told with `ExchangeInfo.leavesOrigin`.
+///   `RequestAdapter`, or in an `ExchangeAdapter`, which learns of it from `ExchangeInfo.leavesOrigin`.
 public protocol RequestMiddleware: Sendable {
     /// Returns the reply. `next` sends a request to the next middleware, or over the network.
     ///
@@ -37,7 +37,7 @@ public protocol RequestMiddleware: Sendable {
     func intercept(_ request: URLRequest, next: Next) async throws -> Reply
 }
 
-/// The rest of the way of an exchange: further middleware, the cache, and the network.
+/// The rest of the chain: further middleware, the cache, and the network.
 ///
 /// It may be called several times, also at the same time, or not at all. Every call is a request of its own, and a
 /// reply that is not used ends its transfer. After `intercept` of the session's first middleware has returned, a call
@@ -48,7 +48,7 @@ public protocol RequestMiddleware: Sendable {
 public struct Next: Sendable {
     private let proceed: @Sendable (URLRequest) async throws -> Reply
 
-    /// Creates an end of the way, for calling a middleware yourself.
+    /// Creates the end of a chain, for calling a middleware yourself.
     public init(_ proceed: @escaping @Sendable (URLRequest) async throws -> Reply) { self.proceed = proceed }
 
     /// Sends the request, and returns its reply when the head has arrived, or with a body in memory.

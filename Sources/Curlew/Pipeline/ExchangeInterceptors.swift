@@ -19,7 +19,7 @@ final class ExchangeInterceptors: Sendable {
 }
 
 extension SessionContext {
-    /// Returns those of the session, followed by the request's own.
+    /// Returns the session's exchange adapters and middleware, followed by the request's own. `nil` without any.
     func exchangeInterceptors(before own: RequestExtras?) -> ExchangeInterceptors? {
         guard let own, !(own.options.exchangeAdapters.isEmpty && own.options.middleware.isEmpty) else {
             return exchangeInterceptors

@@ -84,10 +84,10 @@ final class MiddlewareRun: Sendable {
 
     /// The metrics and the challenges of another exchange say nothing about this one.
     private func outcome(of reply: Reply, _ began: Date) -> TransferOutcome {
-        let isForeign = isForeign(reply)
-        let metrics = (isForeign ? reply.ownMetrics : reply.metrics) ?? TransferMetrics(queued: began, ended: Date())
+        let isOwn = !isFromAnotherRun(reply)
+        let metrics = (isOwn ? reply.metrics : reply.ownMetrics) ?? TransferMetrics(queued: began, ended: Date())
         var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
-        if !isForeign { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
+        if isOwn { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
         return outcome
     }
 
@@ -101,14 +101,14 @@ final class MiddlewareRun: Sendable {
                 let reason = "a middleware returned a reply with the status \(reply.head.status)"
                 throw CurlewError(.protocolViolation, phase: .receive, reason: reason)
             }
-            return isForeign(reply) ? reply.withoutRules : reply
+            return isFromAnotherRun(reply) ? reply.withoutSessionFields : reply
         } catch {
             throw wrapped(error)
         }
     }
 
     /// Whether a middleware has kept the reply of another exchange.
-    private func isForeign(_ reply: Reply) -> Bool { reply.source.map { $0.run !== token } ?? false }
+    private func isFromAnotherRun(_ reply: Reply) -> Bool { reply.source.map { $0.run !== token } ?? false }
 
     /// Calls the middleware with this index, or sends the request if it is behind the last.
     private func proceed(_ index: Int, _ request: URLRequest) async throws -> Reply {
@@ -169,8 +169,8 @@ final class MiddlewareRun: Sendable {
         _ = state.withLock { $0.transfers.removeValue(forKey: key) }
     }
 
-    /// Ends the transfers that the reply did not need, and waits for them. A transfer that is not in the list any more
-    /// makes no call to the sink.
+    /// Ends the transfers that the reply did not need, and waits for them. A transfer that has left the list makes no
+    /// call to the sink.
     private func endTransfers() async {
         let rest = state.withLock { Array($0.transfers.values) }
         for transfer in rest { transfer.cancel() }
@@ -216,9 +216,9 @@ final class MiddlewareRun: Sendable {
 }
 
 extension Reply {
-    /// The reply without the fields that the session obeys. The exchange from which a middleware has kept the reply has
-    /// obeyed them: obeyed again, they would replace what later responses have set, such as the cookie of a log-out.
-    fileprivate var withoutRules: Reply {
+    /// The reply without the fields that the session stores. It has stored them at the end of the exchange from which a
+    /// middleware kept the reply. Stored again, they would replace those of later responses: a log-out would be undone.
+    fileprivate var withoutSessionFields: Reply {
         var reply = self
         for name in ["Set-Cookie", "Strict-Transport-Security"] { reply.head.headers.remove(name: name) }
         return reply
