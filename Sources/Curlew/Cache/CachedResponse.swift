@@ -62,12 +62,7 @@ public struct CachedResponse: Sendable {
         var head = head
         if head.reason.isEmpty { head.reason = offered.head.reason }
         if lazyResponse !== offered.lazyResponse { head.version = offered.head.version }
-        if data != offered.data {
-            head.headers.remove(name: "Content-Encoding")
-            if head.headers.contains(name: "Content-Length") {
-                head.headers.add(name: "Content-Length", value: String(data.count))
-            }
-        }
+        if data != offered.data { head.describeNewBody(length: data.count) }
         return (head, data)
     }
 }

@@ -205,7 +205,7 @@ final class SharedFetches: Sendable {
 final class CacheClaim: Sendable {
     private struct State: Sendable {
         var isOver = false
-        var telling: Task<Void, Never>?
+        var telling: ExchangeTask?
     }
 
     private let store: any CacheStore
@@ -220,7 +220,9 @@ final class CacheClaim: Sendable {
         state.withLock { [store, key] state in
             guard !state.isOver else { return }
             state.isOver = true
-            state.telling = BodyTask.start { await store.fetchEnded(of: key, stored: false) }
+            let telling = ExchangeTask()
+            telling.start { await store.fetchEnded(of: key, stored: false) }
+            state.telling = telling
         }
     }
 
@@ -230,6 +232,6 @@ final class CacheClaim: Sendable {
             defer { state.isOver = true }
             return (state.isOver, state.telling)
         }
-        if wasOver { await telling?.value } else { await store.fetchEnded(of: key, stored: stored) }
+        if wasOver { await telling?.wait() } else { await store.fetchEnded(of: key, stored: stored) }
     }
 }

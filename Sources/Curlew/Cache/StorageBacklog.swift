@@ -31,7 +31,7 @@ final class StorageBacklog: Sendable {
 
     init(writing entry: CacheEntry, ofSize size: Int64?, to store: any CacheStore, control: (any TransferControl)?) {
         self.control = control
-        _ = BodyTask.start { [self] in
+        ExchangeTask().start { [self] in
             let writer = await store.writer(for: entry, expectedSize: size)
             isStored.resolve(await write(to: writer))
         }

@@ -22,9 +22,8 @@ package struct Delivery: Sendable {
 
     /// Creates the delivery for one completion of a request. Without a queue, the session's is used.
     init(queue: DispatchQueue?, of request: Request) {
-        let configuration = request.context.configuration
-        self.init(queue: queue ?? configuration.completionQueue ?? .main)
-        group = configuration.handlerGroup
+        self.init(queue: queue ?? request.context.handlerQueue)
+        group = request.context.configuration.handlerGroup
         group?.enter()
     }
 

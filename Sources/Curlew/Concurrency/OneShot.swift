@@ -109,9 +109,3 @@ extension Result where Failure == any Error {
         do { return .success(try await work()) } catch { return .failure(error) }
     }
 }
-
-/// Starts the unstructured tasks that belong to an exchange: they read a body from an asynchronous sequence, write a
-/// large one to a cache's store, tell the store that nothing will be stored, or send a request for a middleware.
-enum BodyTask {
-    static func start(_ pump: @escaping @Sendable () async -> Void) -> Task<Void, Never> { Task { await pump() } }
-}

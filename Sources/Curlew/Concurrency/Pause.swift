@@ -34,6 +34,11 @@ extension TimeoutBudget {
     /// The time that is left at this moment; `nil` if there is no limit, in which case the clock is not read.
     var remaining: Duration? { total == nil ? nil : remaining(at: .now) }
 
+    /// Sets the time that is left as the total timeout of a request that is about to be sent.
+    func apply(to request: inout TransferRequest) {
+        if let remaining { request.options.timeouts.total = remaining }
+    }
+
     /// Runs `work`. If the total timeout expires first, cancels `work` and throws `.totalTimedOut`.
     func limit<T: Sendable>(
         _ phase: CurlewError.Phase,

@@ -4,8 +4,8 @@ internal import Foundation
 
 /// Delivers a response that Curlew has, from a cache's store or from a middleware, to a sink at the sink's speed.
 ///
-/// It is the control that the sink's owner has throughout: during a wait, during the delivery, and while a response from
-/// the network is passed on.
+/// It is the control that the sink's owner has throughout: during a wait, during the delivery, and while a response
+/// from the network is passed on.
 final class ResponseDelivery: TransferControl {
     private struct State: Sendable {
         var network: (any TransferControl)?
@@ -125,8 +125,8 @@ final class ResponseDelivery: TransferControl {
     }
 
     /// Waits until bytes may be delivered. Throws the error that the exchange was ended with, which at the deadline is
-    /// the total timeout. Cancelling the task ends the wait too: a delivery whose time is up may have been cancelled as a
-    /// task alone, and nobody would resume it.
+    /// the total timeout. Cancelling the task ends the wait too: a delivery whose time is up may have been cancelled as
+    /// a task alone, and nobody would resume it.
     private func clearance(until deadline: ContinuousClock.Instant?) async throws(CurlewError) {
         while try !isClear {
             let wait = OneShot<Bool>()
@@ -176,9 +176,7 @@ final class ResponseDelivery: TransferControl {
             if Task.isCancelled { throw ending ?? Self.cancelled }
             guard let chunk else { break }
             delivered += Int64(chunk.count)
-            if let limit, delivered > limit {
-                throw CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
-            }
+            if let limit, delivered > limit { throw .bodyTooLarge(limit) }
             // The user may get the data unchanged, and expect its indices to begin at 0.
             let canBeKept = keeper?.keepsData == true && chunk.startIndex == 0
             var rest = chunk[...]

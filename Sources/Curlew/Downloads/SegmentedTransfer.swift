@@ -63,7 +63,7 @@ struct SegmentedTransfer: Sendable {
             var part = exchange.sent
             for field in fields { part.headers.add(field) }
             part.options.decodesContent = false
-            if let remaining = exchange.budget.remaining { part.options.timeouts.total = remaining }
+            exchange.budget.apply(to: &part)
             let before = progress.current.segments[index].written
             let sink = SegmentSink(self, index: index, controls)
             do throws(CurlewError) {

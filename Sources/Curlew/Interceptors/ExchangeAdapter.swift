@@ -3,7 +3,8 @@ internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 
-/// Changes every request on the wire: each attempt, each redirect, and each request that is sent again with credentials.
+/// Changes every request on the wire: each attempt, each redirect, and each request that is sent again with
+/// credentials.
 ///
 ///     struct Tracing: ExchangeAdapter {
 ///         func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest {
@@ -13,20 +14,20 @@ public import FoundationNetworking
 ///         }
 ///     }
 ///
-/// A `RequestAdapter` describes the request, once for each attempt: its fields are in the request's history, and redirects
-/// within the origin keep them. An exchange adapter works on the finished request, with cookies and default fields. What
-/// it changes is sent with that exchange alone: not with the next redirect, not with a retry.
+/// A `RequestAdapter` describes the request, once for each attempt: its fields are in the request's history, and
+/// redirects within the origin keep them. An exchange adapter works on the finished request, with cookies and default
+/// fields. What it changes is sent with that exchange alone: not with the next redirect, not with a retry.
 ///
-/// It may change header fields, the method, the path and the query, and a body in memory. An `httpBody` of `nil` keeps a
-/// body that comes from a file or a stream. A change of the origin, the timeout, the cache policy or a body stream fails
-/// with `.unsupported`. Curlew's own rules (redirects, retries, cookies) go by the request as it was before.
+/// It may change header fields, the method, the path and the query, and a body in memory. An `httpBody` of `nil` keeps
+/// a body that comes from a file or a stream. A change of the origin, the timeout, the cache policy or a body stream
+/// fails with `.unsupported`. Curlew's own rules (redirects, retries, cookies) go by the request as it was before.
 ///
-/// - Warning: It is called for redirects to other origins too, which the server chooses. Curlew drops the secret fields that
-///   a request has on such a redirect, but not those that an adapter sets anew. Set a key or a token only if
+/// - Warning: It is called for redirects to other origins too, which the server chooses. Curlew drops the secret fields
+///   that a request has on such a redirect, but not those that an adapter sets anew. Set a key or a token only if
 ///   `exchange.leavesOrigin` is false, or in a `RequestAdapter`.
 ///
-/// Exchange adapters run one after the other, before middleware and the cache. They see a challenge only if Curlew answers
-/// it: libcurl repeats a request with the request's own credentials within one exchange.
+/// Exchange adapters run one after the other, before middleware and the cache. They see a challenge only if Curlew
+/// answers it: libcurl repeats a request with the request's own credentials within one exchange.
 public protocol ExchangeAdapter: Sendable {
     /// Returns the request to send. An error that is thrown ends the attempt with `.adaptationFailed`.
     func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest
@@ -44,8 +45,8 @@ public struct ExchangeInfo: Sendable {
     public let task: TaskIdentifier
     /// Whether the request has a body that is not in its `httpBody`, because it is read from a file or a stream.
     public let hasStreamedBody: Bool
-    /// Whether redirects have led to another origin than that of the attempt's first URL. Secrets for the first origin do
-    /// not belong into such an exchange.
+    /// Whether redirects have led to another origin than that of the attempt's first URL. Add no secrets of
+    /// the first origin to such an exchange.
     public let leavesOrigin: Bool
 
     /// Creates a description, for calling an adapter yourself.

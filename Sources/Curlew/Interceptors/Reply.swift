@@ -21,13 +21,13 @@ public struct Reply: Sendable {
     ///
     /// Setting it removes `Content-Encoding`, and corrects or removes `Content-Length`.
     public var body: Body {
-        didSet { head.headers.describe(body) }
+        didSet { head.describeNewBody(length: body.length) }
     }
     private var ownTrailers: HTTPHeaders?
     /// The measurements that a middleware has set.
     private(set) var ownMetrics: TransferMetrics?
-    /// The outcome of the exchange that the reply comes from, once it has ended. `nil` if a middleware made the reply.
-    let transfer: OneShot<Result<TransferOutcome, CurlewError>>?
+    /// The origin of the reply. `nil` if a middleware made it.
+    let source: Source?
 
     /// Creates a reply whose body is in memory.
     public init(status: Int = 200, headers: HTTPHeaders = [:], body: Data = Data()) {
@@ -45,15 +45,26 @@ public struct Reply: Sendable {
         self.body = body
         ownTrailers = trailers
         ownMetrics = metrics
-        transfer = nil
+        source = nil
     }
 
-    /// Creates the reply of an exchange that may still run.
-    init(_ head: ResponseHead, _ body: Body, of transfer: OneShot<Result<TransferOutcome, CurlewError>>) {
+    /// Creates the reply of a transfer that may still run.
+    init(_ head: ResponseHead, _ body: Body, from source: Source) {
         self.head = head
         self.body = body
-        self.transfer = transfer
+        self.source = source
     }
+
+    /// The origin of a reply that no middleware made.
+    struct Source: Sendable {
+        /// The outcome of the transfer, once it has ended.
+        let outcome: OneShot<Result<TransferOutcome, CurlewError>>
+        /// The run that has sent the request: a middleware may return a reply that another run got.
+        let run: RunToken
+    }
+
+    /// Identifies a run of middleware to the replies of its transfers, which may outlive it.
+    final class RunToken: Sendable {}
 
     /// The trailer fields. Those of a body that is still arriving are empty, and become known at its end.
     public var trailers: HTTPHeaders {
@@ -65,7 +76,7 @@ public struct Reply: Sendable {
     public var metrics: TransferMetrics? {
         get {
             if let ownMetrics { return ownMetrics }
-            switch transfer?.value {
+            switch source?.outcome.value {
             case .success(let outcome): return outcome.metrics
             case .failure(let error): return error.metrics
             case nil: return nil
@@ -74,10 +85,15 @@ public struct Reply: Sendable {
         set { ownMetrics = newValue }
     }
 
-    var outcome: TransferOutcome? { try? transfer?.value?.get() }
+    var outcome: TransferOutcome? { try? source?.outcome.value?.get() }
 }
 
 // MARK: The body
+
+extension Reply.Body {
+    /// `nil` for a body that arrives while it is read.
+    fileprivate var length: Int? { if case .data(let data) = self { data.count } else { nil } }
+}
 
 extension Reply {
     /// Returns the whole body, and keeps it: the reply can still be returned, and the body read again.
@@ -86,14 +102,14 @@ extension Reply {
     public func data(upTo limit: Int = 128 * 1024 * 1024) async throws -> Data {
         switch body {
         case .data(let data):
-            guard data.count <= limit else { throw Stream.tooLarge(limit) }
+            guard data.count <= limit else { throw CurlewError.bodyTooLarge(limit) }
             return data
         case .stream(let stream): return try await stream.collected(upTo: limit)
         }
     }
 
-    /// Returns the reply with its body changed by a closure: a body in memory at once, a stream chunk by chunk while it is
-    /// read. The borders of chunks have no meaning.
+    /// Returns the reply with its body changed by a closure: a body in memory at once, a stream chunk by chunk while it
+    /// is read. The borders of chunks have no meaning.
     public func mapBody(_ transform: @escaping @Sendable (Data) async throws -> Data) async throws -> Reply {
         var reply = self
         switch body {
@@ -103,8 +119,8 @@ extension Reply {
         return reply
     }
 
-    /// Returns the reply with an unchanged body whose chunks a closure sees: a body in memory at once, a stream while it is
-    /// read.
+    /// Returns the reply with an unchanged body whose chunks a closure sees: a body in memory at once, a stream while
+    /// it is read.
     public func inspectBody(_ inspect: @escaping @Sendable (Data) -> Void) -> Reply {
         switch body {
         case .data(let data):
@@ -120,18 +136,6 @@ extension Reply {
             // The body has the same length and coding.
             reply.head = head
             return reply
-        }
-    }
-}
-
-extension HTTPHeaders {
-    /// Corrects the fields that describe a body, because it was replaced.
-    fileprivate mutating func describe(_ body: Reply.Body) {
-        remove(name: "Content-Encoding")
-        guard contains(name: "Content-Length") else { return }
-        switch body {
-        case .data(let data): add(name: "Content-Length", value: String(data.count))
-        case .stream: remove(name: "Content-Length")
         }
     }
 }

@@ -5,8 +5,8 @@ public import Foundation
 extension Reply {
     /// The body of a reply that arrives while it is read.
     ///
-    /// It has one reader, and a slow reader slows down the sender. Leaving the loop, or releasing the stream unread, ends
-    /// the transfer.
+    /// It has one reader, and a slow reader slows down the sender. Leaving the loop, or releasing the stream unread,
+    /// ends the transfer.
     public struct Stream: AsyncSequence, Sendable {
         /// A chunk of the body.
         public typealias Element = Data
@@ -52,10 +52,6 @@ extension Reply {
 
         /// Returns the whole body, and keeps it for other readers.
         func collected(upTo limit: Int) async throws -> Data { try await source.collected(upTo: limit) }
-
-        static func tooLarge(_ limit: Int) -> CurlewError {
-            CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
-        }
     }
 }
 
@@ -118,7 +114,7 @@ final class ReplySource: Sendable {
             // A sequence of the user may end without an error when its task is cancelled: that is not the whole body.
             if Task.isCancelled { throw CurlewError(.cancelled, phase: .receive) }
             guard let chunk else { break }
-            guard chunk.count <= limit - body.count else { throw Reply.Stream.tooLarge(limit) }
+            guard chunk.count <= limit - body.count else { throw CurlewError.bodyTooLarge(limit) }
             // Without a copy, if the body arrives in one chunk.
             if body.isEmpty { body = chunk } else { body.append(chunk) }
         }

@@ -27,9 +27,8 @@ struct WireRequest: Sendable {
     init(_ sent: TransferRequest, keepsDotSegments: Bool = false) {
         self.sent = sent
         self.keepsDotSegments = keepsDotSegments
-        var view = URLRequest(url: sent.url)
-        if sent.method != .get { view.httpMethod = sent.method.rawValue }
-        view.allHTTPHeaderFields = Self.merged(sent.effectiveHeaders)
+        let fields = Array(sent.effectiveHeaders.joined)
+        var view = RequestSnapshot.plain(url: sent.url, method: sent.method, fields: fields).urlRequest
         if case .data(let data) = sent.body { view.httpBody = data }
         self.view = view
     }
@@ -56,7 +55,7 @@ struct WireRequest: Sendable {
         try changeURL(of: &next, answer)
         try changeFields(of: &next, answer)
         if answer.httpMethod != view.httpMethod {
-            let method = HTTPMethod(rawValue: answer.httpMethod ?? "GET")
+            let method = answer.method ?? .get
             guard method.isValid else {
                 throw CurlewError(
                     .requestCreationFailed, phase: .adaptation, reason: "the method is not a valid HTTP token")
@@ -124,31 +123,22 @@ struct WireRequest: Sendable {
         next.headers.remove(name: "Content-Length")
     }
 
-    // MARK: Fields
-
-    /// Returns the fields as Foundation keeps them: one value for each name.
-    private static func merged(_ headers: HTTPHeaders) -> [String: String] {
-        var merged: [String: String] = [:]
-        var names: [String: String] = [:]
-        for field in headers {
-            let folded = field.name.lowercased()
-            if let name = names[folded], let value = merged[name] {
-                // RFC 9110, 5.3 and RFC 6265, 4.2.
-                merged[name] = value + (folded == "cookie" ? "; " : ", ") + field.value
-            } else {
-                names[folded] = field.name
-                merged[field.name] = field.value
-            }
-        }
-        return merged
-    }
-
     /// Returns the fields by their names in lower case. Foundation changes the case of names.
     private static func folded(_ request: URLRequest) -> [String: HTTPHeader] {
-        let fields = (request.allHTTPHeaderFields ?? [:]).map { HTTPHeader(name: $0.key, value: $0.value) }
-        return Dictionary(
-            fields.sorted { $0.name < $1.name }.map { ($0.name.lowercased(), $0) },
-            uniquingKeysWith: { _, last in last }
-        )
+        let fields = RequestSnapshot.made(request).fields.map { ($0.name.lowercased(), $0) }
+        return Dictionary(fields, uniquingKeysWith: { _, last in last })
+    }
+}
+
+extension HTTPHeaders {
+    /// The fields as `URLRequest` can keep them: one for each name, with all values.
+    fileprivate var joined: HTTPHeaders {
+        var joined = HTTPHeaders()
+        for field in self where !joined.contains(name: field.name) {
+            // RFC 9110, 5.3 and RFC 6265, 4.2.
+            let separator = ASCII.equalsIgnoringCase(field.name, "Cookie") ? "; " : ", "
+            joined.append(name: field.name, value: values(for: field.name).joined(separator: separator))
+        }
+        return joined
     }
 }

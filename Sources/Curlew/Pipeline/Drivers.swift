@@ -175,11 +175,11 @@ extension Request {
 /// The task of a request that has response handlers, or was resumed. It is unstructured, and ends with the run and the
 /// handlers. Cancelling the request cancels it.
 enum HandlerRun {
-    /// Starts the task. With `drives`, it runs the request; otherwise another driver does, or has, and the task only runs
-    /// the handlers.
+    /// Starts the task. With `drives`, it runs the request; otherwise another driver does, or has, and the task only
+    /// runs the handlers.
     ///
-    /// The caller has called `lifecycle.beginHandlers()` under the same lock under which it found work to do. Otherwise two
-    /// threads could find the same work and start two tasks.
+    /// The caller has called `lifecycle.beginHandlers()` under the same lock under which it found work to do. Otherwise
+    /// two threads could find the same work and start two tasks.
     static func start(_ request: Request, drives: Bool) {
         guard drives else {
             // Handlers refer to the user's handle, which the end of the run may be the last to hold.
@@ -192,8 +192,8 @@ enum HandlerRun {
         }
         let request = handleOfRun(for: request)
         // The run joins the registry before the task starts, so that draining or cancelling the session includes this
-        // request. It leaves the shelf afterwards: a thread that looks at the shelf first and then at the registry finds
-        // it.
+        // request. It leaves the shelf afterwards: a thread that looks at the shelf first and then at the registry
+        // finds it.
         let run = Result { () throws(CurlewError) in
             guard let session = request.record.withLock({ $0.session }) else { throw .sessionReleased }
             return try Run(request: request, session: session, checksStatus: false, ownsTask: true)
@@ -207,8 +207,8 @@ enum HandlerRun {
         if isCancelled { task.cancel() }
     }
 
-    /// Returns the handle that the run holds. That of a stream or a WebSocket without handlers is not the user's: nobody
-    /// can read it once the user's has been released, and its run ends.
+    /// Returns the handle that the run holds. That of a stream or a WebSocket without handlers is not the user's:
+    /// nobody can read it once the user's has been released, and its run ends.
     ///
     /// A handler that another thread adds after this decision keeps the user's handle: see `keepHandle`.
     private static func handleOfRun(for request: Request) -> Request {

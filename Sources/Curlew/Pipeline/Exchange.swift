@@ -8,9 +8,9 @@ internal import Foundation
 ///           │                                                                       │ deliver
 ///           └───────────────────────────────────────────────────────────────────────┴▶ the user is asked ─▶ delegate
 ///
-/// The transport's thread calls the sink methods while `perform` runs, and the run afterwards, for a provisional response
-/// that is delivered after all. None of them blocks or calls user code, except a stream's validations over a transport
-/// that has no control.
+/// The transport's thread calls the sink methods while `perform` runs, and the run afterwards, for a provisional
+/// response that is delivered after all. None of them blocks or calls user code, except a stream's validations over a
+/// transport that has no control.
 final class Exchange: KeepingSink {
     let request: Request
     let session: Session
@@ -22,7 +22,8 @@ final class Exchange: KeepingSink {
     let credentials: StoredCredentials
     let budget: TimeoutBudget
     let events: EventSink?
-    /// The exchange adapters and the middleware, which see each request that is sent for the exchange. `nil` without any.
+    /// The exchange adapters and the middleware, which see each request that is sent for the exchange. `nil` without
+    /// any.
     let interceptors: ExchangeInterceptors?
     /// The number of redirects that led to the exchange.
     let hop: Int
@@ -65,7 +66,7 @@ final class Exchange: KeepingSink {
         let context = request.context
         credentials = context.storedCredentials(for: outgoing, onlyBasic: request.kind.connection != nil)
         var sent = outgoing.transfer
-        if let remaining = budget.remaining { sent.options.timeouts.total = remaining }
+        budget.apply(to: &sent)
         if case .offered(let authentication) = credentials { sent.options.authentication = authentication }
         // A `Cookie` field that the user set is sent unchanged.
         if let jar = context.configuration.cookies, outgoing.snapshot.handlesCookies,
@@ -91,9 +92,9 @@ final class Exchange: KeepingSink {
 
     /// Sets the control of the exchange.
     ///
-    /// Another thread may cancel or suspend the request at the same time. It changes the request's state before it reads
-    /// the control, and this thread sets the control before it reads the state. So one of the two sees the other's
-    /// change.
+    /// Another thread may cancel or suspend the request at the same time. It changes the request's state before it
+    /// reads the control, and this thread sets the control before it reads the state. So one of the two sees the
+    /// other's change.
     private func attach(_ control: any TransferControl) {
         // The former control is released without the lock.
         _ = state.withLock { $0.setControl(control) }

@@ -3,7 +3,8 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// The exchange adapters and the middleware of an attempt. A class, so that requests without them have one empty pointer.
+/// The exchange adapters and the middleware of an attempt. A class, so that requests without them have one empty
+/// pointer.
 final class ExchangeInterceptors: Sendable {
     let adapters: [any ExchangeAdapter]
     /// The outermost first.
@@ -18,7 +19,7 @@ final class ExchangeInterceptors: Sendable {
 }
 
 extension SessionContext {
-    /// Returns those of the session, followed by the request's own.
+    /// Returns the session's exchange adapters and middleware, followed by the request's own. `nil` without any.
     func exchangeInterceptors(before own: RequestExtras?) -> ExchangeInterceptors? {
         guard let own, !(own.options.exchangeAdapters.isEmpty && own.options.middleware.isEmpty) else {
             return exchangeInterceptors
@@ -33,8 +34,8 @@ extension SessionContext {
 extension Exchange {
     /// Sends a request of the exchange over the transport, through exchange adapters and middleware.
     ///
-    /// That is the request of the exchange, or one for a segment of its download. What adapters and middleware change is
-    /// in no other copy of the request.
+    /// That is the request of the exchange, or one for a segment of its download. What adapters and middleware change
+    /// is in no other copy of the request.
     func perform(
         _ request: TransferRequest,
         over transport: any Transport,
@@ -44,15 +45,15 @@ extension Exchange {
         var request = request
         if !interceptors.adapters.isEmpty {
             request = try await adapted(request, by: interceptors.adapters, for: sink)
-            if let remaining = budget.remaining { request.options.timeouts.total = remaining }
+            budget.apply(to: &request)
         }
         // A WebSocket is not a response.
         guard !interceptors.middleware.isEmpty, self.request.kind.connection == nil else {
             return try await transport.perform(request, sink: sink)
         }
-        let wrapped = MiddlewareTransport(
-            base: transport, middleware: interceptors.middleware, request: self.request, budget: budget)
-        return try await wrapped.perform(request, sink: sink)
+        let run = MiddlewareRun(
+            request, of: self.request, through: interceptors.middleware, over: transport, to: sink, budget)
+        return try await run.perform()
     }
 
     /// Returns the request as the adapters change it. The sink's owner can cancel them; the transport then replaces the
@@ -71,21 +72,16 @@ extension Exchange {
             hasStreamedBody: wire.hasStreamedBody,
             leavesOrigin: leavesOrigin
         )
-        let request = request
-        let call = UserCodeCall {
-            // A result: what the adapters throw is theirs, even the total timeout of a request that they sent.
-            await Result.of {
-                try await UserCode.call(for: request) {
+        let answer: Result<URLRequest, any Error>
+        do {
+            answer = try await request.callingUserCode(in: .adaptation, budget, behind: { sink.willStart($0) }) {
+                // A result: what the adapters throw is theirs, even the total timeout of a request that they sent.
+                await Result.of {
                     var adapted = wire.view
                     for adapter in adapters { adapted = try await adapter.adapt(adapted, for: info) }
                     return adapted
                 }
             }
-        }
-        sink.willStart(UserCodeControl(call))
-        let answer: Result<URLRequest, any Error>
-        do {
-            answer = try await budget.limit(.adaptation) { try await call.run() }
         } catch {
             throw (error as? CurlewError) ?? .cancelled
         }
@@ -93,5 +89,20 @@ extension Exchange {
         case .success(let adapted): return try wire.changed(by: adapted)
         case .failure(let error): throw ErrorWrapping.adaptation(error)
         }
+    }
+}
+
+extension Request {
+    /// Runs user code of an exchange. Its control, which `give` passes to the owner of the exchange, and the total
+    /// timeout cancel it.
+    func callingUserCode<T: Sendable>(
+        in phase: CurlewError.Phase,
+        _ budget: TimeoutBudget,
+        behind give: (any TransferControl) -> Void,
+        _ work: @escaping @Sendable () async throws -> T
+    ) async throws -> T {
+        let call = UserCodeCall { try await UserCode.call(for: self) { try await work() } }
+        give(UserCodeControl(call))
+        return try await budget.limit(phase) { try await call.run() }
     }
 }

@@ -184,8 +184,8 @@ struct ExchangeState: Sendable {
 
     // MARK: The end
 
-    /// Ends the exchange. Returns its control and its delegate, to be released without the lock: they may be, or hold, a
-    /// user's object.
+    /// Ends the exchange. Returns its control and its delegate, to be released without the lock: they may be, or hold,
+    /// a user's object.
     mutating func close() -> ((any TransferControl)?, Delivery) {
         stage = .over
         return (setControl(nil), exchange(&delivery, with: .none))

@@ -13,14 +13,14 @@ final class InterceptedTransfer: TransferSink {
     private let key: Int
     private let run: MiddlewareRun
     private let head = OneShot<Result<ResponseHead, CurlewError>>()
-    private let task: TransferTask
+    private let task: ExchangeTask
     private let channel: BodyChannel
 
     init(_ request: TransferRequest, key: Int, of run: MiddlewareRun) {
         self.request = request
         self.key = key
         self.run = run
-        let task = TransferTask()
+        let task = ExchangeTask()
         self.task = task
         channel = BodyChannel(onAbandon: { task.cancel() })
     }
@@ -70,16 +70,23 @@ final class InterceptedTransfer: TransferSink {
     /// Returns the reply when its head has arrived. Its body is read from the channel.
     func reply() async throws(CurlewError) -> Reply {
         // Released, it ends a transfer whose caller was cancelled.
-        let body = ChannelBody(channel)
+        let reader = StreamReader(claiming: channel)
         let head = try await arrivedHead()
-        return Reply(head, .stream(Reply.Stream { ChannelReading(body).next }), of: outcome)
+        let body = Reply.Stream {
+            var reader = reader
+            return { try await reader.next() }
+        }
+        return Reply(head, .stream(body), from: source)
     }
 
-    /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error may
-    /// send the request, with its body, again.
-    func collectedReply(upTo limit: Int) async throws(CurlewError) -> Reply {
-        do throws(CurlewError) {
-            return try await collected(upTo: limit)
+    /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error
+    /// may send the request, with its body, again.
+    func collectedReply(upTo limit: Int) async throws -> Reply {
+        do {
+            // The transport enforces the limit, if it is Curlew's own.
+            let body = try await reply().data(upTo: limit)
+            let head = try await outcome.waitThroughCancellation().get().head
+            return Reply(head, .data(body), from: source)
         } catch {
             cancel()
             _ = await outcome.waitThroughCancellation()
@@ -87,18 +94,7 @@ final class InterceptedTransfer: TransferSink {
         }
     }
 
-    private func collected(upTo limit: Int) async throws(CurlewError) -> Reply {
-        let reading = ChannelReading(ChannelBody(channel))
-        var body = Data()
-        while let chunk = try await reading.next() {
-            // The transport enforces the limit, if it is Curlew's own.
-            guard chunk.count <= limit - body.count else { throw Reply.Stream.tooLarge(limit) }
-            // Most bodies arrive in one piece, which is not copied.
-            if body.isEmpty { body = chunk } else { body.append(chunk) }
-        }
-        let whole = try await outcome.waitThroughCancellation().get()
-        return Reply(whole.head, .data(body), of: outcome)
-    }
+    private var source: Reply.Source { Reply.Source(outcome: outcome, run: run.token) }
 
     private func arrivedHead() async throws(CurlewError) -> ResponseHead {
         let arrived = await withTaskCancellationHandler {
@@ -107,59 +103,6 @@ final class InterceptedTransfer: TransferSink {
             task.cancel()
         }
         return try arrived.get()
-    }
-}
-
-/// The task of a transfer, which may be cancelled before it starts.
-private final class TransferTask: Sendable {
-    private struct State: Sendable {
-        var task: Task<Void, Never>?
-        var isCancelled = false
-    }
-
-    private let state = Lock(State())
-
-    func start(_ work: @escaping @Sendable () async -> Void) {
-        let task = BodyTask.start(work)
-        let isCancelled = state.withLock { state in
-            state.task = task
-            return state.isCancelled
-        }
-        if isCancelled { task.cancel() }
-    }
-
-    func cancel() {
-        let task = state.withLock { state in
-            state.isCancelled = true
-            return state.task
-        }
-        task?.cancel()
-    }
-}
-
-/// The unread body of a transfer. The transfer ends when it is released.
-private final class ChannelBody: Sendable {
-    let channel: BodyChannel
-
-    init(_ channel: BodyChannel) { self.channel = channel }
-
-    deinit { channel.leave() }
-}
-
-/// Reads the body of a transfer piece by piece. The transfer ends when it is released before the end of the body.
-private final class ChannelReading {
-    private let body: ChannelBody
-    private var pieces: ArraySlice<Data> = []
-
-    init(_ body: ChannelBody) { self.body = body }
-
-    deinit { body.channel.leave() }
-
-    func next() async throws(CurlewError) -> Data? {
-        if let piece = pieces.popFirst() { return piece }
-        guard let taken = try await body.channel.take() else { return nil }
-        pieces = taken[...]
-        return pieces.popFirst()
     }
 }
 

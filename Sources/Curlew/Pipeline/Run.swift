@@ -96,8 +96,8 @@ struct AttemptState: Sendable {
     var answeredChallenges = 0
     /// Whether a redirect left the origin that the request's credentials are for.
     var hasLeftCredentials = false
-    /// Whether the request has to be repeated at once: the server's answer to a range was of no use, so the next attempt
-    /// asks for the whole file.
+    /// Whether the request has to be repeated at once: the server's answer to a range was of no use, so the next
+    /// attempt asks for the whole file.
     var startsOver = false
 
     /// Whether another attempt would end like this one: it would be redirected away from its credentials again, and get

@@ -4,8 +4,8 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Run {
-    /// Creates the state of the next exchange, and reports the exchange to monitors. `send` starts it, at once or when the
-    /// request is resumed.
+    /// Creates the state of the next exchange, and reports the exchange to monitors. `send` starts it, at once or when
+    /// the request is resumed.
     // Never inlined; see `Run`.
     @inline(never)
     func begin(_ next: OutgoingRequest) throws(CurlewError) -> Lock<ExchangeState> {
@@ -183,7 +183,8 @@ extension RequestRecord {
         let hook: Hook<TaskIdentifier>?
         let streams: [any RequestStream]
         let isSuspended: Bool
-        /// The exchange that this one replaces. Released without the lock: its control may belong to a user's transport.
+        /// The exchange that this one replaces. Released without the lock: its control may belong to a user's
+        /// transport.
         fileprivate let former: Lock<ExchangeState>?
     }
 

@@ -19,7 +19,7 @@ extension Request {
         on queue: DispatchQueue? = nil,
         perform: @escaping @Sendable (ResponseHead) -> Void
     ) -> Self {
-        let hook = InformationalHook(queue ?? context.configuration.completionQueue ?? .main, perform)
+        let hook = InformationalHook(queue ?? context.handlerQueue, perform)
         // The former hook is released without the lock: a `deinit` of an object that it holds may use the request.
         _ = record.withLock { exchange(&$0.ownExtras.hooks.onInformational, with: hook) }
         return self
@@ -28,61 +28,32 @@ extension Request {
 
 /// Calls a user's closure with informational responses: in order, one at a time, even on a concurrent queue.
 final class InformationalHook: Sendable {
-    private struct State {
-        /// The responses that the closure has not been called with.
-        var heads: ArraySlice<ResponseHead> = []
-        /// Whether work on the queue calls the closure, or is about to.
-        var isCalling = false
-        /// Called when the closure has returned for every response so far.
-        var next: (@Sendable () -> Void)?
-    }
-
     private let delivery: Delivery
     private let perform: @Sendable (ResponseHead) -> Void
-    private let state = Lock(State())
+    /// The number of responses for which the closure has not returned.
+    private let pending = Lock(0)
 
     init(_ queue: DispatchQueue, _ perform: @escaping @Sendable (ResponseHead) -> Void) {
-        delivery = Delivery(queue: queue)
+        // A serial queue that runs on the user's.
+        delivery = Delivery(queue: DispatchQueue(label: "curlew.informational-responses", target: queue))
         self.perform = perform
     }
 
     /// Calls the closure with a response, after the earlier ones.
     func call(_ head: ResponseHead) {
-        let isFirst = state.withLock { state in
-            state.heads.append(head)
-            return !exchange(&state.isCalling, with: true)
-        }
-        guard isFirst else { return }
+        pending.withLock { $0 += 1 }
         delivery { [self] in
-            while let head = nextHead() { perform(head) }
+            perform(head)
+            pending.withLock { $0 -= 1 }
         }
-    }
-
-    /// Returns the next response. If there is none, whoever waits for the closure goes on.
-    private func nextHead() -> ResponseHead? {
-        let (head, next) = state.withLock { state -> (ResponseHead?, (@Sendable () -> Void)?) in
-            if let head = state.heads.popFirst() { return (head, nil) }
-            state.isCalling = false
-            return (nil, exchange(&state.next, with: nil))
-        }
-        next?()
-        return head
     }
 
     /// Returns what to ask about a final head: `ask`, once the closure has returned for the responses before that head.
     /// Returns `ask` itself if it has.
     func before(_ ask: HeadHook?) -> HeadHook? {
-        guard state.withLock({ $0.isCalling }) else { return ask }
-        return { [self] request, response, answer in
-            afterCalls { if let ask { ask(request, response, answer) } else { answer(.allow) } }
+        guard pending.withLock({ $0 > 0 }) else { return ask }
+        return { [delivery] request, response, answer in
+            delivery { if let ask { ask(request, response, answer) } else { answer(.allow) } }
         }
-    }
-
-    private func afterCalls(_ next: @escaping @Sendable () -> Void) {
-        // That of an exchange which has ended meanwhile is released without the lock: it may hold a user's object.
-        let (isCalling, _) = state.withLock { state in
-            (state.isCalling, state.isCalling ? exchange(&state.next, with: next) : nil)
-        }
-        if !isCalling { next() }
     }
 }

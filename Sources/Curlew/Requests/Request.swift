@@ -70,8 +70,8 @@ public class Request: @unchecked Sendable {
     /// Whether this handle belongs to the run.
     var isHandleOfRun: Bool { original != nil }
 
-    /// Called by the factories of data requests, uploads and downloads. Not of streams and WebSockets: their own run ends
-    /// with its reader.
+    /// Called by the factories of data requests, uploads and downloads. Not of streams and WebSockets: their own run
+    /// ends with its reader.
     func wasCreated() -> Self {
         context.configuration.requestWasCreated?(self)
         return self
@@ -174,8 +174,8 @@ public class Request: @unchecked Sendable {
         eventSink?.emit { [self] in $0.requestDidCancel(self) }
         if let ending = cancellation.ending { return endWithoutRun(ending) }
         guard let driver = cancellation.driver else { return }
-        // Emitted before the control is cancelled, which may end the exchange at once: monitors hear of the cancellation
-        // first.
+        // Emitted before the control is cancelled, which may end the exchange at once: monitors hear of the
+        // cancellation first.
         emitChange(of: cancellation.task, to: .cancelled, eventSink)
         driver.hold?.resolve(())
         driver.userCall?.cancel()

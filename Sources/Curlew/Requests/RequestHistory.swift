@@ -7,8 +7,8 @@ public import FoundationNetworking
 extension Request {
     /// The attempts so far, oldest first: one, and another for each retry. Empty before the request has begun.
     ///
-    /// A request that failed before it was sent has an attempt with an `error` and without `tasks`. Of a request that is
-    /// retried more than 18 times, the first two and the last 17 attempts are kept.
+    /// A request that failed before it was sent has an attempt with an `error` and without `tasks`. Of a request that
+    /// is retried more than 18 times, the first two and the last 17 attempts are kept.
     public var attempts: [Attempt] { record.withLock { $0.history.attempts } }
 
     /// The last `URLRequest`, after adaptation.

@@ -101,11 +101,14 @@ package final class SessionContext: Sendable {
         if handlesCookies { configuration.cookies?.receive(fields, from: url) }
     }
 
+    /// The queue of handlers that name none.
+    var handlerQueue: DispatchQueue { configuration.completionQueue ?? .main }
+
     /// Notifies the monitors, and calls the hook on the queue of the handlers.
     func becameInvalid(_ session: SessionReference) {
         for queue in monitorQueues { queue.emit { $0.session(session, didBecomeInvalidWithError: nil) } }
         guard let hook = configuration.decisions?.sessionDidBecomeInvalid else { return }
-        Delivery(queue: configuration.completionQueue ?? .main) { hook(session) }
+        Delivery(queue: handlerQueue) { hook(session) }
     }
 
     /// The number of the latest request.

@@ -89,6 +89,13 @@ struct StreamReader: Sendable {
         place = Place(channel, start: start)
     }
 
+    /// Claims the body of a channel that nobody else reads, so that releasing the reader unread cancels the transfer
+    /// too.
+    init(claiming channel: BodyChannel) {
+        place = Place(channel) {}
+        place.claim()
+    }
+
     mutating func next() async throws(CurlewError) -> Data? {
         if let piece = pieces.popLast() {
             guard Task.isCancelled else { return piece }
@@ -131,12 +138,14 @@ struct StreamReader: Sendable {
         }
 
         func take() async throws(CurlewError) -> [Data]? {
-            guard mayRead() else { throw channel.refusal }
+            guard claim() else { throw channel.refusal }
             start()
             return try await channel.take()
         }
 
-        private func mayRead() -> Bool {
+        /// Claims the body, unless that was tried before. Returns whether this reader has it.
+        @discardableResult
+        func claim() -> Bool {
             state.withLock { state in
                 if state == .waiting { state = channel.becomesReader() ? .reading : .refused }
                 return state == .reading

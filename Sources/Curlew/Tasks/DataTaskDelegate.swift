@@ -35,10 +35,7 @@ struct DataTaskDelegate: TaskDelegate {
             state.bytes?.append(contentsOf: bytes)
             return true
         }
-        guard isKept else {
-            return .abort(
-                CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes"))
-        }
+        guard isKept else { return .abort(.bodyTooLarge(limit)) }
         exchange.received(bytes)
         return .proceed
     }

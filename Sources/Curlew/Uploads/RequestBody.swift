@@ -83,7 +83,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         var binding = 0
         /// The task that reads the sequence. `close()` cancels it, because the sequence may be waiting for its next
         /// chunk.
-        var task: Task<Void, Never>?
+        var task: ExchangeTask?
     }
 
     private let makeSource: @Sendable () -> Source
@@ -146,12 +146,12 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
 
     /// Starts the task if `bind()` has created none: the transport is used without a request.
     private func start(_ binding: Int) {
-        let task = BodyTask.start { await self.pump(binding) }
-        let isClosed = state.withLock { state in
+        let task = ExchangeTask()
+        let isWanted = state.withLock { state in
             if !state.isClosed { state.task = task }
-            return state.isClosed
+            return !state.isClosed
         }
-        if isClosed { task.cancel() }
+        if isWanted { task.start { await self.pump(binding) } }
     }
 
     /// Passes chunks from the sequence to the reader until either ends.
@@ -217,13 +217,14 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
     func bind() {
         let binding = state.withLock { state in state.isStarted || state.task != nil ? nil : state.binding }
         guard let binding else { return }
-        let task = BodyTask.start { await self.pump(binding) }
+        let task = ExchangeTask()
         state.withLock { $0.task = task }
+        task.start { await self.pump(binding) }
     }
 
     func unbind() {
         let (pump, _) = state.withLock { state in
-            guard !state.isStarted else { return (nil as CheckedContinuation<Bool, Never>?, nil as Task<Void, Never>?) }
+            guard !state.isStarted else { return (nil as CheckedContinuation<Bool, Never>?, nil as ExchangeTask?) }
             state.binding += 1
             return (exchange(&state.pump, with: nil), exchange(&state.task, with: nil))
         }

@@ -1,6 +1,15 @@
 package import Foundation
 
-// Errors of responses that were not accepted, could not be decoded, or could not be stored.
+// Errors of responses that are too large, were not accepted, could not be decoded, or could not be stored.
+
+// MARK: Receiving
+
+extension CurlewError {
+    /// The body exceeds the limit, in bytes.
+    package static func bodyTooLarge(_ limit: Int) -> CurlewError {
+        CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
+    }
+}
 
 // MARK: Validation
 

@@ -16,6 +16,14 @@ public struct ResponseHead: Sendable, Equatable {
         self.version = version
         self.headers = headers
     }
+
+    /// Removes `Content-Encoding`, and corrects an existing `Content-Length`, because the body was replaced. With `nil`,
+    /// the length of the new body is not known.
+    package mutating func describeNewBody(length: Int?) {
+        headers.remove(name: "Content-Encoding")
+        guard headers.contains(name: "Content-Length") else { return }
+        headers["Content-Length"] = length.map(String.init)
+    }
 }
 
 /// The HTTP version of a response.

@@ -25,6 +25,19 @@ struct ContentHeaderTests {
         }
     }
 
+    @Test(
+        "a new body is described by its length, if the head had one, and has no coding",
+        arguments: [
+            (["Content-Length": "9", "X-Other": "1"], 4, ["Content-Length": "4", "X-Other": "1"]),
+            (["content-length": "9", "Content-Encoding": "gzip"], nil, [:]),
+            (["Content-Encoding": "gzip"], 4, [:]),
+        ] as [(HTTPHeaders, Int?, HTTPHeaders)])
+    func newBody(fields: HTTPHeaders, length: Int?, expected: HTTPHeaders) {
+        var head = ResponseHead(status: 200, headers: fields)
+        head.describeNewBody(length: length)
+        #expect(head.headers == expected)
+    }
+
     @Test("media types match patterns")
     func patterns() throws {
         let type = try #require(MediaType("image/PNG; q=1; Boundary=x"))

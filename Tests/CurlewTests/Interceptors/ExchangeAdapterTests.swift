@@ -49,6 +49,25 @@ struct ExchangeAdapterTests {
         await session.invalidate()
     }
 
+    @Test func `a redirect that leads back to the first origin is there again`() async throws {
+        let transport = MockTransport { request in
+            switch request.url.absoluteString {
+            case "https://example.com/a": .redirect(to: "https://other.example.org/b")
+            case "https://other.example.org/b": .redirect(to: "https://EXAMPLE.com:443/c")
+            default: .text("end")
+            }
+        }
+        let numbering = Numbering()
+        let signing = EachExchange { request, exchange in
+            if !exchange.leavesOrigin { request.setValue("s3cret", forHTTPHeaderField: "X-Key") }
+        }
+        let session = session(transport, numbering.adapter, signing)
+        #expect(try await session.request("https://example.com/a").string() == "end")
+        #expect(numbering.seen.withLock { $0.map(\.leavesOrigin) } == [false, true, false])
+        #expect(transport.requests.map { $0.headers["X-Key"] } == ["s3cret", nil, "s3cret"])
+        await session.invalidate()
+    }
+
     @Test func `every retry has fields of its own`() async throws {
         let transport = MockTransport()
         transport.enqueue(.status(503), .text("end"))
@@ -108,22 +127,11 @@ struct ExchangeAdapterTests {
 
     @Test func `a challenge that the session answers leads to another exchange`() async throws {
         let server = try TestServer()
-        server.route("/in/*") { call in
-            guard call.headers["Authorization"]?.hasPrefix("Basic ") == true else {
-                return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"")
-            }
-            return .text("in")
-        }
+        for path in ["/in/*", "/other"] { server.protect(path) }
         let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
         _ = try await session.request(server.url("/in/a")).authenticate(username: "ada", password: "secret").data()
         server.clearRequests()
         let numbering = Numbering()
-        server.route("/other") { call in
-            guard call.headers["Authorization"]?.hasPrefix("Basic ") == true else {
-                return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"")
-            }
-            return .text("in")
-        }
         let text = try await session.request(server.url("/other")).exchangeAdapter(numbering.adapter).string()
         #expect(text == "in")
         #expect(server.requests.map { $0.headers["X-Exchange"] } == ["0.0", "0.0"])

@@ -9,39 +9,26 @@ import Testing
 struct MiddlewareFailureTests {
     private static let url = "https://example.com/a"
 
-    private func session(
-        _ transport: MockTransport,
-        _ middleware: any RequestMiddleware...,
-        change: (inout SessionConfiguration) -> Void = { _ in }
-    ) -> Session {
-        var configuration = SessionConfiguration()
-        configuration.middleware = middleware
-        change(&configuration)
-        return Session(configuration: configuration, transport: transport)
-    }
-
-    private func failure(_ request: DataRequest) async -> CurlewError? { await request.response().error }
-
     @Test func `an error of another type is wrapped, a CurlewError is not`() async throws {
-        let session = session(
-            MockTransport(),
+        let session = Session(
+            over: MockTransport(),
             Wrap { request, _ in
                 if request.url?.query() == "own" { throw CurlewError(.connectFailed, phase: .connect, reason: "own") }
                 throw UserFailure()
             })
-        let wrapped = await failure(session.request(Self.url))
+        let wrapped = await failure(of: session.request(Self.url))
         #expect(wrapped?.code == .adaptationFailed)
         #expect(wrapped?.underlying is UserFailure)
         #expect(wrapped?.url?.path() == "/a")
-        let own = await failure(session.request(Self.url + "?own"))
+        let own = await failure(of: session.request(Self.url + "?own"))
         #expect(own?.code == .connectFailed)
         #expect(own?.phase == .connect)
         await session.invalidate()
     }
 
     @Test func `an error of a reply's stream is wrapped, and ends the response`() async throws {
-        let session = session(
-            MockTransport(),
+        let session = Session(
+            over: MockTransport(),
             Wrap { _, _ in
                 let chunks = AsyncThrowingStream<Data, any Error> { continuation in
                     continuation.yield(Data("a".utf8))
@@ -49,7 +36,7 @@ struct MiddlewareFailureTests {
                 }
                 return Reply(head: ResponseHead(status: 200), body: .stream(chunks))
             })
-        let error = await failure(session.request(Self.url))
+        let error = await failure(of: session.request(Self.url))
         #expect(error?.code == .adaptationFailed)
         #expect(error?.underlying is UserFailure)
         await session.invalidate()
@@ -57,8 +44,8 @@ struct MiddlewareFailureTests {
 
     @Test(arguments: [0, 101, 199, 1000])
     func `a reply must have a final status`(_ status: Int) async throws {
-        let session = session(MockTransport(), Wrap { _, _ in Reply(status: status) })
-        #expect(await failure(session.request(Self.url))?.code == .protocolViolation)
+        let session = Session(over: MockTransport(), Wrap { _, _ in Reply(status: status) })
+        #expect(await failure(of: session.request(Self.url))?.code == .protocolViolation)
         await session.invalidate()
     }
 
@@ -66,8 +53,8 @@ struct MiddlewareFailureTests {
     func cancelled(byRequest: Bool) async throws {
         let transport = MockTransport { _ in .hanging }
         let ended = Gate()
-        let session = session(
-            transport,
+        let session = Session(
+            over: transport,
             Wrap { request, next in
                 defer { ended.open() }
                 return try await next(request)
@@ -85,8 +72,8 @@ struct MiddlewareFailureTests {
     @Test("cancelling ends code that waits for something else", arguments: [true, false])
     func cancelledWhileWaiting(byRequest: Bool) async throws {
         let runs = Gate()
-        let session = session(
-            MockTransport(),
+        let session = Session(
+            over: MockTransport(),
             Wrap { _, _ in
                 runs.open()
                 try await Task.sleep(for: .seconds(3600))
@@ -104,8 +91,8 @@ struct MiddlewareFailureTests {
         let reads = Gate()
         let (chunks, continuation) = AsyncStream<Data>.makeStream()
         continuation.yield(Data("a".utf8))
-        let session = session(
-            MockTransport(),
+        let session = Session(
+            over: MockTransport(),
             Wrap { _, _ in
                 Reply(
                     head: ResponseHead(status: 200),
@@ -128,8 +115,8 @@ struct MiddlewareFailureTests {
     func totalTimeout(_ place: Int) async throws {
         let transport = MockTransport { _ in .hanging }
         let (chunks, continuation) = AsyncStream<Data>.makeStream()
-        let session = session(
-            transport,
+        let session = Session(
+            over: transport,
             Wrap { request, next in
                 switch place {
                 case 0: try await Task.sleep(for: .seconds(3600))
@@ -139,7 +126,7 @@ struct MiddlewareFailureTests {
                 return Reply(head: ResponseHead(status: 200), body: .stream(chunks))
             })
         let request = session.request(Self.url).timeouts { $0.total = .milliseconds(50) }
-        #expect(await failure(request)?.code == .totalTimedOut)
+        #expect(await failure(of: request)?.code == .totalTimedOut)
         #expect(transport.runningCount == 0)
         continuation.finish()
         await session.invalidate()
@@ -147,8 +134,8 @@ struct MiddlewareFailureTests {
 
     @Test func `the total timeout ends a suspended request whose body code ignores cancellation`() async throws {
         let runs = Gate()
-        let session = session(
-            MockTransport(),
+        let session = Session(
+            over: MockTransport(),
             Wrap { _, _ in
                 let chunks = AsyncStream<Data> { continuation in
                     continuation.yield(Data("a".utf8))
@@ -174,8 +161,8 @@ struct MiddlewareFailureTests {
         let kept = Lock<Data?>(nil)
         let (chunks, continuation) = AsyncStream<Data>.makeStream()
         continuation.yield(Data("ha".utf8))
-        let session = session(
-            MockTransport(),
+        let session = Session(
+            over: MockTransport(),
             Wrap { request, next in
                 let reply = try await next(request)
                 let body = try await reply.data()
@@ -200,22 +187,22 @@ struct MiddlewareFailureTests {
     }
 
     @Test func `a CancellationError of the middleware's own is a failure`() async throws {
-        let session = session(MockTransport(), Wrap { _, _ in throw CancellationError() })
-        #expect(await failure(session.request(Self.url))?.code == .adaptationFailed)
+        let session = Session(over: MockTransport(), Wrap { _, _ in throw CancellationError() })
+        #expect(await failure(of: session.request(Self.url))?.code == .adaptationFailed)
         await session.invalidate()
     }
 
     @Test func `a middleware may end all requests of its session`() async throws {
         let sessions = Lock<Session?>(nil)
-        let session = session(
-            MockTransport(),
+        let session = Session(
+            over: MockTransport(),
             Wrap { _, _ in
                 await sessions.withLock { $0 }?.cancelAllRequests()
                 try Task.checkCancellation()
                 return Reply()
             })
         sessions.withLock { $0 = session }
-        #expect(await failure(session.request(Self.url))?.code == .cancelled)
+        #expect(await failure(of: session.request(Self.url))?.code == .cancelled)
         sessions.withLock { $0 = nil }
         await session.invalidate()
     }

@@ -10,14 +10,12 @@ import Testing
 struct MiddlewareStreamTests {
     let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
     let server: TestServer
-    /// Passes the reply on unchanged.
-    private static let passing = Wrap { request, next in try await next(request) }
 
     init() throws {
         var configuration = TestServer.Configuration()
         configuration.sendBufferSize = 64 << 10
         server = try TestServer(configuration)
-        StreamFaultTests.endless(server)
+        server.routeEndlessBody()
     }
 
     /// Changes every byte, so that a body that did not pass is noticed.
@@ -46,7 +44,7 @@ struct MiddlewareStreamTests {
         let request = session.streamRequest(server.url("/endless")).middleware(Self.inverting)
         var chunks = request.chunks.makeAsyncIterator()
         var read = try await chunks.next()?.count ?? 0
-        let sent = try await StreamFaultTests().settled { server.bytesSent }
+        let sent = try await server.bytesSentWhenStopped()
         // Bounded by the marks of two channels and the kernel's buffers.
         #expect(sent < 24 << 20)
         while read < 60 << 20 { read += try await chunks.next()?.count ?? 0 }
@@ -57,7 +55,7 @@ struct MiddlewareStreamTests {
 
     @Test("leaving or cancelling a stream ends its transfer", arguments: [true, false])
     func left(isCancelled: Bool) async throws {
-        let request = session.streamRequest(server.url("/endless")).middleware(Self.passing)
+        let request = session.streamRequest(server.url("/endless")).middleware(Wrap.passing)
         var count = 0
         do {
             for try await chunk in request.chunks {
@@ -203,7 +201,7 @@ struct MiddlewareStreamTests {
     }
 
     @Test func `credentials that libcurl answered a challenge with are remembered`() async throws {
-        askForPassword()
+        server.protect("/in/*")
         let statuses = Lock<[Int]>([])
         let watching = Wrap { request, next in
             let reply = try await next(request)
@@ -218,25 +216,9 @@ struct MiddlewareStreamTests {
         #expect(server.requests.map { $0.headers["Authorization"] != nil } == [false, true, true])
     }
 
-    private func askForPassword() {
-        let expected = "Basic " + Data("ada:secret".utf8).base64EncodedString()
-        server.route("/in/*") { call in
-            guard call.headers["Authorization"] == expected else {
-                return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"")
-            }
-            return .text("in")
-        }
-    }
-
     @Test func `the reply of another exchange proves no credentials`() async throws {
-        askForPassword()
-        let kept = Lock<Reply?>(nil)
-        let keeping = Wrap { request, next in
-            if let reply = kept.withLock({ $0 }) { return reply }
-            let reply = try await next(request)
-            kept.withLock { $0 = reply }
-            return reply
-        }
+        server.protect("/in/*")
+        let keeping = Wrap.keeping()
         let first = session.request(server.url("/in/a")).middleware(keeping)
         _ = try await first.authenticate(username: "ada", password: "secret").data()
         let second = session.request(server.url("/in/a")).middleware(keeping)
@@ -244,116 +226,5 @@ struct MiddlewareStreamTests {
         #expect(server.requests.count == 2)
         // The session has kept those that the server has seen.
         #expect(try await session.request(server.url("/in/b")).string() == "in")
-    }
-
-    // MARK: The transport
-
-    private final class Sink: TransferSink {
-        let calls = Lock<[String]>([])
-
-        func willStart(_ control: any TransferControl) { calls.withLock { $0.append("start") } }
-        func didReceive(informational head: ResponseHead) { calls.withLock { $0.append("\(head.status)") } }
-        func didReceive(head: ResponseHead) -> Disposition {
-            calls.withLock { $0.append("\(head.status)") }
-            return .proceed
-        }
-        func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
-            calls.withLock { $0.append(String(decoding: body, as: UTF8.self)) }
-            return .proceed
-        }
-    }
-
-    @Test("the transport keeps 1xx heads, trailers and metrics", arguments: [TransferPurpose.memory, .stream])
-    func transport(_ purpose: TransferPurpose) async throws {
-        let mock = MockTransport { _ in
-            .text("end").changed {
-                $0.trailers = ["X-Sum": "1"]
-                $0.interim = [ResponseHead(status: 103)]
-            }
-        }
-        let url = try "https://example.com/".asURL()
-        let transport = MiddlewareTransport(
-            base: mock, middleware: [Self.passing], request: session.request(url), budget: .unlimited)
-        var options = TransferOptions(maximumBodySize: purpose == .memory ? 100 : nil)
-        options.purpose = purpose
-        let sent = TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: url, options: options)
-        let sink = Sink()
-        let outcome = try await transport.perform(sent, sink: sink)
-        #expect(sink.calls.withLock { $0 } == ["start", "103", "200", "end"])
-        #expect(outcome.trailers["X-Sum"] == "1")
-        #expect(outcome.metrics.bytesReceived == 3)
-        #expect(mock.runningCount == 0)
-    }
-
-    /// A transport whose first exchange takes a while to end after it was cancelled.
-    private final class LateTransport: Transport {
-        let count = Lock(0)
-
-        func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            if number == 1 {
-                try? await Task.sleep(for: .seconds(3600))
-                for _ in 0..<1000 { await Task.yield() }
-                throw .cancelled
-            }
-            let head = ResponseHead(status: 200)
-            _ = sink.didReceive(head: head)
-            let now = Date()
-            return TransferOutcome(head: head, metrics: TransferMetrics(queued: now, ended: now))
-        }
-    }
-
-    private final class EmptyBody: BodyStream {
-        var isReplayable: Bool { true }
-        func open(waker: any BodyWaker) {}
-        func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead { .end }
-        func rewind() -> Bool { true }
-        func close() {}
-    }
-
-    @Test func `a streamed body can be sent again when a call of next was cancelled`() async throws {
-        let late = LateTransport()
-        let hurrying = Wrap { request, next in
-            let call = Task { try await next(request) }
-            while late.count.withLock({ $0 }) == 0 { await Task.yield() }
-            call.cancel()
-            await #expect(throws: CurlewError.self) { _ = try await call.value }
-            return try await next(request)
-        }
-        let url = try "https://example.com/".asURL()
-        let transport = MiddlewareTransport(
-            base: late, middleware: [hurrying], request: session.request(url), budget: .unlimited)
-        var options = TransferOptions(maximumBodySize: 100)
-        options.purpose = .memory
-        let sent = TransferRequest(
-            identifier: TaskIdentifier(rawValue: 1), url: url, method: .post, body: .stream(EmptyBody()),
-            options: options)
-        let outcome = try await transport.perform(sent, sink: Sink())
-        #expect(outcome.head.status == 200)
-        #expect(late.count.withLock { $0 } == 2)
-    }
-
-    @Test func `the metrics of another exchange's reply are not this one's`() async throws {
-        let kept = Lock<Reply?>(nil)
-        let keeping = Wrap { request, next in
-            if let reply = kept.withLock({ $0 }) { return reply }
-            let reply = try await next(request)
-            kept.withLock { $0 = reply }
-            return reply
-        }
-        let url = try "https://example.com/".asURL()
-        let sent = TransferRequest(
-            identifier: TaskIdentifier(rawValue: 1), url: url, options: TransferOptions(maximumBodySize: 100))
-        var counts: [Int64] = []
-        for _ in 0..<2 {
-            let transport = MiddlewareTransport(
-                base: MockTransport { _ in .text("end") }, middleware: [keeping], request: session.request(url),
-                budget: .unlimited)
-            counts.append(try await transport.perform(sent, sink: Sink()).metrics.bytesReceived)
-        }
-        #expect(counts == [3, 0])
     }
 }

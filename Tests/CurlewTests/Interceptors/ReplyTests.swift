@@ -9,23 +9,10 @@ import Testing
 struct ReplyTests {
     private static let url = "https://example.com/a"
 
-    private func session(
-        _ transport: MockTransport,
-        _ middleware: any RequestMiddleware...,
-        change: (inout SessionConfiguration) -> Void = { _ in }
-    ) -> Session {
-        var configuration = SessionConfiguration()
-        configuration.middleware = middleware
-        change(&configuration)
-        return Session(configuration: configuration, transport: transport)
-    }
-
-    private func failure(_ request: DataRequest) async -> CurlewError? { await request.response().error }
-
     @Test func `head and body can be replaced`() async throws {
         let transport = MockTransport { _ in .text("sealed").header("Content-Encoding", "identity") }
-        let session = session(
-            transport,
+        let session = Session(
+            over: transport,
             Wrap { request, next in
                 var reply = try await next(request)
                 reply.head.status = 201
@@ -44,8 +31,8 @@ struct ReplyTests {
 
     @Test func `a mapped body has its own length`() async throws {
         let transport = MockTransport { _ in .text("abc") }
-        let session = session(
-            transport,
+        let session = Session(
+            over: transport,
             Wrap { request, next in
                 try await next(request).mapBody { $0 + $0 }
             })
@@ -56,8 +43,8 @@ struct ReplyTests {
     }
 
     @Test func `a reply's stream becomes the body`() async throws {
-        let session = session(
-            MockTransport(),
+        let session = Session(
+            over: MockTransport(),
             Wrap { _, _ in
                 let chunks = AsyncStream<Data> { continuation in
                     for text in ["a", "", "b", "c"] { continuation.yield(Data(text.utf8)) }
@@ -72,8 +59,8 @@ struct ReplyTests {
     @Test func `metrics and trailers of the network are kept, and can be replaced`() async throws {
         let transport = MockTransport { _ in .text("end").changed { $0.trailers = ["X-Sum": "1"] } }
         let seen = Lock<(Int64?, String?)>((nil, nil))
-        let session = session(
-            transport,
+        let session = Session(
+            over: transport,
             Wrap { request, next in
                 let reply = try await next(request)
                 seen.withLock { $0 = (reply.metrics?.bytesReceived, reply.trailers["X-Sum"]) }
@@ -88,16 +75,16 @@ struct ReplyTests {
 
     @Test func `the limit of a body in memory concerns what arrives and what is returned`() async throws {
         let transport = MockTransport { _ in .text("0123456789") }
-        let session = session(
-            transport,
+        let session = Session(
+            over: transport,
             Wrap { request, next in
                 request.url?.query() == "grow"
                     ? try await next(request).mapBody { $0 + $0 } : try await next(request)
             })
         let small = session.request(Self.url).maximumBodySize(9)
-        #expect(await failure(small)?.code == .limitExceeded)
+        #expect(await failure(of: small)?.code == .limitExceeded)
         let grown = session.request(Self.url + "?grow").maximumBodySize(19)
-        #expect(await failure(grown)?.code == .limitExceeded)
+        #expect(await failure(of: grown)?.code == .limitExceeded)
         let fitting = session.request(Self.url + "?grow").maximumBodySize(20)
         #expect(try await fitting.data().count == 20)
         await session.invalidate()
@@ -125,5 +112,48 @@ struct ReplyTests {
         for try await _ in stream {}
         let error = await #expect(throws: CurlewError.self) { for try await _ in stream {} }
         #expect(error?.code == .bodyUnavailable)
+    }
+
+    enum Use: CaseIterable { case delivered, dropped, left, collected }
+
+    /// A sequence that a middleware has made may hold user objects. No lock may be held when they are released.
+    @Test("what a body held may steer the request while it is released", arguments: Use.allCases)
+    func released(_ use: Use) async throws {
+        let (asked, running) = (Recorded<RequestState>(), Lock<DataRequest?>(nil))
+        @Sendable func holdingReply() -> Reply {
+            let asker = Asker {
+                guard let request = running.withLock({ $0 }) else { return }
+                request.suspend()
+                request.resume()
+                asked.note(request.state)
+            }
+            let chunks = AsyncStream<Data> { continuation in
+                for text in ["a", "b"] { continuation.yield(Data(text.utf8)) }
+                continuation.finish()
+            }
+            let holding = chunks.map { chunk in withExtendedLifetime(asker) { chunk } }
+            return Reply(head: ResponseHead(status: 200), body: .stream(holding))
+        }
+        let session = Session(
+            over: MockTransport(),
+            Wrap { _, _ in
+                let reply = holdingReply()
+                switch use {
+                case .delivered: return reply
+                case .dropped: break
+                case .left:
+                    guard case .stream(let stream) = reply.body else { throw UserFailure() }
+                    for try await _ in stream { break }
+                case .collected: #expect(try await reply.data() == Data("ab".utf8))
+                }
+                return Reply(body: Data("ab".utf8))
+            })
+        let request = session.request(Self.url)
+        running.withLock { $0 = request }
+        #expect(try await request.string() == "ab")
+        // The middleware's task may release the reply when the result is known.
+        try await eventually { asked.all.count == 1 }
+        _ = running.withLock { exchange(&$0, with: nil) }
+        await session.invalidate()
     }
 }

@@ -34,26 +34,6 @@ struct RetryAndAdaptTests {
         #expect(seen.isOpen)
     }
 
-    @Test func betweenTwoAttemptsThereIsNoTask() async throws {
-        let transport = MockTransport(collectsBodies: false)
-        transport.enqueue(.status(503), .text("second"))
-        let (asked, goesOn) = (Gate(), Gate())
-        let retrier = Retrier { _, _, _ in
-            asked.open()
-            try? await goesOn.wait()
-            return .retry
-        }
-        let request = Session(transport: transport).request("https://example.org/").retry(using: retrier)
-        let body = Task { try await request.string() }
-        try await asked.wait()
-        #expect(request.task == nil)
-        let first = try #require(request.attempts.last?.tasks.last)
-        goesOn.open()
-        #expect(try await body.value == "second")
-        #expect(request.task == nil)
-        #expect(request.attempts.map(\.tasks.count) == [1, 1] && request.attempts[0].tasks == [first])
-    }
-
     @Test(arguments: [Double.infinity, .nan, -1, .greatestFiniteMagnitude])
     func strangeTimesAreBounded(_ seconds: Double) async throws {
         let transport = MockTransport(collectsBodies: false)

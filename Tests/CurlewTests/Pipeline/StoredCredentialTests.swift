@@ -16,22 +16,11 @@ struct StoredCredentialTests {
         server.stop()
     }
 
-    /// Protects a path with a realm that only `ada` may enter.
-    private func protect(_ server: TestServer, _ path: String, realm: String) {
-        let expected = "Basic " + Data("ada:secret".utf8).base64EncodedString()
-        server.route(path) { call in
-            guard call.headers["Authorization"] == expected else {
-                return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"\(realm)\"")
-            }
-            return .data(call.body.isEmpty ? Data("in".utf8) : call.body)
-        }
-    }
-
     @Test func aLaterRequestIsAnsweredForOnceItsRealmIsKnown() async throws {
         try await withSession { session, server in
-            protect(server, "/a/*", realm: "r")
-            protect(server, "/b/*", realm: "r")
-            protect(server, "/c/*", realm: "another")
+            server.protect("/a/*")
+            server.protect("/b/*")
+            server.protect("/c/*", realm: "another")
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
                 .data()
             #expect(server.requests.map { $0.headers["Authorization"] != nil } == [false, true])
@@ -51,8 +40,8 @@ struct StoredCredentialTests {
 
     @Test func bodiesGoOutAgainAndOnceAreEnough() async throws {
         try await withSession { session, server in
-            protect(server, "/a/*", realm: "r")
-            protect(server, "/b", realm: "r")
+            server.protect("/a/*")
+            server.protect("/b")
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
                 .data()
             let body = Data(repeating: 7, count: 200_000)
@@ -63,11 +52,11 @@ struct StoredCredentialTests {
 
     @Test func anotherOriginGetsNothing() async throws {
         try await withSession { session, server in
-            protect(server, "/a/*", realm: "r")
+            server.protect("/a/*")
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
                 .data()
             let other = try TestServer()
-            protect(other, "/a/*", realm: "r")
+            other.protect("/a/*")
             #expect(await session.request(other.url("/a/page")).response().head?.status == 401)
             #expect(other.requests.allSatisfy { $0.headers["Authorization"] == nil })
             // A redirect does not bring them to another server either.
@@ -80,7 +69,7 @@ struct StoredCredentialTests {
 
     @Test func aRequestsOwnWordsWin() async throws {
         try await withSession { session, server in
-            protect(server, "/a/*", realm: "r")
+            server.protect("/a/*")
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
                 .data()
             let own = await session.request(server.url("/a/page"), headers: ["Authorization": "Bearer x"]).response()
@@ -96,7 +85,7 @@ struct StoredCredentialTests {
 
     @Test func whatIsRefusedLaterIsForgotten() async throws {
         try await withSession { session, server in
-            protect(server, "/a/*", realm: "r")
+            server.protect("/a/*")
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
                 .data()
             server.route("/a/*") { _ in .text("no", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"") }
@@ -110,9 +99,9 @@ struct StoredCredentialTests {
 
     @Test func streamsAndDownloadsSeeTheAnswerAlone() async throws {
         try await withSession { session, server in
-            protect(server, "/a/*", realm: "r")
-            protect(server, "/b", realm: "r")
-            protect(server, "/c", realm: "r")
+            server.protect("/a/*")
+            server.protect("/b")
+            server.protect("/c")
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
                 .data()
             var text = ""

@@ -138,15 +138,7 @@ struct AttemptTests {
     @Test("a request that is repeated with stored credentials is one task with one metrics")
     func storedCredentials() async throws {
         let server = try TestServer()
-        let expected = "Basic " + Data("ada:secret".utf8).base64EncodedString()
-        for path in ["/a/*", "/b"] {
-            server.route(path) { call in
-                guard call.headers["Authorization"] == expected else {
-                    return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"")
-                }
-                return .text("in")
-            }
-        }
+        for path in ["/a/*", "/b"] { server.protect(path) }
         let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
         _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret").data()
         let request = session.request(server.url("/b"))
@@ -164,7 +156,7 @@ struct AttemptTests {
         #expect(request.attempts.map(\.tasks.count) == [2])
     }
 
-    @Test("between two attempts only the first is there, with its error")
+    @Test("between two attempts only the first is there, with its error, and no task")
     func between() async throws {
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.status(503), .text("x"))
@@ -179,9 +171,12 @@ struct AttemptTests {
         try await asked.wait()
         let first = request.attempts
         #expect(first.map { $0.error?.responseCode } == [503])
+        #expect(request.task == nil)
         goesOn.open()
-        _ = try await body.value
-        #expect(first.count == 1 && request.attempts.count == 2)
+        #expect(try await body.value == "x")
+        #expect(request.task == nil)
+        #expect(request.attempts.map(\.tasks.count) == [1, 1])
+        #expect(request.attempts.first?.tasks == first.first?.tasks)
     }
 
     @Test("the description leaves secrets out")

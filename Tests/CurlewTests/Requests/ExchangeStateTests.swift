@@ -125,11 +125,4 @@ struct ExchangeStateTests {
         state.wasTold(second)
         #expect(state.nextTold(isSuspended: false) === second)
     }
-
-    private final class NoControl: TransferControl {
-        func resumeReceiving() {}
-        func suspend() {}
-        func resume() {}
-        func cancel(with error: CurlewError) {}
-    }
 }

@@ -170,16 +170,9 @@ private final class PausedAfterHead: Transport, TransferControl {
 private struct CutOffOnce: Transport {
     private let base = MockTransport { _ in .text("x") }
 
-    private final class Control: TransferControl {
-        func resumeReceiving() {}
-        func suspend() {}
-        func resume() {}
-        func cancel(with error: CurlewError) {}
-    }
-
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
         guard request.attempt == 0 else { return try await base.perform(request, sink: sink) }
-        sink.willStart(Control())
+        sink.willStart(NoControl())
         _ = sink.didReceive(head: ResponseHead(status: 200))
         throw CurlewError(.receiveFailed, phase: .receive)
     }

@@ -49,16 +49,9 @@ struct LockCountProcessWideTests {
 
 /// Answers at once and takes no lock.
 private struct InstantTransport: Transport {
-    private final class Control: TransferControl {
-        func resumeReceiving() {}
-        func suspend() {}
-        func resume() {}
-        func cancel(with error: CurlewError) {}
-    }
-
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
         let head = ResponseHead(status: 200)
-        sink.willStart(Control())
+        sink.willStart(NoControl())
         _ = sink.didReceive(head: head)
         _ = Data("x".utf8).withUnsafeBytes { sink.didReceive(body: $0) }
         return TransferOutcome(head: head, metrics: TransferMetrics(queued: Date(), ended: Date()))

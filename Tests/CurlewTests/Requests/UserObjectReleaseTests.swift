@@ -14,13 +14,6 @@ import Testing
 /// build traps if one is.
 @Suite(.timeLimit(.minutes(4)))
 struct UserObjectReleaseTests {
-    /// Calls its closure when its last reference is released.
-    private final class Asker: Sendable {
-        private let ask: @Sendable () -> Void
-        init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
-        deinit { ask() }
-    }
-
     /// An option that takes a closure or an object, and of which only the last one counts.
     enum Option: String, CaseIterable, Sendable {
         case redirect, urlRequest, task, head, askedHead, curl, uploadProgress, downloadProgress
@@ -29,8 +22,8 @@ struct UserObjectReleaseTests {
     @Test(arguments: Option.allCases)
     func whatAnOptionHeldMayAskTheRequestWhenItIsReplaced(_ option: Option) {
         let request = Session(transport: MockTransport()).request("https://example.org/")
-        let answers = Answers<RequestState>()
-        set(option, of: request, holding: Asker { [weak request] in request.map { answers.add($0.state) } })
+        let answers = Recorded<RequestState>()
+        set(option, of: request, holding: Asker { [weak request] in request.map { answers.note($0.state) } })
         set(option, of: request, holding: nil)
         #expect(answers.all == [.initialized])
     }
@@ -70,11 +63,11 @@ struct UserObjectReleaseTests {
         struct Failure: Error {
             let asker: Asker
         }
-        let answers = Answers<RequestState>()
+        let answers = Recorded<RequestState>()
         let other = Session(transport: MockTransport()).request("https://example.org/")
         let transport = MockTransport { request in
             guard request.index == 0 else { return .text("x") }
-            let failure = Failure(asker: Asker { answers.add(other.state) })
+            let failure = Failure(asker: Asker { answers.note(other.state) })
             throw CurlewError(.receiveFailed, phase: .receive, underlying: failure)
         }
         var request: DataRequest? = Session(transport: transport).request("https://example.org/").retry(using: Again())
@@ -88,15 +81,15 @@ struct UserObjectReleaseTests {
     }
 
     @Test func whatASessionHeldMayAskTheRequestWithWhichTheSessionGoes() async throws {
-        let answers = Answers<RequestState>()
-        let made = Answers<DataRequest>()
+        let answers = Recorded<RequestState>()
+        let made = Recorded<DataRequest>()
         func makeRequest() -> DataRequest {
-            let asker = Asker { answers.add(made.all.first?.state ?? .initialized) }
+            let asker = Asker { answers.note(made.all.first?.state ?? .initialized) }
             let transport = MockTransport { _ in withExtendedLifetime(asker) { .text("x") } }
             return Session(transport: transport).request("https://example.org/")
         }
         let request = makeRequest()
-        made.add(request)
+        made.note(request)
         request.end(with: .cancelled)
         #expect(answers.all.count == 1)
     }
@@ -120,24 +113,24 @@ struct UserObjectReleaseTests {
     /// A redirect and a failure are followed by another exchange; an exchange that is sent again with credentials gets
     /// a new control.
     @Test func theControlOfAFormerExchangeMayAskTheRequest() async throws {
-        let answers = Answers<RequestState>()
-        let made = Answers<DataRequest>()
-        let transport = ForgettingTransport { answers.add(made.all.first?.state ?? .initialized) }
+        let answers = Recorded<RequestState>()
+        let made = Recorded<DataRequest>()
+        let transport = ForgettingTransport { answers.note(made.all.first?.state ?? .initialized) }
         let request = Session(transport: transport).request("https://example.org/redirected").retry(using: Again())
-        made.add(request)
+        made.note(request)
         #expect(try await request.data() == Data())
         #expect(request.tasks.count == 3)
         #expect(answers.all.count == 6)
     }
 
     @Test func aValueThatIsMadeAgainMayAskItself() async throws {
-        let answers = Answers<Bool>()
+        let answers = Recorded<Bool>()
         let made = Lock<SerializedValue<Asker>?>(nil)
         let value = SerializedValue<Asker> { _ in
             Asker {
                 guard let value = made.withLock({ $0 }) else { return }
                 value.fail(with: .cancelled)
-                answers.add(true)
+                answers.note(true)
             }
         }
         made.withLock { $0 = value }
@@ -183,8 +176,8 @@ struct UserObjectReleaseTests {
 
     @Test func aCredentialMayAskTheInterceptor() async throws {
         let interceptor = AuthenticationInterceptor(authenticator: Bearer())
-        let answers = Answers<Bool>()
-        let ask: @Sendable () -> Void = { [weak interceptor] in answers.add(interceptor?.credential == nil) }
+        let answers = Recorded<Bool>()
+        let ask: @Sendable () -> Void = { [weak interceptor] in answers.note(interceptor?.credential == nil) }
         interceptor.credential = Token(asker: Asker(ask), ask: ask)
         let session = Session(transport: MockTransport { _ in .text("x") }, interceptor: interceptor)
         #expect(try await session.request("https://example.org/").data() == Data("x".utf8))
@@ -214,9 +207,9 @@ struct UserObjectReleaseTests {
 
     @Test func whatTheSignForActivityHeldMayAskIt() {
         let monitor = NetworkActivityMonitor()
-        let answers = Answers<Bool>()
+        let answers = Recorded<Bool>()
         func listen(_ asker: Asker) { monitor.onChange { _ in _ = asker } }
-        listen(Asker { [weak monitor] in answers.add(monitor?.isActive == false) })
+        listen(Asker { [weak monitor] in answers.note(monitor?.isActive == false) })
         #expect(answers.all.isEmpty)
         monitor.onChange(nil)
         #expect(answers.all == [true])
@@ -224,7 +217,7 @@ struct UserObjectReleaseTests {
 
     /// Cancelling runs the cancellation handlers of the cancelled user code on the cancelling thread.
     @Test func whatIsCancelledMayCancelItself() async {
-        let answers = Answers<UserCodeCall<Void>>()
+        let answers = Recorded<UserCodeCall<Void>>()
         let isRunning = Gate()
         let call = UserCodeCall<Void> {
             await withTaskCancellationHandler {
@@ -234,18 +227,12 @@ struct UserObjectReleaseTests {
                 answers.all.first?.cancel()
             }
         }
-        answers.add(call)
+        answers.note(call)
         async let end: Void? = try? call.run()
         try? await isRunning.waitForArrivals(count: 1)
         call.cancel()
         isRunning.open()
         _ = await end
-    }
-
-    private final class Answers<Value: Sendable>: Sendable {
-        private let values = Lock<[Value]>([])
-        var all: [Value] { values.withLock { $0 } }
-        func add(_ value: Value) { values.withLock { $0.append(value) } }
     }
 
     /// A transport that keeps no control, so the request has the last reference to each.

@@ -17,7 +17,7 @@ struct DroppedStreamTests {
         var configuration = TestServer.Configuration()
         configuration.sendBufferSize = 64 << 10
         server = try TestServer(configuration)
-        StreamFaultTests.endless(server)
+        server.routeEndlessBody()
     }
 
     private func stream() -> DataStreamRequest { session.streamRequest(server.url("/endless")) }

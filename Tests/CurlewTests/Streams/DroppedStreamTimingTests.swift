@@ -14,7 +14,7 @@ struct DroppedStreamTimingTests {
         var configuration = TestServer.Configuration()
         configuration.sendBufferSize = 64 << 10
         server = try TestServer(configuration)
-        StreamFaultTests.endless(server)
+        server.routeEndlessBody()
         server.webSocket("/socket", .echo)
     }
 

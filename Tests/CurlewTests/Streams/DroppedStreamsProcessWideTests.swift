@@ -27,7 +27,7 @@ struct DroppedStreamsProcessWideTests {
         configuration.sendBufferSize = 16 << 10
         configuration.recordLimit = 100
         server = try TestServer(configuration)
-        StreamFaultTests.endless(server)
+        server.routeEndlessBody()
         // Fewer than workers, so that some streams are dropped while they wait for a connection.
         let settings = SessionConfiguration {
             $0.proxy = .none

@@ -12,37 +12,16 @@ import struct CurlewAlamofire.DataStreamTask
 struct StreamFaultTests {
     let session = Session()
 
-    /// Adds a route with an endless body.
-    static func endless(_ server: TestServer) {
-        server.route("/endless") { _ in
-            TestServer.Response(
-                body: .generated(length: nil) { offset, most in TestServer.patternBytes(from: offset, count: most) })
-        }
-    }
-
-    /// Returns a value once it has not changed for a while.
-    func settled(_ value: () -> Int64) async throws -> Int64 {
-        var last = value()
-        var steady = 0
-        while steady < 20 {
-            try await Task.sleep(for: .milliseconds(10))
-            let now = value()
-            steady = now == last ? steady + 1 : 0
-            last = now
-        }
-        return last
-    }
-
     @Test("a reader that stops stops the sender")
     func backPressure() async throws {
         var configuration = TestServer.Configuration()
         configuration.sendBufferSize = 64 << 10
         let server = try TestServer(configuration)
-        Self.endless(server)
+        server.routeEndlessBody()
         let request = session.streamRequest(server.url("/endless"))
         var chunks = request.chunks.makeAsyncIterator()
         var read = try await chunks.next()?.count ?? 0
-        let sent = try await settled { server.bytesSent }
+        let sent = try await server.bytesSentWhenStopped()
         // Bounded by the channel's marks and the kernel's buffers, however much the server would send.
         #expect(sent < 16 << 20)
         while read < 40 << 20 { read += try await chunks.next()?.count ?? 0 }
@@ -54,7 +33,7 @@ struct StreamFaultTests {
     @Test("a reader may leave or be cancelled after any number of chunks", arguments: 0..<12)
     func leavesAnywhere(_ count: Int) async throws {
         let server = try TestServer()
-        Self.endless(server)
+        server.routeEndlessBody()
         for isCancelled in [true, false] {
             let request = session.streamRequest(server.url("/endless"))
             let reader = Task { () -> CurlewError.Code? in
@@ -245,7 +224,7 @@ struct StreamFaultTests {
         var configuration = TestServer.Configuration()
         configuration.sendBufferSize = 64 << 10
         let server = try TestServer(configuration)
-        Self.endless(server)
+        server.routeEndlessBody()
         let queue = DispatchQueue(label: "handlers")
         queue.suspend()
         var isHeld = true
@@ -253,7 +232,7 @@ struct StreamFaultTests {
         defer { if isHeld { queue.resume() } }
         let request = session.streamRequest(server.url("/endless")).responseStream(on: queue) { _ in }
         try await server.waitForConnections(count: 1)
-        let sent = try await settled { server.bytesSent }
+        let sent = try await server.bytesSentWhenStopped()
         #expect(sent < 16 << 20)
         request.cancel()
         queue.resume()

@@ -1,4 +1,5 @@
 import Curlew
+import CurlewLocks
 import CurlewTesting
 import Foundation
 
@@ -10,6 +11,39 @@ struct Wrap: RequestMiddleware {
 
     func intercept(_ request: URLRequest, next: Next) async throws -> Reply { try await body(request, next) }
 }
+
+extension Wrap {
+    /// Passes the reply on unchanged.
+    static let passing = Wrap { request, next in try await next(request) }
+
+    /// Keeps the first reply, and returns it to every later request.
+    static func keeping() -> Wrap {
+        let kept = Lock<Reply?>(nil)
+        return Wrap { request, next in
+            if let reply = kept.withLock({ $0 }) { return reply }
+            let reply = try await next(request)
+            kept.withLock { $0 = reply }
+            return reply
+        }
+    }
+}
+
+extension Session {
+    /// Creates a session with middleware.
+    init(
+        over transport: MockTransport,
+        _ middleware: any RequestMiddleware...,
+        change: (inout SessionConfiguration) -> Void = { _ in }
+    ) {
+        var configuration = SessionConfiguration()
+        configuration.middleware = middleware
+        change(&configuration)
+        self.init(configuration: configuration, transport: transport)
+    }
+}
+
+/// Returns the error of a request that need not fail.
+func failure(of request: DataRequest) async -> CurlewError? { await request.response().error }
 
 /// An exchange adapter that calls a closure.
 struct EachExchange: ExchangeAdapter {

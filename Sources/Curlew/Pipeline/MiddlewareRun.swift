@@ -3,35 +3,11 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// Performs an exchange through middleware.
+/// Performs one exchange through middleware: calls them, and delivers the reply of the outermost one to the sink.
 ///
 ///     Exchange ◀── sink ── MiddlewareRun ─▶ intercept ─▶ intercept ─▶ InterceptedTransfer ── perform ──▶ base
 ///                             ▲                                             │
 ///                             └──────────── Reply: head, data or stream ◀───┘
-///
-/// It is made for one exchange, and only if there is middleware.
-struct MiddlewareTransport: Transport {
-    /// The cache, or the network.
-    let base: any Transport
-    /// The outermost first.
-    let middleware: [any RequestMiddleware]
-    /// The request whose code the middleware is.
-    let request: Request
-    let budget: TimeoutBudget
-
-    func perform(_ sent: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
-        let run = MiddlewareRun(self, sent, sink)
-        sink.willStart(run.delivery)
-        let result = await withTaskCancellationHandler {
-            await run.result()
-        } onCancel: {
-            run.delivery.cancel(with: CurlewError(.cancelled, phase: .receive))
-        }
-        return try result.get()
-    }
-}
-
-/// One exchange through middleware: calls them, and delivers the reply of the outermost one to the sink.
 ///
 /// Middleware may send several requests. Each is an `InterceptedTransfer`, which the run ends, and waits for, before it
 /// returns: nothing calls the sink afterwards.
@@ -42,31 +18,56 @@ final class MiddlewareRun: Sendable {
         /// The transfers that run, by their keys.
         var transfers: [Int: InterceptedTransfer] = [:]
         var lastKey = MiddlewareRun.callKey
-        /// The outcomes of all transfers of the run.
-        var outcomes: [OneShot<Result<TransferOutcome, CurlewError>>] = []
         /// The key of the last transfer that reads the body from its stream.
         var bodyReader: Int?
     }
 
-    /// The control that the sink's owner has.
-    let delivery = ResponseDelivery()
+    let token = Reply.RunToken()
     /// What the owner's commands reach: user code under `callKey`, and the transfers.
     let controls = TransferControls()
     let sink: any TransferSink
-    private let transport: MiddlewareTransport
     private let wire: WireRequest
+    /// The request whose code the middleware is.
+    private let request: Request
+    /// The outermost first.
+    private let middleware: [any RequestMiddleware]
+    /// The cache, or the network.
+    private let base: any Transport
+    private let budget: TimeoutBudget
+    /// The control that the sink's owner has.
+    private let delivery = ResponseDelivery()
     private let state = Lock(State())
     private static let callKey = 0
 
-    init(_ transport: MiddlewareTransport, _ sent: TransferRequest, _ sink: any TransferSink) {
-        self.transport = transport
+    init(
+        _ sent: TransferRequest,
+        of request: Request,
+        through middleware: [any RequestMiddleware],
+        over base: any Transport,
+        to sink: any TransferSink,
+        _ budget: TimeoutBudget
+    ) {
+        wire = WireRequest(sent, keepsDotSegments: request.context.configuration.keepsDotSegments)
+        self.request = request
+        self.middleware = middleware
+        self.base = base
         self.sink = sink
-        let configuration = transport.request.context.configuration
-        wire = WireRequest(sent, keepsDotSegments: configuration.keepsDotSegments)
+        self.budget = budget
         delivery.attach(controls)
     }
 
-    func result() async -> Result<TransferOutcome, CurlewError> {
+    /// Performs the exchange, as `Transport.perform` does. Call it once.
+    func perform() async throws(CurlewError) -> TransferOutcome {
+        sink.willStart(delivery)
+        let outcome = await withTaskCancellationHandler {
+            await result()
+        } onCancel: {
+            delivery.cancel(with: CurlewError(.cancelled, phase: .receive))
+        }
+        return try outcome.get()
+    }
+
+    private func result() async -> Result<TransferOutcome, CurlewError> {
         let began = Date()
         let result: Result<Reply, CurlewError>
         do throws(CurlewError) {
@@ -81,10 +82,9 @@ final class MiddlewareRun: Sendable {
         return result.map { outcome(of: $0, began) }
     }
 
-    /// A middleware may have kept the reply of another exchange. The metrics and the challenges of that exchange say
-    /// nothing about this one.
+    /// The metrics and the challenges of another exchange say nothing about this one.
     private func outcome(of reply: Reply, _ began: Date) -> TransferOutcome {
-        let isOwn = state.withLock { state in state.outcomes.contains { $0 === reply.transfer } }
+        let isOwn = !isFromAnotherRun(reply)
         let metrics = (isOwn ? reply.metrics : reply.ownMetrics) ?? TransferMetrics(queued: began, ended: Date())
         var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
         if isOwn { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
@@ -101,21 +101,24 @@ final class MiddlewareRun: Sendable {
                 let reason = "a middleware returned a reply with the status \(reply.head.status)"
                 throw CurlewError(.protocolViolation, phase: .receive, reason: reason)
             }
-            return reply
+            return isFromAnotherRun(reply) ? reply.withoutSessionFields : reply
         } catch {
             throw wrapped(error)
         }
     }
 
+    /// Whether a middleware has kept the reply of another exchange.
+    private func isFromAnotherRun(_ reply: Reply) -> Bool { reply.source.map { $0.run !== token } ?? false }
+
     /// Calls the middleware with this index, or sends the request if it is behind the last.
     private func proceed(_ index: Int, _ request: URLRequest) async throws -> Reply {
-        guard index < transport.middleware.count else { return try await send(request) }
+        guard index < middleware.count else { return try await send(request) }
         // Weak: a middleware may keep `next`, which must not keep the request.
         let next = Next { [weak self] request in
             guard let self else { throw Self.isOver }
             return try await self.proceed(index + 1, request)
         }
-        return try await transport.middleware[index].intercept(request, next: next)
+        return try await middleware[index].intercept(request, next: next)
     }
 
     /// Runs user code in a child task that the owner's control and the total timeout cancel.
@@ -123,21 +126,19 @@ final class MiddlewareRun: Sendable {
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        let request = transport.request
-        let call = UserCodeCall { try await UserCode.call(for: request) { try await work() } }
-        controls.add(UserCodeControl(call), for: Self.callKey)
         // The call refers to this run.
         defer { controls.remove(Self.callKey) }
-        return try await transport.budget.limit(phase) { try await call.run() }
+        return try await request.callingUserCode(
+            in: phase, budget, behind: { controls.add($0, for: Self.callKey) }, work)
     }
 
     // MARK: Transfers
 
-    private func send(_ answer: URLRequest) async throws(CurlewError) -> Reply {
+    private func send(_ answer: URLRequest) async throws -> Reply {
         var request = try wire.changed(by: answer)
-        if let remaining = transport.budget.remaining { request.options.timeouts.total = remaining }
+        budget.apply(to: &request)
         let transfer = try begin(request)
-        transfer.start(over: transport.base)
+        transfer.start(over: base)
         // The transport has no limit if the user may turn the body into a file: then it is not collected.
         guard request.options.purpose == .memory, let limit = request.options.maximumBodySize else {
             return try await transfer.reply()
@@ -158,7 +159,6 @@ final class MiddlewareRun: Sendable {
             }
             let transfer = InterceptedTransfer(request, key: state.lastKey, of: self)
             state.transfers[state.lastKey] = transfer
-            state.outcomes.append(transfer.outcome)
             return transfer
         }
     }
@@ -169,8 +169,8 @@ final class MiddlewareRun: Sendable {
         _ = state.withLock { $0.transfers.removeValue(forKey: key) }
     }
 
-    /// Ends the transfers that the reply did not need, and waits for them. A transfer that is not in the list any more makes
-    /// no call to the sink.
+    /// Ends the transfers that the reply did not need, and waits for them. A transfer that has left the list makes no
+    /// call to the sink.
     private func endTransfers() async {
         let rest = state.withLock { Array($0.transfers.values) }
         for transfer in rest { transfer.cancel() }
@@ -181,7 +181,7 @@ final class MiddlewareRun: Sendable {
 
     private func deliver(_ reply: Reply) async throws(CurlewError) {
         let limit = wire.sent.options.maximumBodySize
-        let deadline = transport.budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
+        let deadline = budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
         do {
             _ = try await calling(in: .receive) { [self] in
                 let next = reply.body.opened()
@@ -197,8 +197,8 @@ final class MiddlewareRun: Sendable {
 
     // MARK: Errors
 
-    /// Converts an error of a middleware. Its `CancellationError` is a failure like others, unless the request was ended:
-    /// it may have cancelled tasks of its own.
+    /// Converts an error of a middleware. Its `CancellationError` is a failure like others, unless the request was
+    /// ended: it may have cancelled tasks of its own.
     private func wrapped(_ error: any Error) -> CurlewError {
         if error is CancellationError, !Task.isCancelled, delivery.ending == nil { return .middlewareFailed(error) }
         return ErrorWrapping.interception(error)
@@ -213,4 +213,14 @@ final class MiddlewareRun: Sendable {
     private static let bodyWasRead = CurlewError(
         .bodyUnavailable, phase: .send,
         reason: "the middleware sends the request again, but its body can be read only once")
+}
+
+extension Reply {
+    /// The reply without the fields that the session stores. It has stored them at the end of the exchange from which a
+    /// middleware kept the reply. Stored again, they would replace those of later responses: a log-out would be undone.
+    fileprivate var withoutSessionFields: Reply {
+        var reply = self
+        for name in ["Set-Cookie", "Strict-Transport-Security"] { reply.head.headers.remove(name: name) }
+        return reply
+    }
 }
