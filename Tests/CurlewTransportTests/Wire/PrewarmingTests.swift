@@ -134,6 +134,8 @@ struct PrewarmingTests {
     func `a connection that the server closes meanwhile costs no request`(_ wire: Wire) async throws {
         try await withPool(wire) { transport, server in
             try await transport.prewarm(request(server.url("/get")), connections: 1)
+            // The system completes a plain connection before the server accepts it.
+            try await server.waitForConnections(count: 1)
             server.closeConnections()
             try await server.waitForOpenConnections(atMost: 0)
             try await transport.expectSuccess(server.url("/get"))
