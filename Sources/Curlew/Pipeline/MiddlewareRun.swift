@@ -216,8 +216,8 @@ final class MiddlewareRun: Sendable {
 }
 
 extension Reply {
-    /// The reply without the fields that the session stores. It has stored them at the end of the exchange from which a
-    /// middleware kept the reply. Stored again, they would replace those of later responses: a log-out would be undone.
+    /// The reply without the fields that the session stores. They belong to the request from whose exchange a middleware
+    /// kept the reply. Stored again, they would replace those of later responses: a log-out would be undone.
     fileprivate var withoutSessionFields: Reply {
         var reply = self
         for name in ["Set-Cookie", "Strict-Transport-Security"] { reply.head.headers.remove(name: name) }

@@ -72,10 +72,7 @@ final class NameResolver: Sendable {
     private func answer(_ question: HostQuestion) async -> Result<DNSAnswer, CurlewError> {
         var answer: DNSAnswer
         do {
-            let calls = question.callers.union([ResolverCall(resolver, question.name)])
-            answer = try await ResolverCall.$current.withValue(calls) {
-                try await resolver.resolve(question.name.host, question.name.port)
-            }
+            answer = try await ResolverCall.run(resolver, for: question.name, within: question.callers)
         } catch {
             return .failure(.unresolved("the resolver failed: \(Explanation.of(error))", error))
         }

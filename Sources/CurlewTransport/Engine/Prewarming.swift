@@ -23,8 +23,8 @@ extension ActiveTransfer {
 // connection of HTTP/1 they look like bytes that nobody has asked for: libcurl from 8.0 on closes such a connection when
 // it would be used again, and so does the engine with older ones (`hasUnaskedBytes`). So the transfer keeps the connection
 // for as long as tickets usually take, and reads them. With HTTP/2, libcurl reads what has come before it uses the
-// connection. Older versions take it for dead if tickets have come and nothing else, so the transfer keeps the connection
-// until the server's first frames are there as well. It cannot read these, and waits for the whole time.
+// connection. Older versions take it for dead if tickets have come and nothing else: there the transfer lets the whole time
+// pass, until the server's first frames have come as well, and reads nothing. Others may take the connection meanwhile.
 extension Transfers {
     /// Called when a connection for later requests is up.
     func prewarmed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
@@ -33,8 +33,8 @@ extension Transfers {
         if !settle(transfer, easy) { release(transfer) }
     }
 
-    /// Keeps a new connection from being used until the server's first messages have come. Returns false if there is
-    /// nothing to wait for.
+    /// Lets the time pass in which the server's first messages come on a new connection. Returns false if none are
+    /// expected.
     func settle(_ transfer: ActiveTransfer, _ easy: TransferHandle) -> Bool {
         guard transfer.mayGetTickets, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0,
             let name = transfer.connection.name, let (socket, connection) = sockets.connections.find(name),
@@ -98,7 +98,7 @@ extension Transfers {
 
     private func stopWatching(_ transfer: ActiveTransfer) {
         let socket = exchange(&transfer.connection.settlingSocket, with: -1)
-        guard socket >= 0 else { return }
+        guard socket >= 0, settling[socket]?.transfer === transfer else { return }
         settling[socket] = nil
         sockets.setEvents([], of: socket, as: MultiIndex.settlingConnection)
     }

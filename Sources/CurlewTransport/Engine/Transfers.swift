@@ -230,8 +230,8 @@ final class Transfers {
         while let transfer = inFlight.deadlines.due(at: instant) {
             let next = transfer.clocks.next
             if next.at <= instant {
-                if transfer.plan.prewarms, next.timeout == .idle {
-                    // The connection has settled.
+                if transfer.plan.prewarms, case .receive = transfer.clocks.stretch {
+                    // The connection is up, and has had the time to settle that the timeouts leave.
                     release(transfer)
                 } else if next.timeout == .idle, transfer.response.isComplete, let easy = transfer.easy {
                     transfer.measure(easy)

@@ -110,8 +110,8 @@ enum HTTP3Plan {
     }
 }
 
-/// An HTTP/3 route as options, which are appended to those of the usual route. Its owner must call `ended`. A class, so
-/// that an absent route costs one pointer in every plan.
+/// An HTTP/3 route as options, which are appended to those of the usual route. If it tries an alternative, its owner must
+/// call `ended`. A class, so that an absent route costs one pointer in every plan.
 final class PlannedRoute: Sendable {
     let route: AlternativeRoute
     private let services: any AlternativeServices

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 
 /// A request's host whose addresses the configuration's resolver has to find. A class, so that an absent question costs
@@ -11,9 +12,9 @@ final class HostQuestion: Sendable {
     /// Whether libcurl looks up no other name for the request, such as that of a proxy.
     let isDirect: Bool
     /// The calls of resolvers that wait for the request.
-    let callers: Set<ResolverCall>
+    let callers: [ResolverCall]
 
-    init(name: HostAndPort, key: String, isDirect: Bool, callers: Set<ResolverCall> = []) {
+    init(name: HostAndPort, key: String, isDirect: Bool, callers: [ResolverCall] = []) {
         (self.name, self.key, self.isDirect, self.callers) = (name, key, isDirect, callers)
     }
 
@@ -29,14 +30,32 @@ final class HostQuestion: Sendable {
 /// A resolver may send requests over the session that it serves. If they need the answer of a call that waits for them,
 /// they are refused, because they would wait for themselves. (Two calls that were made independently and then wait for
 /// each other's answers are not recognized; they end with their connect timeouts.)
-struct ResolverCall: Sendable, Hashable {
+final class ResolverCall: Sendable {
     private let resolver: DNSResolver
     private let name: HostAndPort
+    private let hasEnded = Lock(false)
 
     init(_ resolver: DNSResolver, _ name: HostAndPort) { (self.resolver, self.name) = (resolver, name) }
 
-    /// The calls that wait for the current task.
-    @TaskLocal static var current: Set<ResolverCall> = []
+    func end() { hasEnded.withLock { $0 = true } }
+
+    /// Whether the resolver is still being asked for the host.
+    func asks(_ resolver: DNSResolver, for name: HostAndPort) -> Bool {
+        self.resolver == resolver && self.name == name && !hasEnded.withLock { $0 }
+    }
+
+    /// The calls around the current task. A task that a resolver has started keeps them when they have ended.
+    @TaskLocal static var current: [ResolverCall] = []
+
+    /// Runs the resolver as one more of the calls around the task.
+    static func run(
+        _ resolver: DNSResolver, for name: HostAndPort, within callers: [ResolverCall]
+    ) async throws -> DNSAnswer {
+        let call = ResolverCall(resolver, name)
+        defer { call.end() }
+        let calls = callers.filter { !$0.hasEnded.withLock { $0 } } + [call]
+        return try await $current.withValue(calls) { try await resolver.resolve(name.host, name.port) }
+    }
 }
 
 extension DNSPlan {
@@ -67,7 +86,7 @@ extension DNSPlan {
         // libcurl looks up the ASCII form of an international name.
         let isASCII = host.utf8.allSatisfy { $0 < 0x80 }
         let (asked, callers) = (HostAndPort(host: name, port: port), ResolverCall.current)
-        guard !callers.contains(ResolverCall(resolver, asked)) else {
+        guard !callers.contains(where: { $0.asks(resolver, for: asked) }) else {
             throw .unresolved("the resolver asks for the host that it is to resolve")
         }
         return HostQuestion(name: asked, key: isASCII ? host : name, isDirect: isDirect, callers: callers)

@@ -409,6 +409,33 @@ struct NameResolverTests {
         await transport.shutdown()
     }
 
+    /// A task that a resolver has started does not wait for its answer any more when the resolver has returned.
+    @Test func aTaskOfAResolverThatHasAnsweredMayAsk() async throws {
+        let made = Lock<CurlTransport?>(nil)
+        let later = Lock<Task<Int, any Error>?>(nil)
+        let answered = Gate()
+        let server = try TestServer()
+        let target = request(url(server))
+        var configuration = TransportConfiguration()
+        configuration.proxy = .none
+        configuration.dns.resolver = { _, _ in
+            let task = Task {
+                try await answered.wait()
+                guard let transport = made.withLock({ $0 }) else { throw Unreachable() }
+                return try await transport.fetch(target).status
+            }
+            later.withLock { $0 = $0 ?? task }
+            return Self.loopback
+        }
+        let transport = CurlTransport(configuration: configuration)
+        made.withLock { $0 = transport }
+        try await succeeds(transport, target)
+        answered.open()
+        #expect(try await later.withLock { $0 }?.value == 200)
+        made.withLock { $0 = nil }
+        await transport.shutdown()
+    }
+
     /// If libcurl has dropped the addresses, it must not look the host up: here the entry is that of another host.
     @Test func libcurlDoesNotLookUpTheHostItself() async throws {
         let registry = Registry { _ in DNSAnswer(addresses: ["127.0.0.1"], timeToLive: .zero) }

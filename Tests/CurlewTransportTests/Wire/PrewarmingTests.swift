@@ -178,6 +178,24 @@ struct PrewarmingTests {
         }
     }
 
+    @Test(arguments: [Wire.tls, .http2])
+    func `a total timeout that expires while a connection settles is no error`(_ wire: Wire) async throws {
+        try await withPool(wire) { transport, server in
+            let hurried = request(server.url("/get")) { $0.options.timeouts.total = .milliseconds(200) }
+            // On a busy machine the timeout may end the handshake. Then there is no connection.
+            while true {
+                do {
+                    try await transport.prewarm(hurried, connections: 1)
+                    break
+                } catch {
+                    #expect(error.code == .totalTimedOut)
+                    try await transport.expectPool(of: server.url) { $0.open == 0 }
+                }
+            }
+            try await transport.expectPool(of: server.url) { $0.idle == 1 }
+        }
+    }
+
     @Test func `cancellation leaves nothing behind`() async throws {
         let listener = try DeafListener()
         let url = try #require(URL(string: "http://127.0.0.1:\(listener.port)/"))
