@@ -38,9 +38,13 @@ public struct ExchangeInfo: Sendable {
     public let attempt: Int
     /// The number of redirects that this attempt has followed.
     public let hop: Int
+    /// The number of requests that were sent before, in all attempts: redirects, retries, and requests that are sent again
+    /// with credentials. OpenTelemetry's `http.request.resend_count`.
+    public let resendCount: Int
     /// The URL before adapters have changed it.
     public let url: URL
-    /// The identifier of the exchange. Parallel segments of a download have the same.
+    /// The identifier of the exchange. Parallel segments of a download have the same, and so has a request that is sent
+    /// again with credentials.
     public let task: TaskIdentifier
     /// Whether the request has a body that is not in its `httpBody`, because it is read from a file or a stream.
     public let hasStreamedBody: Bool
@@ -52,6 +56,7 @@ public struct ExchangeInfo: Sendable {
     public init(
         attempt: Int = 0,
         hop: Int = 0,
+        resendCount: Int = 0,
         url: URL,
         task: TaskIdentifier,
         hasStreamedBody: Bool = false,
@@ -59,6 +64,7 @@ public struct ExchangeInfo: Sendable {
     ) {
         self.attempt = attempt
         self.hop = hop
+        self.resendCount = resendCount
         self.url = url
         self.task = task
         self.hasStreamedBody = hasStreamedBody

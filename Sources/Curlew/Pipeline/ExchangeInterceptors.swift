@@ -66,6 +66,7 @@ extension Exchange {
         let info = ExchangeInfo(
             attempt: sent.attempt,
             hop: hop,
+            resendCount: resendCount,
             url: sent.url,
             task: sent.identifier,
             hasStreamedBody: wire.hasStreamedBody,
