@@ -1,0 +1,38 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+// One product for each package that Swift services already use. A package of its own, because Curlew depends on none.
+let package = Package(
+    name: "CurlewIntegrations",
+    products: [
+        .library(name: "CurlewLogging", targets: ["CurlewLogging"]),
+    ],
+    dependencies: [
+        .package(name: "Curlew", path: ".."),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
+    ],
+    targets: adapter("CurlewLogging", logging),
+    swiftLanguageModes: [.v6]
+)
+
+var logging: Target.Dependency { .product(name: "Logging", package: "swift-log") }
+
+/// A library over Curlew's public API and one other package, and its tests.
+func adapter(_ name: String, _ others: Target.Dependency..., forTests: Target.Dependency...) -> [Target] {
+    let curlew = Target.Dependency.product(name: "Curlew", package: "Curlew")
+    let testing = Target.Dependency.product(name: "CurlewTesting", package: "Curlew")
+    return [
+        .target(name: name, dependencies: [curlew] + others, swiftSettings: strict),
+        .testTarget(
+            name: name + "Tests", dependencies: [.target(name: name), curlew, testing] + others + forTests,
+            swiftSettings: strict
+        ),
+    ]
+}
