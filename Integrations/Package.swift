@@ -14,19 +14,23 @@ let package = Package(
     products: [
         .library(name: "CurlewLogging", targets: ["CurlewLogging"]),
         .library(name: "CurlewMetrics", targets: ["CurlewMetrics"]),
+        .library(name: "CurlewTracing", targets: ["CurlewTracing"]),
     ],
     dependencies: [
         .package(name: "Curlew", path: ".."),
+        .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
     ],
     targets: adapter("CurlewLogging", logging)
-        + adapter("CurlewMetrics", metrics),
+        + adapter("CurlewMetrics", metrics)
+        + adapter("CurlewTracing", tracing),
     swiftLanguageModes: [.v6]
 )
 
 var logging: Target.Dependency { .product(name: "Logging", package: "swift-log") }
 var metrics: Target.Dependency { .product(name: "Metrics", package: "swift-metrics") }
+var tracing: Target.Dependency { .product(name: "Tracing", package: "swift-distributed-tracing") }
 
 /// A library over Curlew's public API and one other package, and its tests.
 func adapter(_ name: String, _ others: Target.Dependency..., forTests: Target.Dependency...) -> [Target] {
