@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "CurlewLogging", targets: ["CurlewLogging"]),
         .library(name: "CurlewMetrics", targets: ["CurlewMetrics"]),
+        .library(name: "CurlewServiceLifecycle", targets: ["CurlewServiceLifecycle"]),
         .library(name: "CurlewTracing", targets: ["CurlewTracing"]),
     ],
     dependencies: [
@@ -21,15 +22,21 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
     ],
     targets: adapter("CurlewLogging", logging)
         + adapter("CurlewMetrics", metrics)
+        + adapter("CurlewServiceLifecycle", serviceLifecycle, forTests: serviceLifecycleTestKit)
         + adapter("CurlewTracing", tracing),
     swiftLanguageModes: [.v6]
 )
 
 var logging: Target.Dependency { .product(name: "Logging", package: "swift-log") }
 var metrics: Target.Dependency { .product(name: "Metrics", package: "swift-metrics") }
+var serviceLifecycle: Target.Dependency { .product(name: "ServiceLifecycle", package: "swift-service-lifecycle") }
+var serviceLifecycleTestKit: Target.Dependency {
+    .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
+}
 var tracing: Target.Dependency { .product(name: "Tracing", package: "swift-distributed-tracing") }
 
 /// A library over Curlew's public API and one other package, and its tests.
