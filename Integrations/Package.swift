@@ -12,6 +12,7 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "CurlewIntegrations",
     products: [
+        .library(name: "CurlewHTTPTypes", targets: ["CurlewHTTPTypes"]),
         .library(name: "CurlewLogging", targets: ["CurlewLogging"]),
         .library(name: "CurlewMetrics", targets: ["CurlewMetrics"]),
         .library(name: "CurlewServiceLifecycle", targets: ["CurlewServiceLifecycle"]),
@@ -20,17 +21,20 @@ let package = Package(
     dependencies: [
         .package(name: "Curlew", path: ".."),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
     ],
-    targets: adapter("CurlewLogging", logging)
+    targets: adapter("CurlewHTTPTypes", httpTypes)
+        + adapter("CurlewLogging", logging)
         + adapter("CurlewMetrics", metrics)
         + adapter("CurlewServiceLifecycle", serviceLifecycle, forTests: serviceLifecycleTestKit)
         + adapter("CurlewTracing", tracing),
     swiftLanguageModes: [.v6]
 )
 
+var httpTypes: Target.Dependency { .product(name: "HTTPTypes", package: "swift-http-types") }
 var logging: Target.Dependency { .product(name: "Logging", package: "swift-log") }
 var metrics: Target.Dependency { .product(name: "Metrics", package: "swift-metrics") }
 var serviceLifecycle: Target.Dependency { .product(name: "ServiceLifecycle", package: "swift-service-lifecycle") }
