@@ -15,6 +15,7 @@ let package = Package(
         .library(name: "CurlewHTTPTypes", targets: ["CurlewHTTPTypes"]),
         .library(name: "CurlewLogging", targets: ["CurlewLogging"]),
         .library(name: "CurlewMetrics", targets: ["CurlewMetrics"]),
+        .library(name: "CurlewOpenAPI", targets: ["CurlewOpenAPI"]),
         .library(name: "CurlewServiceLifecycle", targets: ["CurlewServiceLifecycle"]),
         .library(name: "CurlewTracing", targets: ["CurlewTracing"]),
     ],
@@ -24,11 +25,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics.git", from: "2.5.0"),
+        .package(url: "https://github.com/apple/swift-openapi-runtime.git", from: "1.8.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
     ],
     targets: adapter("CurlewHTTPTypes", httpTypes)
         + adapter("CurlewLogging", logging)
         + adapter("CurlewMetrics", metrics)
+        + adapter("CurlewOpenAPI", "CurlewHTTPTypes", httpTypes, openAPIRuntime)
         + adapter("CurlewServiceLifecycle", serviceLifecycle, forTests: serviceLifecycleTestKit)
         + adapter("CurlewTracing", tracing),
     swiftLanguageModes: [.v6]
@@ -37,6 +40,7 @@ let package = Package(
 var httpTypes: Target.Dependency { .product(name: "HTTPTypes", package: "swift-http-types") }
 var logging: Target.Dependency { .product(name: "Logging", package: "swift-log") }
 var metrics: Target.Dependency { .product(name: "Metrics", package: "swift-metrics") }
+var openAPIRuntime: Target.Dependency { .product(name: "OpenAPIRuntime", package: "swift-openapi-runtime") }
 var serviceLifecycle: Target.Dependency { .product(name: "ServiceLifecycle", package: "swift-service-lifecycle") }
 var serviceLifecycleTestKit: Target.Dependency {
     .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle")
