@@ -12,6 +12,7 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "CurlewIntegrations",
     products: [
+        .library(name: "CurlewConfiguration", targets: ["CurlewConfiguration"]),
         .library(name: "CurlewHTTPTypes", targets: ["CurlewHTTPTypes"]),
         .library(name: "CurlewLogging", targets: ["CurlewLogging"]),
         .library(name: "CurlewMetrics", targets: ["CurlewMetrics"]),
@@ -21,6 +22,7 @@ let package = Package(
     ],
     dependencies: [
         .package(name: "Curlew", path: ".."),
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.0.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.14.0"),
@@ -28,7 +30,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-openapi-runtime.git", from: "1.8.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.6.0"),
     ],
-    targets: adapter("CurlewHTTPTypes", httpTypes)
+    targets: adapter("CurlewConfiguration", configuration)
+        + adapter("CurlewHTTPTypes", httpTypes)
         + adapter("CurlewLogging", logging)
         + adapter("CurlewMetrics", metrics)
         + adapter("CurlewOpenAPI", "CurlewHTTPTypes", httpTypes, openAPIRuntime)
@@ -37,6 +40,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+var configuration: Target.Dependency { .product(name: "Configuration", package: "swift-configuration") }
 var httpTypes: Target.Dependency { .product(name: "HTTPTypes", package: "swift-http-types") }
 var logging: Target.Dependency { .product(name: "Logging", package: "swift-log") }
 var metrics: Target.Dependency { .product(name: "Metrics", package: "swift-metrics") }
