@@ -7,8 +7,9 @@ let package = Package(
         .library(name: "ServiceLifecycle", targets: ["ServiceLifecycle"]),
         .library(name: "ServiceLifecycleTestKit", targets: ["ServiceLifecycleTestKit"]),
     ],
+    dependencies: [.package(url: "https://github.com/apple/swift-log.git", from: "1.14.0")],
     targets: [
-        .target(name: "ServiceLifecycle"),
+        .target(name: "ServiceLifecycle", dependencies: [.product(name: "Logging", package: "swift-log")]),
         .target(name: "ServiceLifecycleTestKit", dependencies: ["ServiceLifecycle"]),
     ]
 )

@@ -85,7 +85,7 @@ struct MetricsMonitorTests {
         let session = Session(eventMonitors: [monitor])
         _ = try await session.request(server.url("/get")).data()
         let other = try #require(URL(string: "http://localhost:\(server.port)/status/200"))
-        _ = try await session.request(other, method: HTTPMethod(rawValue: "BREW")).response()
+        _ = await session.request(other, method: HTTPMethod(rawValue: "BREW")).response()
         monitor.queue.sync {}
 
         let dimensions = backend.values(of: "http.client.request.duration").map(\.dimensions)

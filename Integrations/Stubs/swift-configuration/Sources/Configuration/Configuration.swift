@@ -36,6 +36,11 @@ public struct InMemoryProvider: ConfigProvider {
     public func content(of key: AbsoluteConfigKey) -> ConfigValue? { values[key] }
 }
 
+public struct EnvironmentVariablesProvider: ConfigProvider {
+    public init() {}
+    public func content(of key: AbsoluteConfigKey) -> ConfigValue? { nil }
+}
+
 /// Reads typed values. A value of another type counts as absent, as in the real package.
 public struct ConfigReader: Sendable {
     private let provider: any ConfigProvider
