@@ -81,11 +81,11 @@ extension SessionConfiguration {
         case .direct: proxy = .none
         case .url:
             guard let url else { throw ConfigurationValueError(key: "proxy.url", expected: "set for the mode 'url'") }
-            let exclusions = try reader.string("proxy.exclusions")?.split(separator: ",") ?? []
+            let exclusions = try reader.list("proxy.exclusions")
             proxy = .url(
                 url, username: try reader.string("proxy.username", isSecret: true),
                 password: try reader.string("proxy.password", isSecret: true),
-                exclusions: exclusions.map { $0.trimmingCharacters(in: .whitespaces) })
+                exclusions: exclusions ?? [])
         }
     }
 }

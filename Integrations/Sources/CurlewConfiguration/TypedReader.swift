@@ -13,10 +13,11 @@ struct TypedReader {
         return nil
     }
 
-    func bool(_ key: String) throws(ConfigurationValueError) -> Bool? {
-        if let value = reader.bool(forKey: ConfigKey(key)) { return value }
-        try expectAbsent(key, "true or false")
-        return nil
+    /// Reads an array of strings, or a string that is split at commas.
+    func list(_ key: String) throws(ConfigurationValueError) -> [String]? {
+        var values = reader.stringArray(forKey: ConfigKey(key))
+        if values == nil { values = try string(key)?.components(separatedBy: ",") }
+        return values?.map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
     /// Reads a number that is at least `minimum`.

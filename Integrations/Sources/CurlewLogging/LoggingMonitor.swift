@@ -21,8 +21,11 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
     public let queue: DispatchQueue
     private let logger: Logger?
     private let style: LogStyle
-    /// One monitor for each request whose logger is known. They are called, but not added to the session.
-    private let running = Mutex<[UUID: LogEventMonitor]>([:])
+    /// The monitor of requests that no adapter has seen, because they could not be created or this object is not the
+    /// session's interceptor.
+    private let fallback: LogEventMonitor
+    /// One monitor for each request whose logger was captured. They are called, but not added to the session.
+    private let captured = Mutex<[UUID: LogEventMonitor]>([:])
 
     /// Creates a monitor.
     ///
@@ -33,14 +36,15 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
         self.logger = logger
         self.style = style
         queue = DispatchQueue(label: "curlew.logging")
+        fallback = style.monitor(writingTo: logger ?? Logger(label: "curlew"), on: queue)
     }
 
     /// Captures the logger. Returns the request unchanged.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         let id = state.requestID
-        guard running.withLock({ $0[id] == nil }) else { return urlRequest }
+        guard captured.withLock({ $0[id] == nil }) else { return urlRequest }
         let monitor = style.monitor(writingTo: (logger ?? Logger.current).bindingProvidedMetadata(), on: queue)
-        running.withLock { $0[id] = monitor }
+        captured.withLock { $0[id] = monitor }
         return urlRequest
     }
 
@@ -49,7 +53,7 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
     public func requestDidResume(_ request: Request) {
         // The first start is notified before the adapters run. If its logger is not known yet, "exchange started" is the
         // first line.
-        running.withLock { $0[request.id] }?.requestDidResume(request)
+        captured.withLock { $0[request.id] }?.requestDidResume(request)
     }
 
     public func requestDidSuspend(_ request: Request) { monitor(of: request).requestDidSuspend(request) }
@@ -60,7 +64,7 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
 
     public func requestDidFinish(_ request: Request) {
         monitor(of: request).requestDidFinish(request)
-        _ = running.withLock { $0.removeValue(forKey: request.id) }
+        _ = captured.withLock { $0.removeValue(forKey: request.id) }
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
@@ -85,15 +89,8 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
         monitor(of: request).request(request, didCompleteTask: task, with: error)
     }
 
-    /// Returns the monitor with the captured logger; one with the logger of `init` for a request that no adapter has seen,
-    /// because it could not be created or this object is not the session's interceptor.
     private func monitor(of request: Request) -> LogEventMonitor {
-        running.withLock { running in
-            if let known = running[request.id] { return known }
-            let monitor = style.monitor(writingTo: logger ?? Logger(label: "curlew"), on: queue)
-            running[request.id] = monitor
-            return monitor
-        }
+        captured.withLock { $0[request.id] } ?? fallback
     }
 }
 

@@ -9,13 +9,14 @@ internal import Synchronization
 /// |---|---|
 /// | `http.request.method` | the methods of RFC 9110, `PATCH` and `QUERY`; `_OTHER` for any other |
 /// | `server.address`, `server.port` | the origin, or what `address` makes of it; `_OTHER` after `originLimit` origins |
-/// | `http.response.status_code` | the status; absent without a response |
-/// | `error.type` | the code of the `CurlewError`, or a status from 400; absent after a success |
-/// | `network.protocol.version` | `1.0`, `1.1`, `2` or `3`; absent without a connection |
+/// | `http.response.status_code` | the status |
+/// | `error.type` | the code of the `CurlewError`, or a status from 400 |
+/// | `network.protocol.version` | `1.0`, `1.1`, `2` or `3` |
 /// | `curlew.attempt` | `1`, `2`, or `3+` |
-/// | `curlew.cache` | the part that the cache had; absent without a cache |
+/// | `curlew.cache` | the part that the cache had |
 ///
-/// Paths, queries and header fields are never part of a dimension.
+/// A metric always has the same dimensions, because some backends refuse others. One without a value is empty, for instance
+/// the status of a request that failed. Paths, queries and header fields are never part of a dimension.
 public struct MetricLabels: Sendable {
     /// Returns the `server.address` of an origin, to combine hosts that are one service, such as those of tenants. The
     /// default is its host.
@@ -31,33 +32,29 @@ public struct MetricLabels: Sendable {
     /// Returns the dimensions that are known when a request is sent.
     func origin(of request: URLRequest?) -> [Dimension] {
         let method = request?.httpMethod ?? "GET"
-        let known = Dimension("http.request.method", Self.methods.contains(method) ? method : "_OTHER")
-        return [known] + (request?.url.flatMap(ConnectionSnapshot.Origin.init).map(server) ?? [])
+        return [Dimension("http.request.method", Self.methods.contains(method) ? method : "_OTHER")]
+            + server(request?.url.flatMap(ConnectionSnapshot.Origin.init))
     }
 
     /// Returns the dimensions of an origin.
-    func server(_ origin: ConnectionSnapshot.Origin) -> [Dimension] {
-        let address = address(origin)
-        guard origins.admits("\(address):\(origin.port)", limit: originLimit) else {
-            return [Dimension("server.address", "_OTHER"), Dimension("server.port", "0")]
-        }
-        return [Dimension("server.address", address), Dimension("server.port", String(origin.port))]
+    func server(_ origin: ConnectionSnapshot.Origin?) -> [Dimension] {
+        var (name, port) = ("", "")
+        if let origin { (name, port) = (address(origin), String(origin.port)) }
+        if !origins.admits("\(name):\(port)", limit: originLimit) { (name, port) = ("_OTHER", "") }
+        return [Dimension("server.address", name), Dimension("server.port", port)]
     }
 
     /// Returns the dimensions that are known when a request has ended.
     func result(status: Int?, error: CurlewError?, _ metrics: TransferMetrics) -> [Dimension] {
-        var dimensions = [Dimension("curlew.attempt", metrics.attempt < 2 ? String(metrics.attempt + 1) : "3+")]
-        if let status { dimensions.append(Dimension("http.response.status_code", String(status))) }
-        if let error {
-            dimensions.append(Dimension("error.type", error.code.rawValue))
-        } else if let status, status >= 400 {
-            dimensions.append(Dimension("error.type", String(status)))
-        }
-        if let version = metrics.httpVersion {
-            dimensions.append(Dimension("network.protocol.version", version.number))
-        }
-        if let cache = metrics.cacheStatus { dimensions.append(Dimension("curlew.cache", cache.label)) }
-        return dimensions
+        let statusText = status.map { String($0) } ?? ""
+        let errorType = error?.code.rawValue ?? ((status ?? 0) >= 400 ? statusText : "")
+        return [
+            Dimension("http.response.status_code", statusText),
+            Dimension("error.type", errorType),
+            Dimension("network.protocol.version", metrics.httpVersion?.number ?? ""),
+            Dimension("curlew.attempt", metrics.attempt < 2 ? String(metrics.attempt + 1) : "3+"),
+            Dimension("curlew.cache", metrics.cacheStatus?.label ?? ""),
+        ]
     }
 
     private static let methods: Set = [

@@ -12,13 +12,12 @@ internal import Synchronization
 /// | metric | kind | what it measures |
 /// |---|---|---|
 /// | `http.client.request.duration` | timer, in seconds | each request on the wire: attempts and redirects count separately |
-/// | `http.client.request.body.size` | recorder, in bytes | the bytes sent, with the head |
-/// | `http.client.response.body.size` | recorder, in bytes | the bytes received, with the head |
+/// | `curlew.client.bytes_sent`, `curlew.client.bytes_received` | recorders | its bytes, heads and encoded bodies |
 /// | `http.client.active_requests` | meter | the requests on the wire at this moment |
 /// | `curlew.client.retries` | counter | the attempts that followed another one |
 ///
-/// Their dimensions are bounded: see `MetricLabels`. Recording costs a hash lookup on the monitor's queue. A monitor that is
-/// added to one request instead of the session records retries alone.
+/// Their dimensions are bounded: see `MetricLabels`. A monitor that is added to one request instead of the session measures no
+/// durations and bytes.
 public final class MetricsMonitor: EventMonitor {
     /// The queue on which values are recorded.
     public let queue: DispatchQueue
@@ -112,7 +111,7 @@ public final class MetricsMonitor: EventMonitor {
         guard let metrics = ended.metrics else { return }
         let dimensions = active + labels.result(status: ended.status, error: error, metrics)
         instruments.timer("http.client.request.duration", dimensions).recordSeconds(metrics.duration)
-        instruments.recorder("http.client.request.body.size", dimensions).record(metrics.bytesSent)
-        instruments.recorder("http.client.response.body.size", dimensions).record(metrics.bytesReceived)
+        instruments.recorder("curlew.client.bytes_sent", dimensions).record(metrics.bytesSent)
+        instruments.recorder("curlew.client.bytes_received", dimensions).record(metrics.bytesReceived)
     }
 }

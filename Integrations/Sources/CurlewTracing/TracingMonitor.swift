@@ -50,7 +50,7 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     /// Creates a monitor.
     ///
     /// - Parameters:
-    ///   - tracer: The tracer.
+    ///   - tracer: The tracer; by default the process's, which has to be bootstrapped before.
     ///   - injectsAcrossOrigins: Whether a redirect to another origin carries the context. By default it does not, because
     ///     the server chooses that origin, and baggage may be confidential.
     ///   - template: Returns the `url.template` of a request, such as `/users/{id}`, which becomes part of the span's name.

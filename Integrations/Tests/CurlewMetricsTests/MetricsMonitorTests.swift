@@ -17,11 +17,12 @@ struct MetricsMonitorTests {
         let expected = [
             "http.request.method": "GET", "server.address": "127.0.0.1", "server.port": "\(server.port)",
             "http.response.status_code": "200", "network.protocol.version": "1.1", "curlew.attempt": "1",
+            "error.type": "", "curlew.cache": "",
         ]
         let durations = backend.values(of: "http.client.request.duration")
         #expect(durations.map(\.dimensions) == [expected])
         #expect(durations[0].value > 0)
-        let sizes = backend.values(of: "http.client.response.body.size")
+        let sizes = backend.values(of: "curlew.client.bytes_received")
         #expect(sizes.map(\.dimensions) == [expected])
         #expect(Int(sizes[0].value) > data.count)
         #expect(backend.preferredUnits == ["http.client.request.duration": "seconds"])
@@ -41,7 +42,7 @@ struct MetricsMonitorTests {
 
         let durations = backend.values(of: "http.client.request.duration").map(\.dimensions)
         #expect(durations.map { $0["http.response.status_code"] } == ["302", "503", "302", "200"])
-        #expect(durations.map { $0["error.type"] } == [nil, "503", nil, nil])
+        #expect(durations.map { $0["error.type"] } == ["", "503", "", ""])
         #expect(durations.map { $0["curlew.attempt"] } == ["1", "1", "2", "2"])
         #expect(backend.values(of: "curlew.client.retries").map(\.value) == [1])
         let active = backend.values(of: "http.client.active_requests").map(\.value)
@@ -57,7 +58,7 @@ struct MetricsMonitorTests {
 
         let dimensions = try #require(backend.values(of: "http.client.request.duration").first?.dimensions)
         #expect(dimensions["error.type"] == "connectFailed")
-        #expect(dimensions["http.response.status_code"] == nil)
+        #expect(dimensions["http.response.status_code"] == "")
         #expect(backend.values(of: "http.client.active_requests").map(\.value) == [1, -1])
     }
 
@@ -91,6 +92,21 @@ struct MetricsMonitorTests {
         let dimensions = backend.values(of: "http.client.request.duration").map(\.dimensions)
         #expect(dimensions.map { $0["server.address"] } == ["127.0.0.1", "_OTHER"])
         #expect(dimensions.map { $0["http.request.method"] } == ["GET", "_OTHER"])
+    }
+
+    @Test func aMetricAlwaysHasTheSameDimensions() async throws {
+        let server = try await TestServer.start()
+        let dead = try DeadEnd(.refusing)
+        let monitor = MetricsMonitor(factory: backend)
+        let session = Session(eventMonitors: [monitor])
+        _ = try await session.request(server.url("/get")).data()
+        _ = await session.request(server.url("/status/404")).response()
+        _ = await session.request(dead.url).retry(using: RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0))
+            .response()
+        monitor.queue.sync {}
+        for (label, values) in Dictionary(grouping: backend.all, by: \.label) {
+            #expect(Set(values.map { Set($0.dimensions.keys) }).count == 1, "\(label)")
+        }
     }
 
     @Test func originsCanBeCombined() async throws {
