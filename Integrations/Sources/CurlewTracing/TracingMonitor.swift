@@ -36,9 +36,15 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     private let state = Mutex(State())
 
     private struct State: Sendable {
-        var spans: [TaskIdentifier: StartedSpans] = [:]
+        var spans: [ExchangeKey: StartedSpans] = [:]
         /// The exchanges that have begun, by the request.
         var exchanges: [UUID: EndedExchange] = [:]
+    }
+
+    /// Identifies an exchange among those of all sessions that have this monitor.
+    private struct ExchangeKey: Hashable, Sendable {
+        let request: UUID
+        let task: TaskIdentifier
     }
 
     /// The spans of an exchange. There are several if a download is sent in segments.
@@ -80,13 +86,14 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     /// Records the span until its exchange ends. Returns the spans of a request that was challenged, and is sent again with
     /// credentials: to event monitors both are one exchange.
     private func register(_ span: any Span, for exchange: ExchangeInfo) -> [any Span] {
-        state.withLock { state in
-            let known = state.spans[exchange.task]
+        let key = ExchangeKey(request: exchange.requestID, task: exchange.task)
+        return state.withLock { state in
+            let known = state.spans[key]
             if let known, known.resendCount == exchange.resendCount {
-                state.spans[exchange.task]?.spans.append(span)
+                state.spans[key]?.spans.append(span)
                 return []
             }
-            state.spans[exchange.task] = StartedSpans(resendCount: exchange.resendCount, spans: [span])
+            state.spans[key] = StartedSpans(resendCount: exchange.resendCount, spans: [span])
             return known?.spans ?? []
         }
     }
@@ -132,7 +139,8 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     private func endExchange(of request: Request, error: CurlewError?) {
         let ended = state.withLock { state -> (EndedExchange, [any Span])? in
             guard let exchange = state.exchanges.removeValue(forKey: request.id) else { return nil }
-            return (exchange, state.spans.removeValue(forKey: exchange.task)?.spans ?? [])
+            let key = ExchangeKey(request: request.id, task: exchange.task)
+            return (exchange, state.spans.removeValue(forKey: key)?.spans ?? [])
         }
         guard let (exchange, spans) = ended else { return }
         for span in spans { exchange.end(span, error: error) }

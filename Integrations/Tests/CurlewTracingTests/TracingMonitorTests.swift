@@ -85,6 +85,26 @@ struct TracingMonitorTests {
         #expect(server.requests.suffix(2).map { $0.headers["traceparent"] } == spans.map(\.id))
     }
 
+    @Test func sessionsMayShareAMonitor() async throws {
+        let server = try await TestServer.start()
+        let tracing = TracingMonitor(tracer: tracer)
+        let (first, second) = (session(tracing), session(tracing))
+        async let one = first.request(server.url("/status/201")).data()
+        async let two = second.request(server.url("/status/202")).data()
+        _ = try await (one, two)
+        tracing.queue.sync {}
+        #expect(Set(tracer.finished.map { $0.texts["http.response.status_code"] }) == ["201", "202"])
+        #expect(tracer.finished.map(\.endCount) == [1, 1])
+    }
+
+    @Test func aStreamHasASpanThatEndsWithIt() async throws {
+        let server = try await TestServer.start()
+        let tracing = TracingMonitor(tracer: tracer)
+        for try await _ in session(tracing).streamRequest(server.url("/bytes/100000")).chunks {}
+        tracing.queue.sync {}
+        #expect(tracer.finished.map { $0.texts["http.response.status_code"] } == ["200"])
+    }
+
     @Test func everySegmentOfADownloadHasASpan() async throws {
         let server = try await TestServer.start()
         let tracing = TracingMonitor(tracer: tracer)

@@ -58,6 +58,7 @@ struct ExchangeAdapterTests {
         let policy = RetryPolicy(exponentialBackoffScale: 0.001)
         let request = session.request("https://example.com/").exchangeAdapter(numbering.adapter).retry(using: policy)
         #expect(try await request.string() == "end")
+        #expect(numbering.seen.withLock { Set($0.map(\.requestID)) } == [request.id])
         #expect(transport.requests.map { $0.headers["X-Exchange"] } == ["0.0", "1.0"])
         #expect(numbering.seen.withLock { $0.map(\.resendCount) } == [0, 1])
         await session.invalidate()
