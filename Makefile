@@ -5,7 +5,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
+SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources \
+	Integrations/Package.swift Integrations/Sources Integrations/Tests Integrations/Stubs
 
 .PHONY: help
 help: ## Shows the targets
@@ -32,6 +33,10 @@ test: ## Runs every test against the in-process server and real servers
 examples: packages ## Compiles and runs the programs of Examples
 	swift build --build-tests -Xswiftc -warnings-as-errors
 	@scripts/check-examples
+
+.PHONY: integrations
+integrations: packages ## Tests the adapters of Integrations against stand-ins of the packages
+	@scripts/integrations
 
 .PHONY: docs
 docs: packages ## Builds the documentation into .docs/html; a warning or a missing comment fails it
@@ -115,4 +120,4 @@ ci: ## Everything that continuous integration runs
 
 .PHONY: clean
 clean: ## Removes what was built
-	rm -rf .build Benchmarks/.build Examples/.build .docs .servers
+	rm -rf .build Benchmarks/.build Examples/.build Integrations/.build .docs .servers

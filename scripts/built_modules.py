@@ -15,12 +15,12 @@ DOCUMENTED = {"Curlew": "CurlewCore", "CurlewJSON": None, "CurlewTesting": None,
 GRAPHS = ROOT / ".docs" / "graphs"
 
 
-def import_flags():
-    """What the compiler needs to import every module of the package."""
-    flags = ["-swift-version", "6", "-I", str(BUILD / "Modules")]
+def import_flags(build=BUILD):
+    """What the compiler needs to import every module of the package, as it was built there."""
+    flags = ["-swift-version", "6", "-I", str(build / "Modules")]
     maps = [
         *sorted((ROOT / "Sources").glob("C*/module.modulemap")),
-        *sorted(BUILD.glob("*.build/module.modulemap")),
+        *sorted(build.glob("*.build/module.modulemap")),
     ]
     for path in maps:
         flags += ["-Xcc", f"-fmodule-map-file={path}"]

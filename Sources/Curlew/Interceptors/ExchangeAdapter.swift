@@ -35,13 +35,20 @@ public protocol ExchangeAdapter: Sendable {
 
 /// The exchange that an `ExchangeAdapter` changes.
 public struct ExchangeInfo: Sendable {
+    private let source: AdaptedRequest
+    /// The identifier of the request, `Request.id`.
+    public var requestID: UUID { source.id }
     /// The number of the attempt; 0 for the first.
     public let attempt: Int
     /// The number of redirects that this attempt has followed.
     public let hop: Int
+    /// The number of requests that were sent before, in all attempts: redirects, retries, and requests that are sent again
+    /// with credentials. OpenTelemetry's `http.request.resend_count`.
+    public let resendCount: Int
     /// The URL before adapters have changed it.
     public let url: URL
-    /// The identifier of the exchange. Parallel segments of a download have the same.
+    /// The identifier of the exchange, unique within a session. Parallel segments of a download have the same, and so has a request that is sent
+    /// again with credentials.
     public let task: TaskIdentifier
     /// Whether the request has a body that is not in its `httpBody`, because it is read from a file or a stream.
     public let hasStreamedBody: Bool
@@ -51,15 +58,34 @@ public struct ExchangeInfo: Sendable {
 
     /// Creates a description, for calling an adapter yourself.
     public init(
+        requestID: UUID = UUID(),
         attempt: Int = 0,
         hop: Int = 0,
+        resendCount: Int = 0,
         url: URL,
         task: TaskIdentifier,
         hasStreamedBody: Bool = false,
         leavesOrigin: Bool = false
     ) {
+        self.init(
+            .identifier(requestID), attempt: attempt, hop: hop, resendCount: resendCount, url: url, task: task,
+            hasStreamedBody: hasStreamedBody, leavesOrigin: leavesOrigin)
+    }
+
+    init(
+        _ source: AdaptedRequest,
+        attempt: Int,
+        hop: Int,
+        resendCount: Int,
+        url: URL,
+        task: TaskIdentifier,
+        hasStreamedBody: Bool,
+        leavesOrigin: Bool
+    ) {
+        self.source = source
         self.attempt = attempt
         self.hop = hop
+        self.resendCount = resendCount
         self.url = url
         self.task = task
         self.hasStreamedBody = hasStreamedBody

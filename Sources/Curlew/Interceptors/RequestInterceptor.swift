@@ -150,24 +150,27 @@ extension [any RequestRetrier] {
     package var retryableHTTPStatusCodes: Set<Int> { reduce(into: []) { $0.formUnion($1.retryableHTTPStatusCodes) } }
 }
 
-/// The context in which an adapter is called.
-public struct RequestAdapterState: Sendable {
-    /// The session that runs the request.
-    public let session: Session
-    private let source: Source
+/// The request that an adapter is called for. A request makes its identifier when it is first read.
+enum AdaptedRequest: Sendable {
+    case request(Request)
+    case identifier(UUID)
 
-    private enum Source: Sendable {
-        case request(Request)
-        case identifier(UUID)
-    }
-
-    /// The identifier of the request that is being adapted.
-    public var requestID: UUID {
-        switch source {
+    var id: UUID {
+        switch self {
         case .request(let request): request.id
         case .identifier(let id): id
         }
     }
+}
+
+/// The context in which an adapter is called.
+public struct RequestAdapterState: Sendable {
+    /// The session that runs the request.
+    public let session: Session
+    private let source: AdaptedRequest
+
+    /// The identifier of the request that is being adapted.
+    public var requestID: UUID { source.id }
 
     /// The request that is being adapted. `nil` if the state was made for calling an adapter directly.
     package var request: Request? {

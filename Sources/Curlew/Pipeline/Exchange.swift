@@ -27,6 +27,8 @@ final class Exchange: KeepingSink {
     let interceptors: ExchangeInterceptors?
     /// The number of redirects that led to the exchange.
     let hop: Int
+    /// The number of exchanges that the request has sent before, in all attempts.
+    let resendCount: Int
     /// Whether the redirects led away from the origin of the attempt's first URL. False without interceptors.
     let leavesOrigin: Bool
     /// Whether a status outside 200..<300 is an error, unless the request has its own validation.
@@ -54,6 +56,7 @@ final class Exchange: KeepingSink {
         events = run.events
         interceptors = run.attempt.options.interceptors
         hop = run.attempt.hops.count
+        resendCount = run.sendCount
         leavesOrigin =
             if interceptors != nil, let first = run.attempt.hops.first {
                 !RedirectLocation.isSameOrigin(outgoing.transfer.url, first.url)

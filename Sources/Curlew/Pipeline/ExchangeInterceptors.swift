@@ -65,8 +65,10 @@ extension Exchange {
     ) async throws(CurlewError) -> TransferRequest {
         let wire = WireRequest(sent, keepsDotSegments: session.context.configuration.keepsDotSegments)
         let info = ExchangeInfo(
+            .request(self.request),
             attempt: sent.attempt,
             hop: hop,
+            resendCount: resendCount,
             url: sent.url,
             task: sent.identifier,
             hasStreamedBody: wire.hasStreamedBody,

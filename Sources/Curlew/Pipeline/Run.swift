@@ -23,6 +23,8 @@ final class Run {
     /// a new one.
     var task: TaskIdentifier
     private var hasBegun = false
+    /// The number of exchanges that were sent, in all attempts.
+    var sendCount = 0
     var retries = RetryHistory()
     /// The values of the current attempt.
     var attempt = AttemptState()

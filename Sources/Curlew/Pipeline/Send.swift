@@ -26,6 +26,7 @@ extension Run {
         }
         if failure == nil { emitStart(of: next) }
         let exchange = Exchange(next, of: self, state)
+        sendCount += 1
         let began = Date()
         let outcome: Result<TransferOutcome, CurlewError>
         do throws(CurlewError) {

@@ -1,9 +1,14 @@
-package import Foundation
+public import Foundation
 
 /// Removes credentials, cookies, tokens and query values from everything that Curlew prints.
 ///
-/// The functions work on text, because Foundation cannot parse everything that has to be shown as a URL.
-package enum Redaction {
+/// Use it for URLs that your event monitors and middleware write into logs, traces and metrics:
+///
+///     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
+///         if let url = urlRequest.url { print(Redaction.redacted(url)) }
+///     }
+// The functions work on text, because Foundation cannot parse everything that has to be shown as a URL.
+public enum Redaction {
     /// Replaces the value of a header field or a password.
     package static let replacement = "<redacted>"
     /// Replaces a value in a URL or in a body.
@@ -11,8 +16,8 @@ package enum Redaction {
 
     // MARK: URLs
 
-    /// Returns the URL without user information, and without the values in its query and fragment.
-    package static func redacted(_ url: URL) -> URL {
+    /// Returns the URL without user information, and with `_` instead of the values in its query and fragment.
+    public static func redacted(_ url: URL) -> URL {
         let text = url.absoluteString
         let shown = reference(text)
         if shown == text { return url }

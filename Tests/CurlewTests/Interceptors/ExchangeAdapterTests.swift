@@ -45,6 +45,7 @@ struct ExchangeAdapterTests {
         let seen = numbering.seen.withLock { $0 }
         #expect(seen.map(\.url.absoluteString).last == "https://other.example.org/c")
         #expect(seen.map(\.leavesOrigin) == [false, false, true])
+        #expect(seen.map(\.resendCount) == [0, 1, 2])
         #expect(Set(seen.map(\.task)).count == 3)
         await session.invalidate()
     }
@@ -76,7 +77,9 @@ struct ExchangeAdapterTests {
         let policy = RetryPolicy(exponentialBackoffScale: 0.001)
         let request = session.request("https://example.com/").exchangeAdapter(numbering.adapter).retry(using: policy)
         #expect(try await request.string() == "end")
+        #expect(numbering.seen.withLock { Set($0.map(\.requestID)) } == [request.id])
         #expect(transport.requests.map { $0.headers["X-Exchange"] } == ["0.0", "1.0"])
+        #expect(numbering.seen.withLock { $0.map(\.resendCount) } == [0, 1])
         await session.invalidate()
     }
 
@@ -135,7 +138,7 @@ struct ExchangeAdapterTests {
         let text = try await session.request(server.url("/other")).exchangeAdapter(numbering.adapter).string()
         #expect(text == "in")
         #expect(server.requests.map { $0.headers["X-Exchange"] } == ["0.0", "0.0"])
-        #expect(numbering.seen.withLock { $0.count } == 2)
+        #expect(numbering.seen.withLock { $0.map(\.resendCount) } == [0, 1])
         await session.invalidate()
     }
 

@@ -1,0 +1,110 @@
+public import Curlew
+internal import Foundation
+internal import FoundationNetworking
+internal import Synchronization
+
+/// The dimensions of `MetricsMonitor` and `ConnectionMetrics`, with OpenTelemetry's names.
+///
+/// | dimension | values |
+/// |---|---|
+/// | `http.request.method` | the methods of RFC 9110, `PATCH` and `QUERY`; `_OTHER` for any other |
+/// | `server.address`, `server.port` | the origin, or what `address` makes of it; `_OTHER` after `originLimit` origins |
+/// | `http.response.status_code` | the status |
+/// | `error.type` | the code of the `CurlewError`, or a status from 400 |
+/// | `network.protocol.version` | `1.0`, `1.1`, `2` or `3` |
+/// | `curlew.attempt` | `1`, `2`, or `3+` |
+/// | `curlew.cache` | the part that the cache had |
+///
+/// A metric always has the same dimensions, because some backends refuse others. One without a value is empty, for instance
+/// the status of a request that failed. Paths, queries and header fields are never part of a dimension.
+public struct MetricLabels: Sendable {
+    /// Returns the `server.address` of an origin, to combine hosts that are one service, such as those of tenants. The
+    /// default is its host.
+    public var address: @Sendable (ConnectionSnapshot.Origin) -> String = { $0.host }
+    /// The number of different origins. Metrics of further origins are recorded as `_OTHER`, so that URLs from users cannot
+    /// fill the memory of the metrics backend.
+    public var originLimit = 100
+    private let origins = KnownOrigins()
+
+    /// Creates the default labels.
+    public init() {}
+
+    /// Returns the dimensions that are known when a request is sent.
+    func origin(of request: URLRequest?) -> [Dimension] {
+        let method = request?.httpMethod ?? "GET"
+        return [Dimension("http.request.method", Self.methods.contains(method) ? method : "_OTHER")]
+            + server(request?.url.flatMap(ConnectionSnapshot.Origin.init))
+    }
+
+    /// Returns the dimensions of an origin.
+    func server(_ origin: ConnectionSnapshot.Origin?) -> [Dimension] {
+        var (name, port) = ("", "")
+        if let origin { (name, port) = (address(origin), String(origin.port)) }
+        if !origins.admits("\(name):\(port)", limit: originLimit) { (name, port) = ("_OTHER", "") }
+        return [Dimension("server.address", name), Dimension("server.port", port)]
+    }
+
+    /// Returns the dimensions that are known when a request has ended.
+    func result(status: Int?, error: CurlewError?, _ metrics: TransferMetrics) -> [Dimension] {
+        let statusText = status.map { String($0) } ?? ""
+        let errorType = error?.code.rawValue ?? ((status ?? 0) >= 400 ? statusText : "")
+        return [
+            Dimension("http.response.status_code", statusText),
+            Dimension("error.type", errorType),
+            Dimension("network.protocol.version", metrics.httpVersion?.number ?? ""),
+            Dimension("curlew.attempt", metrics.attempt < 2 ? String(metrics.attempt + 1) : "3+"),
+            Dimension("curlew.cache", metrics.cacheStatus?.label ?? ""),
+        ]
+    }
+
+    private static let methods: Set = [
+        "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE",
+    ]
+
+    /// The origins that have a label of their own.
+    private final class KnownOrigins: Sendable {
+        private let names = Mutex<Set<String>>([])
+
+        func admits(_ name: String, limit: Int) -> Bool {
+            names.withLock { names in
+                if names.contains(name) { return true }
+                guard names.count < limit else { return false }
+                return names.insert(name).inserted
+            }
+        }
+    }
+}
+
+/// A dimension's name and value.
+struct Dimension: Hashable, Sendable {
+    let name: String
+    let value: String
+
+    init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
+}
+
+extension HTTPVersion {
+    /// OpenTelemetry's `network.protocol.version`.
+    fileprivate var number: String {
+        switch self {
+        case .http1_0: "1.0"
+        case .http1_1: "1.1"
+        case .http2: "2"
+        case .http3: "3"
+        }
+    }
+}
+
+extension CacheStatus {
+    /// The status without its reason.
+    fileprivate var label: String {
+        switch self {
+        case .hit: "hit"
+        case .miss: "miss"
+        case .revalidated: "revalidated"
+        case .stale: "stale"
+        case .collapsed: "collapsed"
+        case .bypassed: "bypassed"
+        }
+    }
+}

@@ -1,0 +1,117 @@
+public import Curlew
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+public import Metrics
+internal import Synchronization
+
+/// Records metrics of a session's requests with swift-metrics, under OpenTelemetry's names for HTTP clients.
+///
+///     let session = Session(eventMonitors: [MetricsMonitor()])
+///
+/// | metric | kind | what it measures |
+/// |---|---|---|
+/// | `http.client.request.duration` | timer, in seconds | each request on the wire: attempts and redirects count separately |
+/// | `curlew.client.bytes_sent`, `curlew.client.bytes_received` | recorders | its bytes, heads and encoded bodies |
+/// | `http.client.active_requests` | meter | the requests on the wire at this moment |
+/// | `curlew.client.retries` | counter | the attempts that followed another one |
+///
+/// Their dimensions are bounded: see `MetricLabels`. A monitor that is added to one request instead of the session measures no
+/// durations and bytes.
+public final class MetricsMonitor: EventMonitor {
+    /// The queue on which values are recorded.
+    public let queue: DispatchQueue
+    private let instruments: Instruments
+    private let labels: MetricLabels
+    private let running = Mutex<[UUID: RunningExchange]>([:])
+
+    /// The exchange of a request that is on the wire.
+    private struct RunningExchange: Sendable {
+        /// The request that is sent next. A redirect replaces it before its exchange begins.
+        var sent: URLRequest?
+        var active: [Dimension]?
+        var status: Int?
+        var metrics: TransferMetrics?
+    }
+
+    /// Creates a monitor.
+    ///
+    /// - Parameters:
+    ///   - factory: The metrics backend.
+    ///   - labels: The dimensions.
+    public init(factory: any MetricsFactory = MetricsSystem.factory, labels: MetricLabels = MetricLabels()) {
+        instruments = Instruments(factory)
+        self.labels = labels
+        queue = DispatchQueue(label: "curlew.metrics")
+    }
+
+    // MARK: Events
+
+    public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
+        change(request) { $0.sent = urlRequest }
+    }
+
+    public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
+        endExchange(of: request, error: nil)
+        let active = change(request) { running in
+            running.active = labels.origin(of: running.sent)
+            return running.active ?? []
+        }
+        instruments.meter("http.client.active_requests", active).increment()
+    }
+
+    public func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL) {
+        change(request) { $0.status = head.status }
+    }
+
+    public func request(_ request: Request, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics) {
+        change(request) { $0.metrics = metrics }
+    }
+
+    public func request(_ request: Request, task: TaskIdentifier, didCompleteWithError error: CurlewError?) {
+        endExchange(of: request, error: error)
+    }
+
+    public func request(
+        _ request: Request, task: TaskIdentifier, willFollowRedirect head: ResponseHead, from url: URL,
+        to newRequest: URLRequest
+    ) {
+        change(request) { $0.status = head.status }
+        endExchange(of: request, error: nil)
+        change(request) { $0.sent = newRequest }
+    }
+
+    public func requestIsRetrying(_ request: Request) {
+        let labels = labels.origin(of: running.withLock { $0[request.id]?.sent })
+        instruments.counter("curlew.client.retries", labels).increment()
+    }
+
+    public func requestDidFinish(_ request: Request) {
+        // An exchange that failed before it was sent has no end of its own.
+        endExchange(of: request, error: request.error)
+        _ = running.withLock { $0.removeValue(forKey: request.id) }
+    }
+
+    // MARK: Recording
+
+    @discardableResult
+    private func change<Value>(_ request: Request, _ body: (inout RunningExchange) -> sending Value) -> sending Value {
+        running.withLock { body(&$0[request.id, default: RunningExchange()]) }
+    }
+
+    /// Records the exchange, if one has begun and not been recorded.
+    private func endExchange(of request: Request, error: CurlewError?) {
+        let ended = running.withLock { running -> RunningExchange? in
+            guard let exchange = running[request.id], exchange.active != nil else { return nil }
+            running[request.id] = RunningExchange(sent: exchange.sent)
+            return exchange
+        }
+        guard let ended, let active = ended.active else { return }
+        instruments.meter("http.client.active_requests", active).decrement()
+        guard let metrics = ended.metrics else { return }
+        let dimensions = active + labels.result(status: ended.status, error: error, metrics)
+        instruments.timer("http.client.request.duration", dimensions).recordSeconds(metrics.duration)
+        instruments.recorder("curlew.client.bytes_sent", dimensions).record(metrics.bytesSent)
+        instruments.recorder("curlew.client.bytes_received", dimensions).record(metrics.bytesReceived)
+    }
+}

@@ -1,0 +1,155 @@
+public import Curlew
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+internal import Synchronization
+public import Tracing
+
+/// Makes a client span for every request on the wire, with swift-distributed-tracing.
+///
+///     let tracing = TracingMonitor()
+///     let configuration = SessionConfiguration { $0.exchangeAdapters = [tracing] }
+///     let session = Session(configuration: configuration, eventMonitors: [tracing])
+///
+/// As an exchange adapter it starts the spans, as an event monitor it ends them, so it needs both places.
+///
+/// Each attempt, redirect and answered challenge has a span of its own. They are siblings: children of the span that is
+/// current in the task that makes the request. The span's context is added to the fields of that request alone. Attributes
+/// and names follow OpenTelemetry's stable conventions for HTTP clients. User information and query values are left out of
+/// `url.full`, and header fields are never recorded.
+///
+/// | attribute | when |
+/// |---|---|
+/// | `http.request.method`, `server.address`, `server.port`, `url.full` | always |
+/// | `http.request.method_original` | if the method is not a known one; `http.request.method` is then `_OTHER` |
+/// | `http.request.resend_count` | from the second request on the wire |
+/// | `http.response.status_code` | with a response |
+/// | `error.type` | a status from 400, or the code of the `CurlewError` |
+/// | `network.protocol.version`, `network.peer.address`, `network.peer.port` | with a connection |
+/// | `url.template` | with a template |
+public final class TracingMonitor: ExchangeAdapter, EventMonitor {
+    /// The queue on which spans are ended.
+    public let queue: DispatchQueue
+    private let tracer: any Tracer
+    private let injectsAcrossOrigins: Bool
+    private let template: @Sendable (URLRequest) -> String?
+    private let state = Mutex(State())
+
+    private struct State: Sendable {
+        var spans: [ExchangeKey: StartedSpans] = [:]
+        /// The exchanges that have begun, by the request.
+        var exchanges: [UUID: EndedExchange] = [:]
+    }
+
+    /// Identifies an exchange among those of all sessions that have this monitor.
+    private struct ExchangeKey: Hashable, Sendable {
+        let request: UUID
+        let task: TaskIdentifier
+    }
+
+    /// The spans of an exchange. There are several if a download is sent in segments.
+    private struct StartedSpans: Sendable {
+        let resendCount: Int
+        var spans: [any Span]
+    }
+
+    /// Creates a monitor.
+    ///
+    /// - Parameters:
+    ///   - tracer: The tracer; by default the process's, which has to be bootstrapped before.
+    ///   - injectsAcrossOrigins: Whether a redirect to another origin carries the context. By default it does not, because
+    ///     the server chooses that origin, and baggage may be confidential.
+    ///   - template: Returns the `url.template` of a request, such as `/users/{id}`, which becomes part of the span's name.
+    public init(
+        tracer: any Tracer = InstrumentationSystem.tracer, injectsAcrossOrigins: Bool = false,
+        template: @escaping @Sendable (URLRequest) -> String? = { _ in nil }
+    ) {
+        self.tracer = tracer
+        self.injectsAcrossOrigins = injectsAcrossOrigins
+        self.template = template
+        queue = DispatchQueue(label: "curlew.tracing")
+    }
+
+    /// Starts the span, and adds its context to the request's fields.
+    public func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest {
+        var request = urlRequest
+        let span = start(urlRequest, resendCount: exchange.resendCount)
+        for challenged in register(span, for: exchange) {
+            EndedExchange(challenged: exchange.task).end(challenged, error: nil)
+        }
+        if injectsAcrossOrigins || !exchange.leavesOrigin {
+            tracer.inject(span.context, into: &request, using: FieldInjector())
+        }
+        return request
+    }
+
+    /// Records the span until its exchange ends. Returns the spans of a request that was challenged, and is sent again with
+    /// credentials: to event monitors both are one exchange.
+    private func register(_ span: any Span, for exchange: ExchangeInfo) -> [any Span] {
+        let key = ExchangeKey(request: exchange.requestID, task: exchange.task)
+        return state.withLock { state in
+            let known = state.spans[key]
+            if let known, known.resendCount == exchange.resendCount {
+                state.spans[key]?.spans.append(span)
+                return []
+            }
+            state.spans[key] = StartedSpans(resendCount: exchange.resendCount, spans: [span])
+            return known?.spans ?? []
+        }
+    }
+
+    private func start(_ request: URLRequest, resendCount: Int) -> any Span {
+        let attributes = RequestAttributes(request, template: template(request), resendCount: resendCount)
+        let span: any Span = tracer.startSpan(
+            attributes.spanName, context: ServiceContext.current ?? .topLevel, ofKind: .client)
+        span.updateAttributes(attributes.write)
+        return span
+    }
+
+    // MARK: Events
+
+    public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
+        endExchange(of: request, error: nil)
+        state.withLock { $0.exchanges[request.id] = EndedExchange(task: task) }
+    }
+
+    public func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL) {
+        state.withLock { $0.exchanges[request.id]?.status = head.status }
+    }
+
+    public func request(_ request: Request, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics) {
+        state.withLock { $0.exchanges[request.id]?.metrics = metrics }
+    }
+
+    public func request(_ request: Request, task: TaskIdentifier, didCompleteWithError error: CurlewError?) {
+        endExchange(of: request, error: error)
+    }
+
+    public func request(
+        _ request: Request, task: TaskIdentifier, willFollowRedirect head: ResponseHead, from url: URL,
+        to newRequest: URLRequest
+    ) {
+        state.withLock { $0.exchanges[request.id]?.status = head.status }
+        endExchange(of: request, error: nil)
+    }
+
+    public func requestDidFinish(_ request: Request) { endExchange(of: request, error: request.error) }
+
+    /// Ends the spans of the request's exchange, if it has one that has not ended.
+    private func endExchange(of request: Request, error: CurlewError?) {
+        let ended = state.withLock { state -> (EndedExchange, [any Span])? in
+            guard let exchange = state.exchanges.removeValue(forKey: request.id) else { return nil }
+            let key = ExchangeKey(request: request.id, task: exchange.task)
+            return (exchange, state.spans.removeValue(forKey: key)?.spans ?? [])
+        }
+        guard let (exchange, spans) = ended else { return }
+        for span in spans { exchange.end(span, error: error) }
+    }
+}
+
+/// Sets a header field of a request.
+private struct FieldInjector: Injector {
+    func inject(_ value: String, forKey key: String, into carrier: inout URLRequest) {
+        carrier.setValue(value, forHTTPHeaderField: key)
+    }
+}

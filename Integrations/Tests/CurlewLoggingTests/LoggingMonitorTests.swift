@@ -1,0 +1,115 @@
+import Curlew
+import CurlewLogging
+import CurlewTesting
+import Foundation
+import Logging
+import Synchronization
+import Testing
+
+struct LoggingMonitorTests {
+    @Test func aRequestIsLoggedWithoutItsSecrets() async throws {
+        let server = try await TestServer.start()
+        let log = Log()
+        let logging = LoggingMonitor(log.logger(at: .debug))
+        let session = Session(interceptor: logging, eventMonitors: [logging])
+        let url = server.url("/get?token=SECRET").withUser("name", password: "PASSWORD")
+        _ = try await session.request(url, headers: [.authorization(bearerToken: "TOKEN")]).data()
+        logging.queue.sync {}
+
+        let end = try #require(log.lines.last { $0.message == "exchange ended" })
+        #expect(end.level == .info)
+        #expect(end.metadata["http.request.method"] == "GET")
+        #expect(end.metadata["http.response.status_code"] == "200")
+        #expect(end.metadata["curlew.attempt"] == "1")
+        #expect(end.source == "Curlew")
+        for secret in ["SECRET", "PASSWORD", "TOKEN"] { #expect(!"\(log.lines)".contains(secret)) }
+    }
+
+    @Test func theLoggerOfTheTaskIsCapturedWhenTheRequestBegins() async throws {
+        let server = try await TestServer.start()
+        let (first, second) = (Log(), Log())
+        let logging = LoggingMonitor()
+        let session = Session(interceptor: logging, eventMonitors: [logging])
+        try await withLogger(first.logger(at: .debug, metadata: ["request-id": "1"])) { _ in
+            _ = try await session.request(server.url("/get")).data()
+        }
+        try await withLogger(second.logger(at: .info, metadata: ["request-id": "2"])) { _ in
+            _ = try await session.request(server.url("/get")).data()
+        }
+        logging.queue.sync {}
+
+        #expect(first.lines.map(\.message).suffix(2) == ["exchange started", "exchange ended"])
+        #expect(second.lines.map(\.message) == ["exchange ended"])
+        #expect(first.lines.allSatisfy { $0.metadata["request-id"] == "1" })
+        #expect(second.lines.allSatisfy { $0.metadata["request-id"] == "2" })
+    }
+
+    @Test func metadataOfAProviderIsThatOfTheRequestingTask() async throws {
+        let server = try await TestServer.start()
+        let log = Log()
+        let provider = Logger.MetadataProvider { Trace.id.map { ["trace-id": "\($0)"] } ?? [:] }
+        let session = Session()
+        let logger = log.logger(at: .info, provider: provider)
+        try await Trace.$id.withValue("abc") {
+            _ = try await session.request(server.url("/get")).logging(to: logger).data()
+        }
+        let line = try await log.firstLine()
+        #expect(line.metadata["trace-id"] == "abc")
+    }
+
+    @Test func attemptsThatAreRetriedAreDetails() async throws {
+        let server = try await TestServer.start()
+        server.script("/flaky", .status(503), .text("fine"))
+        let log = Log()
+        let logging = LoggingMonitor(log.logger(at: .info))
+        let session = Session(interceptor: logging, eventMonitors: [logging])
+        let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0)
+        _ = try await session.request(server.url("/flaky")).retry(using: policy).data()
+        logging.queue.sync {}
+
+        #expect(log.lines.map(\.message) == ["request retries", "exchange ended"])
+        #expect(log.lines.last?.metadata["curlew.attempt"] == "2")
+    }
+
+    @Test func failuresAreErrorsWithTheirCode() async throws {
+        let log = Log()
+        let logging = LoggingMonitor(log.logger(at: .warning))
+        let session = Session(interceptor: logging, eventMonitors: [logging])
+        let dead = try DeadEnd(.refusing)
+        await #expect(throws: CurlewError.self) { try await session.request(dead.url).data() }
+        logging.queue.sync {}
+
+        let line = try #require(log.lines.first)
+        #expect(line.level == .error)
+        #expect(line.metadata["error.type"] == "connectFailed")
+    }
+
+    @Test func levelsAndKeysCanBeChosen() async throws {
+        let server = try await TestServer.start()
+        let log = Log()
+        var style = LogStyle()
+        style.level = { $0 == .info ? .trace : .critical }
+        style.keys.status = "status"
+        let logging = LoggingMonitor(log.logger(at: .trace), style: style)
+        let session = Session(eventMonitors: [logging])
+        _ = try await session.request(server.url("/get")).data()
+        logging.queue.sync {}
+
+        let end = try #require(log.lines.last)
+        #expect(end.level == .trace)
+        #expect(end.metadata["status"] == "200")
+    }
+}
+
+private enum Trace {
+    @TaskLocal static var id: String?
+}
+
+extension URL {
+    fileprivate func withUser(_ user: String, password: String) -> URL {
+        var components = URLComponents(url: self, resolvingAgainstBaseURL: false)!
+        components.user = user
+        components.password = password
+        return components.url!
+    }
+}

@@ -1,0 +1,151 @@
+import Curlew
+import CurlewMetrics
+import CurlewTesting
+import Foundation
+import Testing
+
+struct MetricsMonitorTests {
+    private let backend = RecordingFactory()
+
+    @Test func aRequestIsMeasuredWithOpenTelemetrysNames() async throws {
+        let server = try await TestServer.start()
+        let monitor = MetricsMonitor(factory: backend)
+        let session = Session(eventMonitors: [monitor])
+        let data = try await session.request(server.url("/bytes/1000?token=SECRET")).data()
+        monitor.queue.sync {}
+
+        let expected = [
+            "http.request.method": "GET", "server.address": "127.0.0.1", "server.port": "\(server.port)",
+            "http.response.status_code": "200", "network.protocol.version": "1.1", "curlew.attempt": "1",
+            "error.type": "", "curlew.cache": "",
+        ]
+        let durations = backend.values(of: "http.client.request.duration")
+        #expect(durations.map(\.dimensions) == [expected])
+        #expect(durations[0].value > 0)
+        let sizes = backend.values(of: "curlew.client.bytes_received")
+        #expect(sizes.map(\.dimensions) == [expected])
+        #expect(Int(sizes[0].value) > data.count)
+        #expect(backend.preferredUnits == ["http.client.request.duration": "seconds"])
+        #expect(!"\(backend.all)".contains("SECRET"))
+    }
+
+    @Test func everyRequestOnTheWireIsMeasured() async throws {
+        let server = try await TestServer.start()
+        server.script("/flaky", .redirect(to: "/gone"), .redirect(to: "/fine"))
+        server.route("/gone") { _ in .status(503) }
+        server.route("/fine") { _ in .text("fine") }
+        let monitor = MetricsMonitor(factory: backend)
+        let session = Session(eventMonitors: [monitor])
+        let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0)
+        _ = try await session.request(server.url("/flaky")).retry(using: policy).data()
+        monitor.queue.sync {}
+
+        let durations = backend.values(of: "http.client.request.duration").map(\.dimensions)
+        #expect(durations.map { $0["http.response.status_code"] } == ["302", "503", "302", "200"])
+        #expect(durations.map { $0["error.type"] } == ["", "503", "", ""])
+        #expect(durations.map { $0["curlew.attempt"] } == ["1", "1", "2", "2"])
+        #expect(backend.values(of: "curlew.client.retries").map(\.value) == [1])
+        let active = backend.values(of: "http.client.active_requests").map(\.value)
+        #expect(active == [1, -1, 1, -1, 1, -1, 1, -1])
+    }
+
+    @Test func aFailureHasItsCode() async throws {
+        let dead = try DeadEnd(.refusing)
+        let monitor = MetricsMonitor(factory: backend)
+        let session = Session(eventMonitors: [monitor])
+        await #expect(throws: CurlewError.self) { try await session.request(dead.url).data() }
+        monitor.queue.sync {}
+
+        let dimensions = try #require(backend.values(of: "http.client.request.duration").first?.dimensions)
+        #expect(dimensions["error.type"] == "connectFailed")
+        #expect(dimensions["http.response.status_code"] == "")
+        #expect(backend.values(of: "http.client.active_requests").map(\.value) == [1, -1])
+    }
+
+    @Test func aCancelledRequestIsNotActive() async throws {
+        let server = try await TestServer.start()
+        server.route("/hang") { _ in .hanging }
+        let monitor = MetricsMonitor(factory: backend)
+        let session = Session(eventMonitors: [monitor])
+        let task = Task { try await session.request(server.url("/hang")).data() }
+        _ = try await server.waitForRequests(count: 1)
+        task.cancel()
+        _ = await task.result
+        monitor.queue.sync {}
+
+        #expect(backend.values(of: "http.client.active_requests").map(\.value) == [1, -1])
+        let dimensions = try #require(backend.values(of: "http.client.request.duration").first?.dimensions)
+        #expect(dimensions["error.type"] == "cancelled")
+    }
+
+    @Test func dimensionsAreBounded() async throws {
+        let server = try await TestServer.start()
+        var labels = MetricLabels()
+        labels.originLimit = 1
+        let monitor = MetricsMonitor(factory: backend, labels: labels)
+        let session = Session(eventMonitors: [monitor])
+        _ = try await session.request(server.url("/get")).data()
+        let other = try #require(URL(string: "http://localhost:\(server.port)/status/200"))
+        _ = await session.request(other, method: HTTPMethod(rawValue: "BREW")).response()
+        monitor.queue.sync {}
+
+        let dimensions = backend.values(of: "http.client.request.duration").map(\.dimensions)
+        #expect(dimensions.map { $0["server.address"] } == ["127.0.0.1", "_OTHER"])
+        #expect(dimensions.map { $0["http.request.method"] } == ["GET", "_OTHER"])
+    }
+
+    @Test func aMetricAlwaysHasTheSameDimensions() async throws {
+        let server = try await TestServer.start()
+        let dead = try DeadEnd(.refusing)
+        let monitor = MetricsMonitor(factory: backend)
+        let session = Session(eventMonitors: [monitor])
+        _ = try await session.request(server.url("/get")).data()
+        _ = await session.request(server.url("/status/404")).response()
+        _ = await session.request(dead.url).retry(using: RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0))
+            .response()
+        monitor.queue.sync {}
+        for (label, values) in Dictionary(grouping: backend.all, by: \.label) {
+            #expect(Set(values.map { Set($0.dimensions.keys) }).count == 1, "\(label)")
+        }
+    }
+
+    @Test func originsCanBeCombined() async throws {
+        let server = try await TestServer.start()
+        var labels = MetricLabels()
+        labels.address = { _ in "backend" }
+        let monitor = MetricsMonitor(factory: backend, labels: labels)
+        let session = Session(eventMonitors: [monitor])
+        _ = try await session.request(server.url("/get")).data()
+        monitor.queue.sync {}
+        #expect(backend.values(of: "http.client.request.duration").first?.dimensions["server.address"] == "backend")
+    }
+
+    @Test func thePartOfTheCacheIsADimension() async throws {
+        let server = try await TestServer.start()
+        server.route("/stored") { _ in .text("fine").header("Cache-Control", "max-age=60") }
+        let monitor = MetricsMonitor(factory: backend)
+        let session = Session(
+            configuration: SessionConfiguration { $0.cache = ResponseCache() }, eventMonitors: [monitor])
+        for _ in 0..<2 { _ = try await session.request(server.url("/stored")).data() }
+        monitor.queue.sync {}
+        let dimensions = backend.values(of: "http.client.request.duration").map(\.dimensions)
+        #expect(dimensions.map { $0["curlew.cache"] } == ["miss", "hit"])
+    }
+
+    @Test func connectionsAreCounted() async throws {
+        let server = try await TestServer.start()
+        let session = Session()
+        let metrics = ConnectionMetrics(of: session, factory: backend)
+        _ = try await session.request(server.url("/get")).data()
+        await metrics.record()
+
+        let open = backend.values(of: "http.client.open_connections")
+        #expect(Set(open.map(\.dimensions)).count == 2)
+        #expect(open.first { $0.dimensions["http.connection.state"] == "idle" }?.value == 1)
+        #expect(open.first { $0.dimensions["http.connection.state"] == "active" }?.value == 0)
+
+        await session.invalidate()
+        await metrics.record()
+        #expect(backend.values(of: "http.client.open_connections").suffix(2).map(\.value) == [0, 0])
+    }
+}

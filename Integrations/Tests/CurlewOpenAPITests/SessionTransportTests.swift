@@ -1,0 +1,184 @@
+import Curlew
+import CurlewOpenAPI
+import CurlewTesting
+import Foundation
+import HTTPTypes
+import OpenAPIRuntime
+import Testing
+
+struct SessionTransportTests {
+    private func request(_ method: HTTPRequest.Method, _ path: String) -> HTTPRequest {
+        HTTPRequest(method: method, scheme: nil, authority: nil, path: path)
+    }
+
+    @Test func aRequestIsSentBelowTheServersURL() async throws {
+        let server = try await TestServer.start()
+        server.route("/v1/echo") { request in
+            .data(request.body, status: 418, type: "text/plain").header("x-two", request.headers["x-one"] ?? "")
+        }
+        let transport = SessionTransport(Session())
+        var sent = request(.post, "/echo?a=1%202")
+        sent.headerFields[try #require(HTTPField.Name("x-one"))] = "1"
+        let (response, body) = try await transport.send(
+            sent, body: HTTPBody("hello"), baseURL: server.url("/v1/"), operationID: "echo")
+        #expect(response.status.code == 418)
+        #expect(response.headerFields[try #require(HTTPField.Name("x-two"))] == "1")
+        #expect(try await String(collecting: #require(body), upTo: 100) == "hello")
+        #expect(server.requests.first?.target == "/v1/echo?a=1%202")
+        #expect(server.requests.first?.headers["Content-Length"] == "5")
+    }
+
+    @Test(arguments: ["/status/204", "/status/304"])
+    func someResponsesHaveNoBody(path: String) async throws {
+        let server = try await TestServer.start()
+        let transport = SessionTransport(Session())
+        #expect(
+            try await transport.send(request(.get, path), body: nil, baseURL: server.url, operationID: "x").1 == nil)
+        #expect(
+            try await transport.send(request(.head, "/get"), body: nil, baseURL: server.url, operationID: "x").1 == nil)
+    }
+
+    @Test func redirectsAreNotFollowedUnlessAsked() async throws {
+        let server = try await TestServer.start()
+        server.route("/away") { _ in .redirect(to: "/get") }
+        var transport = SessionTransport(Session())
+        let (first, _) = try await transport.send(
+            request(.get, "/away"), body: nil, baseURL: server.url, operationID: "x")
+        #expect(first.status.code == 302)
+        #expect(first.headerFields[.location] == "/get")
+        transport.followsRedirects = true
+        let (second, _) = try await transport.send(
+            request(.get, "/away"), body: nil, baseURL: server.url, operationID: "x")
+        #expect(second.status.code == 200)
+    }
+
+    @Test func aBodyThatCanBeIteratedAgainIsSentAgain() async throws {
+        let server = try await TestServer.start()
+        server.route("/away", methods: [.put]) { _ in .redirect(to: "/echo", status: 307) }
+        server.route("/echo", methods: [.put]) { .data($0.body) }
+        let transport = SessionTransport(Session(), followsRedirects: true)
+        let body = HTTPBody(Chunks(count: 3), length: .unknown, iterationBehavior: .multiple)
+        let (_, echo) = try await transport.send(
+            request(.put, "/away"), body: body, baseURL: server.url, operationID: "x")
+        #expect(try await [UInt8](collecting: #require(echo), upTo: 100) == [0, 1, 2])
+    }
+
+    @Test func aBodyThatCanBeIteratedOnceIsNotSentAgain() async throws {
+        let server = try await TestServer.start()
+        server.route("/away", methods: [.put]) { _ in .redirect(to: "/echo", status: 307) }
+        let transport = SessionTransport(Session(), followsRedirects: true)
+        let body = HTTPBody(Chunks(count: 3), length: .unknown, iterationBehavior: .single)
+        await expectError(.bodyUnavailable) {
+            try await transport.send(request(.put, "/away"), body: body, baseURL: server.url, operationID: "x")
+        }
+    }
+
+    @Test func theResponseIsReadWhileTheRequestIsSent() async throws {
+        let server = try await TestServer.start()
+        server.script("/duplex", .init(body: .echo))
+        let (chunks, more) = AsyncStream.makeStream(of: HTTPBody.ByteChunk.self)
+        more.yield([1])
+        let (_, body) = try await SessionTransport(Session()).send(
+            request(.post, "/duplex"), body: HTTPBody(chunks, length: .unknown, iterationBehavior: .single),
+            baseURL: server.url, operationID: "x")
+        var received = try #require(body).makeAsyncIterator()
+        #expect(try await received.next() == [1])
+        more.yield([2, 3])
+        #expect(try await received.next() == [2, 3])
+        more.finish()
+        #expect(try await received.next() == nil)
+    }
+
+    @Test func aReaderThatWaitsSlowsTheServerDown() async throws {
+        let server = try await TestServer.start()
+        let size: Int64 = 200_000_000
+        server.route("/large") { _ in .bytes(size) }
+        let (response, body) = try await SessionTransport(Session()).send(
+            request(.get, "/large"), body: nil, baseURL: server.url, operationID: "x")
+        #expect(response.headerFields[.contentLength] == "\(size)")
+        var iterator = try #require(body).makeAsyncIterator()
+        _ = try await iterator.next()
+        #expect(server.bytesSent < size / 2)
+    }
+
+    @Test func releasingTheBodyEndsTheRequest() async throws {
+        let server = try await TestServer.start()
+        let session = Session()
+        do {
+            let (response, _) = try await SessionTransport(session).send(
+                request(.get, "/bytes/50000000"), body: nil, baseURL: server.url, operationID: "x")
+            #expect(response.status.code == 200)
+        }
+        try await server.waitForOpenConnections(atMost: 0)
+    }
+
+    @Test func cancellingSendCancelsTheRequest() async throws {
+        let server = try await TestServer.start()
+        server.route("/hang") { _ in .hanging }
+        let transport = SessionTransport(Session())
+        let task = Task {
+            try await transport.send(request(.get, "/hang"), body: nil, baseURL: server.url, operationID: "x")
+        }
+        _ = try await server.waitForRequests(count: 1)
+        task.cancel()
+        await expectError(.cancelled) { try await task.value }
+        try await server.waitForOpenConnections(atMost: 0)
+    }
+
+    @Test func cancellingTheReaderCancelsTheRequest() async throws {
+        let server = try await TestServer.start()
+        let gate = Gate()
+        server.route("/stalls") { _ in .bytes(1000).stalling(until: gate, at: .inBody(after: 10)) }
+        let (_, body) = try await SessionTransport(Session()).send(
+            request(.get, "/stalls"), body: nil, baseURL: server.url, operationID: "x")
+        let reading = Task { try await [UInt8](collecting: #require(body), upTo: 10_000) }
+        reading.cancel()
+        await expectError(.cancelled) { try await reading.value }
+        gate.open()
+    }
+
+    @Test func aTaskThatIsCancelledSendsNothing() async throws {
+        let server = try await TestServer.start()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await SessionTransport(Session()).send(
+                request(.get, "/get"), body: nil, baseURL: server.url, operationID: "x")
+        }
+        await #expect(throws: (any Error).self) { try await task.value }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func failuresAreTyped() async throws {
+        let dead = try DeadEnd(.refusing)
+        await expectError(.connectFailed) {
+            try await SessionTransport(Session()).send(
+                request(.get, "/"), body: nil, baseURL: dead.url, operationID: "x")
+        }
+    }
+}
+
+/// The bytes 0, 1 …, each a chunk.
+private struct Chunks: AsyncSequence, Sendable {
+    let count: UInt8
+
+    func makeAsyncIterator() -> Iterator { Iterator(count: count) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        let count: UInt8
+        var position: UInt8 = 0
+
+        mutating func next() async -> HTTPBody.ByteChunk? {
+            guard position < count else { return nil }
+            defer { position += 1 }
+            return [position]
+        }
+    }
+}
+
+/// Expects a `CurlewError` with the code.
+private func expectError<T>(
+    _ code: CurlewError.Code, sourceLocation: SourceLocation = #_sourceLocation, from body: () async throws -> T
+) async {
+    let error = await #expect(throws: CurlewError.self, sourceLocation: sourceLocation) { _ = try await body() }
+    #expect(error?.code == code, sourceLocation: sourceLocation)
+}
