@@ -36,7 +36,8 @@ public final class OAuth2Client: Authenticator {
     ///
     /// - Parameters:
     ///   - tokenURL: The token endpoint. Calls that need an endpoint fail with `requestCreationFailed` if it is not an
-    ///     https URL, or an http URL of this machine.
+    ///     https URL, or an http URL whose host is `localhost` or a loopback address. The latter is reached without a
+    ///     proxy.
     ///   - clientID: The client's id.
     ///   - clientSecret: The client's secret; `nil` if it has none.
     ///   - authentication: The way in which id and secret are sent. Without a secret, the id is sent in the form.

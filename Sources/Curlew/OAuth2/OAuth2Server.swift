@@ -64,13 +64,15 @@ struct OAuth2Server: Sendable {
     }
 
     private func send(_ form: OAuth2Parameters, to url: URL) async throws(CurlewError) -> OAuth2Response {
-        // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
         let request = request(form, to: url)
-        let response = await session.request(request)
+        // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
+        let sent = session.request(request)
             .redirect(using: Redirector(behavior: .doNotFollow))
             .acceptingAnyStatus()
             .maximumBodySize(Self.maximumBodySize)
-            .response()
+        // Without TLS, a proxy could read the secrets, and its `localhost` is another machine.
+        if !OAuth2Settings.usesTLS(url) { sent.bypassingProxy() }
+        let response = await sent.response()
         if let error = response.error { throw error }
         return try OAuth2Response(
             response.data ?? Data(), status: response.response?.statusCode ?? 0, url: url,

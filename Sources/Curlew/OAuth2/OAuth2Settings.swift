@@ -32,20 +32,20 @@ struct OAuth2Settings: Sendable {
         }
         guard let url else { throw failed("the OAuth 2 client has no \(name)", tokenURL) }
         guard Self.protectsSecrets(url) else {
-            throw failed("the \(name) of an OAuth 2 client is an https URL, or one of this machine", url)
+            throw failed("the \(name) of an OAuth 2 client is an https URL, or an http URL of this machine", url)
         }
         return url
     }
 
     /// A URL without a scheme protects nothing: the session's base URL, which completes it, may be http.
     private static func protectsSecrets(_ url: URL) -> Bool {
-        switch ASCII.lowercased(url.scheme ?? "") {
-        case "https": return true
-        case "http":
-            let host = ASCII.lowercased(Hostname.withoutBrackets(url.host() ?? ""))
-            // Only four decimal numbers are an address here: to libcurl, one with a leading zero is octal.
-            return host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host)?.isLoopback == true
-        default: return false
-        }
+        if usesTLS(url) { return true }
+        guard ASCII.equalsIgnoringCase(url.scheme ?? "", "http") else { return false }
+        let host = Hostname.withoutBrackets(url.host() ?? "")
+        // libcurl knows the address of `localhost`, but before 7.85 it asks name servers for the names below it.
+        // Only four decimal numbers are an address here: to libcurl, one with a leading zero is octal.
+        return ASCII.equalsIgnoringCase(host, "localhost") || IPAddress(host)?.isLoopback == true
     }
+
+    static func usesTLS(_ url: URL) -> Bool { ASCII.equalsIgnoringCase(url.scheme ?? "", "https") }
 }

@@ -346,8 +346,8 @@ struct OAuth2ClientTests {
             ("http://127.1.x.1/", false), ("http://0127.0.0.1/", false), ("http://127.1/", false),
             ("http://[::2]/", false), ("ftp://e.com/", false), ("/token", false), ("//e.com/token", false),
             ("https://e.com/", true), ("HTTPS://e.com/", true), ("http://localhost:8080/", true),
-            ("http://LOCALHOST/", true), ("http://auth.localhost/", true), ("http://127.9.0.1/", true),
-            ("http://[::1]:80/", true),
+            ("http://LOCALHOST/", true), ("http://auth.localhost/", false), ("http://localhost./", false),
+            ("http://127.9.0.1/", true), ("http://[::1]:80/", true),
         ])
     func endpointsAreProtected(_ text: String, _ isProtected: Bool) async throws {
         let (url, secure) = (try #require(URL(string: text)), try #require(URL(string: "https://e.com/token")))
