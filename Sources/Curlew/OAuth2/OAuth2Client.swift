@@ -113,7 +113,8 @@ public final class OAuth2Client: Authenticator {
     /// of the client itself, with id and secret.
     ///
     /// If the task is cancelled, the call fails at once. A refresh token that the server has replaced by then is not
-    /// lost: `onChange` gets the new one. The same applies to all calls that return a token.
+    /// lost: `onChange` gets the new one. The same applies to all calls that return a token. A call with a refresh token
+    /// that the client is exchanging already waits for that exchange.
     public func token(refreshing token: OAuth2Token) async throws(CurlewError) -> OAuth2Token {
         if let refreshToken = token.refreshToken {
             do throws(CurlewError) {

@@ -208,7 +208,7 @@ struct OAuth2ClientTests {
     }
 
     /// An interceptor that is set after its session was made.
-    private final class LateInterceptor: RequestInterceptor {
+    final class LateInterceptor: RequestInterceptor {
         let own = Lock<AuthenticationInterceptor<OAuth2Client>?>(nil)
 
         func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {

@@ -46,4 +46,89 @@ struct OAuth2ServerTests {
         }
         #expect(seen.withLock { $0 } == [proxy, proxy, Proxy.none])
     }
+
+    // MARK: Refresh tokens
+
+    @Test("a refresh token is not sent again while it is exchanged, even if its caller was cancelled")
+    func repeatedRefresh() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { $0.refreshToken = "SECRET-a" }
+        let (entered, mayLeave) = (OneShot<Void>(), OneShot<Void>())
+        let client = authorization.client { _, _ in
+            entered.resolve(())
+            await mayLeave.waitThroughCancellation()
+        }
+        let old = OAuth2Token(accessToken: "a", refreshToken: "SECRET-a")
+        let cancelled = Task { await failure { try await client.token(refreshing: old) } }
+        await entered.waitThroughCancellation()
+        cancelled.cancel()
+        #expect(await cancelled.value?.code == .cancelled)
+        // Each task runs here until it waits for the exchange, as the refreshes of two interceptors would.
+        let waiting = (0..<3).map { _ in Task.immediate { try await client.token(refreshing: old).accessToken } }
+        waiting[0].cancel()
+        let error = await failure { try await waiting[0].value }
+        #expect(error?.code == .cancelled)
+        mayLeave.resolve(())
+        for task in waiting.dropFirst() { #expect(try await task.value == "SECRET-access-1") }
+        #expect(authorization.forms.count == 1)
+        // The exchange has ended.
+        authorization.state.withLock { $0.refreshToken = "SECRET-a" }
+        #expect(try await client.token(refreshing: old).accessToken == "SECRET-access-2")
+    }
+
+    @Test("a failed exchange fails all its callers, and the next one sends the refresh token again")
+    func failedRefresh() async throws {
+        let (arrived, mayAnswer, sent) = (OneShot<Void>(), OneShot<Void>(), Lock(0))
+        let session = Session(
+            transport: MockTransport { _ in
+                sent.withLock { $0 += 1 }
+                arrived.resolve(())
+                await mayAnswer.waitThroughCancellation()
+                return .status(503)
+            })
+        let url = try #require(URL(string: "https://e.com/token"))
+        let client = OAuth2Client(tokenURL: url, clientID: "c", session: session)
+        let old = OAuth2Token(accessToken: "a", refreshToken: "SECRET-a")
+        let first = Task { await failure { try await client.token(refreshing: old) } }
+        await arrived.waitThroughCancellation()
+        let second = Task.immediate { await failure { try await client.token(refreshing: old) } }
+        mayAnswer.resolve(())
+        for error in [await first.value, await second.value] { #expect(error?.responseCode == 503) }
+        #expect(sent.withLock { $0 } == 1)
+        _ = await failure { try await client.token(refreshing: old) }
+        #expect(sent.withLock { $0 } == 2)
+    }
+
+    @Test("a refresh over a session whose interceptor refreshes the same token ends")
+    func sameSession() async throws {
+        let interceptor = OAuth2ClientTests.LateInterceptor()
+        let session = Session(
+            transport: MockTransport { _ in .json(["access_token": "new", "refresh_token": "r"]) },
+            interceptor: interceptor)
+        let url = try #require(URL(string: "https://e.com/token"))
+        let client = OAuth2Client(tokenURL: url, clientID: "c", session: session)
+        let old = OAuth2Token(accessToken: "old", refreshToken: "r", expires: .distantPast)
+        interceptor.own.withLock { $0 = client.interceptor(credential: old) }
+        #expect(try await client.token(refreshing: old).accessToken == "new")
+        // Ends the cycle of session, interceptor and client.
+        interceptor.own.withLock { $0 = nil }
+    }
+
+    @Test("onChange may refresh the token that it gets, whose refresh token has not changed")
+    func refreshInsideChange() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { ($0.refreshToken, $0.rotates) = ("SECRET-a", false) }
+        let (own, seen) = (Lock<OAuth2Client?>(nil), Lock<[String]>([]))
+        let client = authorization.client { new, _ in
+            let count = seen.withLock {
+                $0.append(new.accessToken)
+                return $0.count
+            }
+            if count == 1 { _ = try? await own.withLock { $0 }?.token(refreshing: new) }
+        }
+        own.withLock { $0 = client }
+        _ = try await client.token(refreshing: OAuth2Token(accessToken: "a", refreshToken: "SECRET-a"))
+        #expect(seen.withLock { $0 } == ["SECRET-access-1", "SECRET-access-2"])
+        own.withLock { $0 = nil }
+    }
 }
