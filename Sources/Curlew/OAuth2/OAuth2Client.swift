@@ -13,8 +13,9 @@ public import FoundationNetworking
 ///
 /// A token of a user, from ``token(code:pkce:)`` or ``token(for:)``, is passed as the interceptor's credential. It is
 /// replaced with its refresh token, never with one of the client itself. If there is none, or the server rejects it, the
-/// request fails with ``CurlewError/oauth2Error`` or `authenticationFailed`: the user has to log in again. A refresh token
-/// that the server has declared void is not sent again: requests fail at once, until the interceptor's `credential` is set.
+/// request fails with ``CurlewError/oauth2Error`` or `authenticationFailed`: the user has to log in again. An interceptor
+/// does not send a refresh token again that the server has declared void: requests fail at once, or at their 401, until
+/// the interceptor's `credential` is set.
 ///
 /// Token requests go over `Session.default`, or a session of your own: they do not follow redirects, and are not
 /// repeated unless that session's retrier says so. Repeating the use of a refresh token can revoke it.
@@ -243,11 +244,15 @@ public final class OAuth2Client: Authenticator {
             && urlRequest.headers["Authorization"]?.hasPrefix("Bearer ") == true
     }
 
-    /// Whether the server has declared the refresh token of a user void: the user has to log in again.
+    /// Whether the server has declared the refresh token of a user void, with the status 400 or 401: the user has to log in
+    /// again.
     public func isFinal(_ error: any Error, refreshing credential: OAuth2Token) -> Bool {
-        let refusal = (error as? CurlewError)?.underlying as? OAuth2Error
         // The client itself may get a token with the same id and secret later.
-        return credential.grant != .clientCredentials && refusal?.code == .invalidGrant
+        guard credential.grant != .clientCredentials, let error = error as? CurlewError,
+            (error.underlying as? OAuth2Error)?.code == .invalidGrant
+        else { return false }
+        // RFC 6749, 5.2. A server or gateway that fails says nothing about the token.
+        return error.responseCode == 400 || error.responseCode == 401
     }
 
     /// Whether the request carries this token.

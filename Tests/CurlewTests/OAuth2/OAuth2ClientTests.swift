@@ -163,6 +163,25 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.map { $0["refresh_token"] } == ["SECRET-gone", "SECRET-c"])
     }
 
+    @Test(
+        "a refresh token is void if the server says so with the status of a refusal",
+        arguments: [
+            (400, OAuth2Error.Code.invalidGrant, true), (401, .invalidGrant, true), (200, .invalidGrant, false),
+            (500, .invalidGrant, false), (503, .invalidGrant, false), (400, .invalidRequest, false),
+            (401, .invalidClient, false),
+        ])
+    func finalRefusals(status: Int, code: OAuth2Error.Code, isFinal: Bool) async throws {
+        let authorization = try AuthorizationServer()
+        let refusal = AuthorizationServer.refusal(code.rawValue, status: status)
+        authorization.state.withLock { $0.scripted = [refusal, refusal] }
+        let expired = OAuth2Token(accessToken: "old", refreshToken: "SECRET-gone", expires: .distantPast)
+        let session = Session(interceptor: authorization.client().interceptor(credential: expired))
+        for _ in 0..<2 {
+            #expect(await session.request(authorization.api).response().error?.oauth2Error?.code == code)
+        }
+        #expect(authorization.forms.count == (isFinal ? 1 : 2))
+    }
+
     @Test("the client itself asks again after a refusal")
     func refusalOfTheClient() async throws {
         let authorization = try AuthorizationServer()
