@@ -93,7 +93,7 @@ package struct OAuth2Response {
     }
 
     private func refusal(without secrets: [String]) -> OAuth2Error? {
-        guard let code = text("error") else { return nil }
+        guard let name = text("error") else { return nil }
         // Bytes, because in a String, a mark that combines with the last letter of a secret hides it.
         func clean(_ text: String) -> String {
             let bytes = secrets.reduce(Array(text.utf8)) {
@@ -101,8 +101,11 @@ package struct OAuth2Response {
             }
             return String(decoding: bytes, as: UTF8.self)
         }
+        // A short secret, such as `grant`, may be part of a code, which then reveals nothing.
+        let code = OAuth2Error.Code(rawValue: name)
         return OAuth2Error(
-            OAuth2Error.Code(rawValue: clean(code)), details: text("error_description").map(clean),
+            code.isRegistered ? code : OAuth2Error.Code(rawValue: clean(name)),
+            details: text("error_description").map(clean),
             uri: text("error_uri").flatMap { URL(string: clean($0)) })
     }
 

@@ -106,6 +106,20 @@ struct OAuth2MessageTests {
     }
 
     @Test(
+        "a secret that is part of a registered code does not hide the code",
+        arguments: [
+            ("invalid_grant", "invalid_grant"), ("slow_down", "slow_down"), ("no_grant", "no_<redacted>"),
+            ("Invalid_grant", "Invalid_<redacted>"), ("invalid_grant ", "invalid_<redacted> "),
+        ])
+    func secretsInCodes(text: String, code: String) throws {
+        let body = #"{"error":"\#(text)","error_description":"grant"}"#
+        let failure = try #require(throws: CurlewError.self) {
+            try response(body, status: 400, secrets: ["invalid_grant!", "slow", "grant"])
+        }
+        #expect(failure.oauth2Error?.code.rawValue == code && failure.oauth2Error?.details == "<redacted>")
+    }
+
+    @Test(
         "responses that are none of the protocol",
         arguments: [
             (200, "[1]", CurlewError.Code.decodingFailed), (200, "<html>", .decodingFailed), (200, "", .decodingFailed),
