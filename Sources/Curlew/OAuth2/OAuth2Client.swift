@@ -173,7 +173,7 @@ public final class OAuth2Client: Authenticator {
         case .refused(let error): throw .refused(error, url: redirect, status: nil)
         case .foreign(let parameter):
             throw failed("the redirect does not belong to this login: the parameter \"\(parameter)\" is another one")
-        case .malformed: throw failed("the redirect has neither a code nor an error")
+        case .malformed: throw failed("the redirect has neither a code nor an error, or one of its parameters twice")
         }
     }
 
