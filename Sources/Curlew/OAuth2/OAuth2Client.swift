@@ -73,7 +73,8 @@ public final class OAuth2Client: Authenticator {
         onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)? = nil
     ) {
         settings = OAuth2Settings(
-            tokenURL: tokenURL, authorizationURL: authorizationURL, deviceAuthorizationURL: deviceAuthorizationURL,
+            tokenURL: OAuth2Settings.sent(tokenURL), authorizationURL: authorizationURL,
+            deviceAuthorizationURL: deviceAuthorizationURL.map(OAuth2Settings.sent),
             redirectURL: redirectURL, issuer: issuer, clientID: clientID, clientSecret: clientSecret,
             authentication: clientSecret == nil ? .none : authentication,
             scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters, expirySkew: expirySkew,

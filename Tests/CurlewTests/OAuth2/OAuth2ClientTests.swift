@@ -289,6 +289,32 @@ struct OAuth2ClientTests {
         }
     }
 
+    @Test(
+        "the client's own requests are recognized however its endpoints are written",
+        arguments: ["https://e.com/a/../token", "https://e.com/a/%2E%2e/token?b=..", "token", "../x/../token"])
+    func writtenEndpoints(_ text: String) async throws {
+        let base = try #require(URL(string: "https://e.com/y/"))
+        let url = try #require(URL(string: text, relativeTo: base))
+        let interceptor = LateInterceptor()
+        let fields = Lock<[String?]>([])
+        let session = Session(
+            transport: MockTransport { request in
+                fields.withLock { $0.append(request.headers["Authorization"]) }
+                return .json([
+                    "access_token": "a", "device_code": "d", "user_code": "u", "verification_uri": "https://e.com/d",
+                    "expires_in": "9",
+                ])
+            }, interceptor: interceptor)
+        let client = OAuth2Client(tokenURL: url, clientID: "c", deviceAuthorizationURL: url, session: session)
+        interceptor.own.withLock { $0 = client.interceptor(credential: OAuth2Token(accessToken: "users")) }
+        _ = try await client.token()
+        _ = try await client.authorizeDevice()
+        _ = try await session.request("https://e.com/api").data()
+        #expect(fields.withLock { $0 } == [nil, nil, "Bearer users"])
+        // Ends the cycle of session, interceptor and client.
+        interceptor.own.withLock { $0 = nil }
+    }
+
     // MARK: Responses that break the rules
 
     @Test("a token without a life serves until it is rejected")
