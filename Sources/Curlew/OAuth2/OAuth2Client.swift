@@ -203,7 +203,7 @@ public final class OAuth2Client: Authenticator {
         ])
         var polling = DevicePolling(interval: login.interval)
         while true {
-            let left = Duration.bounded(seconds: login.expires.timeIntervalSince(settings.time.now()))
+            let left = settings.time.instant().duration(to: login.deadline)
             guard left > .zero else { throw .refused(OAuth2Error(.expiredToken), url: settings.tokenURL, status: nil) }
             guard await settings.time.pause(min(polling.interval, left)) else { throw .cancelled }
             do throws(CurlewError) {

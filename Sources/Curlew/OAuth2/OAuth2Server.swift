@@ -99,7 +99,8 @@ struct OAuth2Server: Sendable {
         form["scope"] = settings.scope
         // RFC 8628, 3.1. With Basic alone, some servers do not find the client.
         form["client_id"] = settings.clientID
-        return try await send(form, to: url).deviceLogin(at: settings.time.now())
+        return try await send(form, to: url).deviceLogin(
+            at: settings.time.now(), settings.time.instant())
     }
 
     private func send(_ form: OAuth2Parameters, to url: URL) async throws(CurlewError) -> OAuth2Response {

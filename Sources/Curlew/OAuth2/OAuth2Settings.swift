@@ -19,9 +19,10 @@ struct OAuth2Settings: Sendable {
     let onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)?
     var time = Time()
 
-    /// The clock, which tests replace.
+    /// The clocks, which tests replace.
     struct Time: Sendable {
         var now: @Sendable () -> Date = { Date() }
+        var instant: @Sendable () -> ContinuousClock.Instant = { .now }
         /// Returns false if the waiting task is cancelled.
         var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
     }

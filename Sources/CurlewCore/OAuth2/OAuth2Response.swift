@@ -58,8 +58,10 @@ package struct OAuth2Response {
         )
     }
 
-    /// Returns the device login.
-    package func deviceLogin(at now: Date) throws(CurlewError) -> OAuth2DeviceLogin {
+    /// Returns the device login. `now` and `instant` are the same time.
+    package func deviceLogin(
+        at now: Date, _ instant: ContinuousClock.Instant
+    ) throws(CurlewError) -> OAuth2DeviceLogin {
         guard let deviceCode = text("device_code") else { throw unusable("device_code") }
         guard let userCode = text("user_code") else { throw unusable("user_code") }
         // The second name is of a draft, and still in use.
@@ -72,6 +74,7 @@ package struct OAuth2Response {
             verificationURL: page,
             completeVerificationURL: text("verification_uri_complete").flatMap { URL(string: $0) },
             expires: now.addingTimeInterval(life),
+            deadline: instant + .bounded(seconds: life),
             deviceCode: deviceCode,
             interval: .bounded(seconds: max(seconds("interval") ?? 5, 1))
         )

@@ -5,6 +5,7 @@ import Testing
 @Suite("Messages of OAuth 2")
 struct OAuth2MessageTests {
     private let now = Date(timeIntervalSince1970: 0)
+    private let instant = ContinuousClock.now
 
     // MARK: Parameters
 
@@ -157,13 +158,14 @@ struct OAuth2MessageTests {
     // MARK: Devices
 
     private func login(_ members: String) throws(CurlewError) -> OAuth2DeviceLogin {
-        try response("{\(members)}").deviceLogin(at: now)
+        try response("{\(members)}").deviceLogin(at: now, instant)
     }
 
     @Test func deviceLogins() throws {
         let required = #""device_code":"SECRET","user_code":"SECRET","expires_in":600"#
         let login = try login(required + #","verification_url":"https://e.com/d""#)
         #expect(login.interval == .seconds(5) && login.expires == now.addingTimeInterval(600))
+        #expect(login.deadline == instant + .seconds(600))
         var dumped = ""
         dump(login, to: &dumped)
         #expect(!"\(login)\(dumped)".contains("SECRET"))

@@ -61,7 +61,7 @@ extension FuzzTarget {
                 try require(expires.timeIntervalSince1970 < 4e9, "a life is bounded")
             }
         }
-        if let login = try? response.deviceLogin(at: now) {
+        if let login = try? response.deviceLogin(at: now, ContinuousClock.now) {
             try require(login.interval >= .seconds(1) && login.interval <= .seconds(1_000_000_000), "a pace is bounded")
             try require(!login.userCode.isEmpty && login.expires > now, "a login can be completed")
         }
