@@ -155,29 +155,36 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         // No waiter owns the refresh: cancelling one ends that wait and nothing else.
         Task {
             // The caller is the refresh, because the request that started it may end first.
-            let result = await UserCode.call(by: .refresh(of: ObjectIdentifier(self))) {
-                await Result.of { try await self.refreshed(credential, for: session) }
+            let (result, isFinal) = await UserCode.call(by: .refresh(of: ObjectIdentifier(self))) {
+                await self.refreshed(credential, in: flight, for: session)
             }
-            // User code, so it is called without the lock.
-            let isFinal = isFinal(result, refreshing: credential)
             let ended = state.withLock { $0.refreshEnded(flight, with: result, isFinal: isFinal) }
             flight.resolve(ended.outcome)
         }
     }
 
-    private func isFinal(_ result: Result<Credential, any Error>, refreshing credential: Credential) -> Bool {
-        guard case .failure(let error) = result else { return false }
-        return authenticator.isFinal(error, refreshing: credential)
-    }
-
-    private func refreshed(_ credential: Credential, for session: Session) async throws -> Credential {
+    /// Returns the new credential, or the error and whether it is final.
+    private func refreshed(
+        _ credential: Credential,
+        in flight: AuthenticationState<Credential>.Flight,
+        for session: Session
+    ) async -> (result: Result<Credential, any Error>, isFinal: Bool) {
         let now = ProcessInfo.processInfo.systemUptime
         let window = refreshWindow.map { (interval: $0.interval, maximumAttempts: $0.maximumAttempts) }
         guard state.withLock({ $0.mayRefresh(at: now, window: window) }) else {
             // The reason why there is no new credential says more than the number of attempts.
-            throw state.withLock { $0.lastError } ?? AuthenticationError.excessiveRefresh
+            let error: any Error = state.withLock { $0.lastError } ?? AuthenticationError.excessiveRefresh
+            // The authenticator judges only what its own refresh has thrown: a later refresh may succeed.
+            return (.failure(error), isFinal: false)
         }
-        return try await authenticator.refresh(credential, for: session)
+        do {
+            return (.success(try await authenticator.refresh(credential, for: session)), isFinal: false)
+        } catch {
+            // Nobody gets the error if the credential was replaced meanwhile. User code is called without the lock.
+            let isFinal =
+                state.withLock { $0.isRunning(flight) } && authenticator.isFinal(error, refreshing: credential)
+            return (.failure(error), isFinal)
+        }
     }
 
     private var isInsideRefresh: Bool { UserCode.isInRefresh(of: ObjectIdentifier(self)) }
@@ -213,11 +220,12 @@ public protocol Authenticator: AnyObject, Sendable {
     /// Whether the request carries this credential, and not an older one.
     func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Credential) -> Bool
 
-    /// Whether every refresh of this credential would fail after this error, for instance because a refresh token is
-    /// void.
+    /// Whether every refresh of this credential would fail after this error, which `refresh` has thrown, for instance
+    /// because a refresh token is void.
     ///
-    /// If so, all requests that need a refresh fail with the error at once, until the interceptor's `credential` is set.
-    /// Otherwise, as by default, the next of them begins a refresh.
+    /// If so, requests with a credential that requires a refresh fail with the error at once, and others if the server
+    /// rejects it, until the interceptor's `credential` is set. Otherwise, as by default, the next of them begins a
+    /// refresh.
     func isFinal(_ error: any Error, refreshing credential: Credential) -> Bool
 }
 

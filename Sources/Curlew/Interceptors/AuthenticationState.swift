@@ -103,6 +103,11 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         return true
     }
 
+    /// Whether the refresh is running, and the credential was not replaced meanwhile.
+    func isRunning(_ flight: Flight) -> Bool {
+        if case .running(let current, _) = refreshing { current === flight } else { false }
+    }
+
     /// Stores the result of the refresh, unless the credential was replaced meanwhile. In that case the waiters ignore
     /// a failure too, and try again with the replacement.
     mutating func refreshEnded(
@@ -110,7 +115,7 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         with result: Result<Credential, any Error>,
         isFinal: Bool
     ) -> (outcome: Result<Void, any Error>, replaced: Replaced) {
-        guard case .running(let current, _) = refreshing, current === flight else { return (.success(()), Replaced()) }
+        guard isRunning(flight) else { return (.success(()), Replaced()) }
         switch result {
         case .success(let new): return (.success(()), replaceCredential(new))
         case .failure(let error):

@@ -13,8 +13,9 @@ public import FoundationNetworking
 ///
 /// A token of a user, from ``token(code:pkce:)`` or ``token(for:)``, is passed as the interceptor's credential. It is
 /// replaced with its refresh token, never with one of the client itself. If there is none, or the server rejects it, the
-/// request fails with ``CurlewError/oauth2Error`` or `authenticationFailed`: the user has to log in again. A refresh token
-/// that the server has declared void is not sent again: requests fail at once, until the interceptor's `credential` is set.
+/// request fails with ``CurlewError/oauth2Error`` or `authenticationFailed`: the user has to log in again. An interceptor
+/// does not send a refresh token again that the server has declared void: requests fail at once, or at their 401, until
+/// the interceptor's `credential` is set.
 ///
 /// Token requests go over `Session.default`, or a session of your own: they do not follow redirects, and are not
 /// repeated unless that session's retrier says so. Repeating the use of a refresh token can revoke it.
@@ -36,7 +37,8 @@ public final class OAuth2Client: Authenticator {
     ///
     /// - Parameters:
     ///   - tokenURL: The token endpoint. Calls that need an endpoint fail with `requestCreationFailed` if it is not an
-    ///     https URL, or an http URL of this machine.
+    ///     https URL, or an http URL whose host is `localhost` or a loopback address. The latter is reached without a
+    ///     proxy.
     ///   - clientID: The client's id.
     ///   - clientSecret: The client's secret; `nil` if it has none.
     ///   - authentication: The way in which id and secret are sent. Without a secret, the id is sent in the form.
@@ -71,7 +73,8 @@ public final class OAuth2Client: Authenticator {
         onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)? = nil
     ) {
         settings = OAuth2Settings(
-            tokenURL: tokenURL, authorizationURL: authorizationURL, deviceAuthorizationURL: deviceAuthorizationURL,
+            tokenURL: OAuth2Settings.sent(tokenURL), authorizationURL: authorizationURL,
+            deviceAuthorizationURL: deviceAuthorizationURL.map(OAuth2Settings.sent),
             redirectURL: redirectURL, issuer: issuer, clientID: clientID, clientSecret: clientSecret,
             authentication: clientSecret == nil ? .none : authentication,
             scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters, expirySkew: expirySkew,
@@ -112,7 +115,8 @@ public final class OAuth2Client: Authenticator {
     /// of the client itself, with id and secret.
     ///
     /// If the task is cancelled, the call fails at once. A refresh token that the server has replaced by then is not
-    /// lost: `onChange` gets the new one. The same applies to all calls that return a token.
+    /// lost: `onChange` gets the new one. The same applies to all calls that return a token. A call with a refresh token
+    /// that the client is exchanging already waits for that exchange.
     public func token(refreshing token: OAuth2Token) async throws(CurlewError) -> OAuth2Token {
         if let refreshToken = token.refreshToken {
             do throws(CurlewError) {
@@ -170,7 +174,7 @@ public final class OAuth2Client: Authenticator {
         case .refused(let error): throw .refused(error, url: redirect, status: nil)
         case .foreign(let parameter):
             throw failed("the redirect does not belong to this login: the parameter \"\(parameter)\" is another one")
-        case .malformed: throw failed("the redirect has neither a code nor an error")
+        case .malformed: throw failed("the redirect has neither a code nor an error, or one of its parameters twice")
         }
     }
 
@@ -199,7 +203,7 @@ public final class OAuth2Client: Authenticator {
         ])
         var polling = DevicePolling(interval: login.interval)
         while true {
-            let left = Duration.bounded(seconds: login.expires.timeIntervalSince(settings.time.now()))
+            let left = settings.time.instant().duration(to: login.deadline)
             guard left > .zero else { throw .refused(OAuth2Error(.expiredToken), url: settings.tokenURL, status: nil) }
             guard await settings.time.pause(min(polling.interval, left)) else { throw .cancelled }
             do throws(CurlewError) {
@@ -241,11 +245,15 @@ public final class OAuth2Client: Authenticator {
             && urlRequest.headers["Authorization"]?.hasPrefix("Bearer ") == true
     }
 
-    /// Whether the server has declared the refresh token of a user void: the user has to log in again.
+    /// Whether the server has declared the refresh token of a user void, with the status 400 or 401: the user has to log in
+    /// again.
     public func isFinal(_ error: any Error, refreshing credential: OAuth2Token) -> Bool {
-        let refusal = (error as? CurlewError)?.underlying as? OAuth2Error
         // The client itself may get a token with the same id and secret later.
-        return credential.grant != .clientCredentials && refusal?.code == .invalidGrant
+        guard credential.grant != .clientCredentials, let error = error as? CurlewError,
+            (error.underlying as? OAuth2Error)?.code == .invalidGrant
+        else { return false }
+        // RFC 6749, 5.2. A server or gateway that fails says nothing about the token.
+        return error.responseCode == 400 || error.responseCode == 401
     }
 
     /// Whether the request carries this token.

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
@@ -7,6 +8,11 @@ struct OAuth2Server: Sendable {
     private let settings: OAuth2Settings
     let session: Session
     private let changes: OAuth2Changes
+    /// The exchanges of refresh tokens that have not ended, by refresh token.
+    private let refreshes = Lock<[String: TokenExchange]>([:])
+
+    /// The exchange of a form for a token, and its result.
+    private typealias TokenExchange = OneShot<Result<OAuth2Token, CurlewError>>
 
     /// Responses with tokens are small; an error page need not be.
     private static let maximumBodySize = 1024 * 1024
@@ -16,16 +22,49 @@ struct OAuth2Server: Sendable {
     }
 
     /// Asks for a token. Throws `.cancelled` if the caller is cancelled; `onChange` gets the token even then.
+    ///
+    /// A refresh token is sent once at a time: a server that rotates refresh tokens may revoke them all if it gets one
+    /// twice. While one is exchanged, for instance for a caller that was cancelled, further callers wait for that
+    /// exchange.
     func token(
         _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token? = nil
     ) async throws(CurlewError) -> OAuth2Token {
         guard !Task.isCancelled else { throw .cancelled }
-        let ended = OneShot<Result<OAuth2Token, CurlewError>>()
+        let own = TokenExchange()
+        if let refreshToken = form["refresh_token"], let running = join(refreshToken, or: own) {
+            let result = await UserCode.waiting(forRefreshOf: ObjectIdentifier(running)) { await running.wait() }
+            // Without a result, the running exchange waits for this call, as in `onChange`: the call must not wait for it.
+            if let result { return try Self.token(of: result) }
+        }
         // In a task that the caller's cancellation does not reach: once the server has the request, the code or refresh
         // token in it may be void, and the token that replaces it would be lost.
-        Task { ended.resolve(await result(form, grant, replacing: former)) }
-        guard let result = await ended.wait() else { throw .cancelled }
+        Task {
+            let ended = await UserCode.call(by: .refresh(of: ObjectIdentifier(own))) {
+                await result(form, grant, replacing: former)
+            }
+            own.resolve(ended)
+            if let refreshToken = form["refresh_token"] { remove(own, refreshToken) }
+        }
+        return try Self.token(of: await own.wait())
+    }
+
+    private static func token(of result: Result<OAuth2Token, CurlewError>?) throws(CurlewError) -> OAuth2Token {
+        guard let result else { throw .cancelled }
         return try result.get()
+    }
+
+    /// Returns the exchange of the refresh token that is running; `nil` if there is none, and `own` has become it.
+    private func join(_ refreshToken: String, or own: TokenExchange) -> TokenExchange? {
+        refreshes.withLock { refreshes in
+            // An exchange that has its result has ended: the refresh token may be sent again.
+            if let running = refreshes[refreshToken], running.value == nil { return running }
+            refreshes[refreshToken] = own
+            return nil
+        }
+    }
+
+    private func remove(_ own: TokenExchange, _ refreshToken: String) {
+        refreshes.withLock { if $0[refreshToken] === own { $0[refreshToken] = nil } }
     }
 
     private func result(
@@ -60,17 +99,20 @@ struct OAuth2Server: Sendable {
         form["scope"] = settings.scope
         // RFC 8628, 3.1. With Basic alone, some servers do not find the client.
         form["client_id"] = settings.clientID
-        return try await send(form, to: url).deviceLogin(at: settings.time.now())
+        return try await send(form, to: url).deviceLogin(
+            at: settings.time.now(), settings.time.instant())
     }
 
     private func send(_ form: OAuth2Parameters, to url: URL) async throws(CurlewError) -> OAuth2Response {
-        // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
         let request = request(form, to: url)
-        let response = await session.request(request)
+        // A redirect could take the form with its secrets elsewhere (307, 308), and no token endpoint needs one.
+        let sent = session.request(request)
             .redirect(using: Redirector(behavior: .doNotFollow))
             .acceptingAnyStatus()
             .maximumBodySize(Self.maximumBodySize)
-            .response()
+        // Without TLS, a proxy could read the secrets, and its `localhost` is another machine.
+        if !OAuth2Settings.usesTLS(url) { sent.bypassingProxy() }
+        let response = await sent.response()
         if let error = response.error { throw error }
         return try OAuth2Response(
             response.data ?? Data(), status: response.response?.statusCode ?? 0, url: url,

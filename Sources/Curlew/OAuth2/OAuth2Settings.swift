@@ -3,8 +3,10 @@ internal import Foundation
 
 /// The settings of an OAuth 2 client.
 struct OAuth2Settings: Sendable {
+    /// As `sent` returns it.
     let tokenURL: URL
     let authorizationURL: URL?
+    /// As `sent` returns it.
     let deviceAuthorizationURL: URL?
     let redirectURL: URL?
     let issuer: String?
@@ -17,12 +19,17 @@ struct OAuth2Settings: Sendable {
     let onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)?
     var time = Time()
 
-    /// The clock, which tests replace.
+    /// The clocks, which tests replace.
     struct Time: Sendable {
         var now: @Sendable () -> Date = { Date() }
+        var instant: @Sendable () -> ContinuousClock.Instant = { .now }
         /// Returns false if the waiting task is cancelled.
         var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
     }
+
+    /// Returns the URL in the form that requests for it have, by which the client recognizes its own requests: without a
+    /// base and without dot segments.
+    static func sent(_ url: URL) -> URL { DotSegments.removed(from: url.absoluteURL) }
 
     /// Returns an endpoint that a call needs. Throws if the client was created without it, or if others could read what
     /// is sent to it (RFC 6749, 3.1 and 3.2).
@@ -32,20 +39,20 @@ struct OAuth2Settings: Sendable {
         }
         guard let url else { throw failed("the OAuth 2 client has no \(name)", tokenURL) }
         guard Self.protectsSecrets(url) else {
-            throw failed("the \(name) of an OAuth 2 client is an https URL, or one of this machine", url)
+            throw failed("the \(name) of an OAuth 2 client is an https URL, or an http URL of this machine", url)
         }
         return url
     }
 
     /// A URL without a scheme protects nothing: the session's base URL, which completes it, may be http.
     private static func protectsSecrets(_ url: URL) -> Bool {
-        switch ASCII.lowercased(url.scheme ?? "") {
-        case "https": return true
-        case "http":
-            let host = ASCII.lowercased(Hostname.withoutBrackets(url.host() ?? ""))
-            // Only four decimal numbers are an address here: to libcurl, one with a leading zero is octal.
-            return host == "localhost" || host.hasSuffix(".localhost") || IPAddress(host)?.isLoopback == true
-        default: return false
-        }
+        if usesTLS(url) { return true }
+        guard ASCII.equalsIgnoringCase(url.scheme ?? "", "http") else { return false }
+        let host = Hostname.withoutBrackets(url.host() ?? "")
+        // libcurl knows the address of `localhost`, but before 7.85 it asks name servers for the names below it.
+        // Only four decimal numbers are an address here: to libcurl, one with a leading zero is octal.
+        return ASCII.equalsIgnoringCase(host, "localhost") || IPAddress(host)?.isLoopback == true
     }
+
+    static func usesTLS(_ url: URL) -> Bool { ASCII.equalsIgnoringCase(url.scheme ?? "", "https") }
 }

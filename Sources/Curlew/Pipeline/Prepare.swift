@@ -175,7 +175,11 @@ struct Lowering {
         if case .made(let request) = visible {
             request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
         }
-        if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }
+        if own?.bypassesProxy == true {
+            options.proxy = Proxy.none
+        } else if let routing = context.configuration.proxyRouting {
+            options.proxy = routing(target) ?? Proxy.none
+        }
         var lowered = TransferRequest(
             identifier: task,
             attempt: attempt,

@@ -177,6 +177,13 @@ extension Request {
         record.withLock { $0.ownExtras.options.multiplexes = isAllowed }
         return self
     }
+
+    /// Sends the request without a proxy, whatever the session and the environment say.
+    @discardableResult
+    func bypassingProxy() -> Self {
+        record.withLock { $0.ownExtras.options.bypassesProxy = true }
+        return self
+    }
 }
 
 extension Request {
@@ -207,6 +214,7 @@ struct RequestOptions {
     var validations: [Validation] = []
     var expectContinue = ExpectContinue.automatic
     var multiplexes = true
+    var bypassesProxy = false
     /// The trailer fields that follow the body; `nil` if there are none.
     var trailers: RequestTrailers?
     /// Whether the user decides about the body when its head has arrived.

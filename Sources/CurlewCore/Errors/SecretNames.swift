@@ -18,7 +18,7 @@ package enum SecretNames {
     /// Secret names that contain none of these parts and words.
     private static let names: Set<String> = [
         "authentication-info", "proxy-authentication-info", "code_verifier", "device_code", "user_code",
-        "x-honeycomb-team", "x-amzn-oidc-data",
+        "verification_uri_complete", "x-honeycomb-team", "x-amzn-oidc-data",
         "x-ms-client-principal",
     ]
 

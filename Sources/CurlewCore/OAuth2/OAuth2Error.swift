@@ -40,6 +40,15 @@ public struct OAuth2Error: Error, Sendable, Hashable {
         public static let slowDown = Self(rawValue: "slow_down")
         /// The user did not decide about the device in time.
         public static let expiredToken = Self(rawValue: "expired_token")
+
+        /// Whether the code is one of those above, and thus no text that the server has made up.
+        package var isRegistered: Bool { Self.registered.contains(self) }
+
+        private static let registered: Set = [
+            invalidRequest, invalidClient, invalidGrant, unauthorizedClient, unsupportedGrantType, invalidScope,
+            accessDenied, unsupportedResponseType, serverError, temporarilyUnavailable, authorizationPending, slowDown,
+            expiredToken,
+        ]
     }
 
     /// The kind of refusal.

@@ -58,8 +58,10 @@ package struct OAuth2Response {
         )
     }
 
-    /// Returns the device login.
-    package func deviceLogin(at now: Date) throws(CurlewError) -> OAuth2DeviceLogin {
+    /// Returns the device login. `now` and `instant` are the same time.
+    package func deviceLogin(
+        at now: Date, _ instant: ContinuousClock.Instant
+    ) throws(CurlewError) -> OAuth2DeviceLogin {
         guard let deviceCode = text("device_code") else { throw unusable("device_code") }
         guard let userCode = text("user_code") else { throw unusable("user_code") }
         // The second name is of a draft, and still in use.
@@ -72,6 +74,7 @@ package struct OAuth2Response {
             verificationURL: page,
             completeVerificationURL: text("verification_uri_complete").flatMap { URL(string: $0) },
             expires: now.addingTimeInterval(life),
+            deadline: instant + .bounded(seconds: life),
             deviceCode: deviceCode,
             interval: .bounded(seconds: max(seconds("interval") ?? 5, 1))
         )
@@ -93,7 +96,7 @@ package struct OAuth2Response {
     }
 
     private func refusal(without secrets: [String]) -> OAuth2Error? {
-        guard let code = text("error") else { return nil }
+        guard let name = text("error") else { return nil }
         // Bytes, because in a String, a mark that combines with the last letter of a secret hides it.
         func clean(_ text: String) -> String {
             let bytes = secrets.reduce(Array(text.utf8)) {
@@ -101,8 +104,11 @@ package struct OAuth2Response {
             }
             return String(decoding: bytes, as: UTF8.self)
         }
+        // A short secret, such as `grant`, may be part of a code, which then reveals nothing.
+        let code = OAuth2Error.Code(rawValue: name)
         return OAuth2Error(
-            OAuth2Error.Code(rawValue: clean(code)), details: text("error_description").map(clean),
+            code.isRegistered ? code : OAuth2Error.Code(rawValue: clean(name)),
+            details: text("error_description").map(clean),
             uri: text("error_uri").flatMap { URL(string: clean($0)) })
     }
 

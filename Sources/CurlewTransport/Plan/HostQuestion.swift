@@ -74,7 +74,7 @@ extension DNSPlan {
         guard host != "*", Hostname.isUsable(host), let name = Hostname.canonical(host) else {
             throw .unresolved("the host is no name that can be resolved")
         }
-        guard IPAddress(name) == nil, overrides(configuration.dns, host: host, port: port).isEmpty,
+        guard IPAddress(name) == nil, !isLocal(name), overrides(configuration.dns, host: host, port: port).isEmpty,
             !isMapped(host, port, by: configuration.tls.connectTo)
         else { return nil }
         let isDirect: Bool
@@ -91,6 +91,10 @@ extension DNSPlan {
         }
         return HostQuestion(name: asked, key: isASCII ? host : name, isDirect: isDirect, callers: callers)
     }
+
+    /// Whether the name is that of this machine, which no resolver is asked for (RFC 6761, 6.3). Requests without TLS rely
+    /// on that.
+    private static func isLocal(_ name: String) -> Bool { name == "localhost" || name.hasSuffix(".localhost") }
 
     /// Whether `connectTo` sends connections for the host elsewhere (CURLOPT_CONNECT_TO: an empty host or port matches
     /// any). libcurl looks up the target.

@@ -124,6 +124,11 @@ struct RedactionTests {
         ("application/json", #"{"credentials":{"a":["}",2]},"b":1}"#, #"{"credentials":"_","b":1}"#),
         ("application/json", #"{"pass\u0077ord":"S\"S","b":1}"#, #"{"pass\u0077ord":"_","b":1}"#),
         ("application/json", #"["token","S"]"#, #"["token","S"]"#),
+        (
+            "application/json",
+            #"{"user_code":"S","verification_uri":"https://e.com/d","verification_uri_complete":"https://e.com/d/S"}"#,
+            #"{"user_code":"_","verification_uri":"https://e.com/d","verification_uri_complete":"_"}"#
+        ),
         ("application/json", #"{"max_tokens":5}"#, #"{"max_tokens":5}"#),
         // Bodies that a limit has cut off.
         ("application/json", #"{"token":"SSS"#, #"{"token":"_""#),

@@ -5,6 +5,7 @@ import Testing
 @Suite("Messages of OAuth 2")
 struct OAuth2MessageTests {
     private let now = Date(timeIntervalSince1970: 0)
+    private let instant = ContinuousClock.now
 
     // MARK: Parameters
 
@@ -106,6 +107,20 @@ struct OAuth2MessageTests {
     }
 
     @Test(
+        "a secret that is part of a registered code does not hide the code",
+        arguments: [
+            ("invalid_grant", "invalid_grant"), ("slow_down", "slow_down"), ("no_grant", "no_<redacted>"),
+            ("Invalid_grant", "Invalid_<redacted>"), ("invalid_grant ", "invalid_<redacted> "),
+        ])
+    func secretsInCodes(text: String, code: String) throws {
+        let body = #"{"error":"\#(text)","error_description":"grant"}"#
+        let failure = try #require(throws: CurlewError.self) {
+            try response(body, status: 400, secrets: ["invalid_grant!", "slow", "grant"])
+        }
+        #expect(failure.oauth2Error?.code.rawValue == code && failure.oauth2Error?.details == "<redacted>")
+    }
+
+    @Test(
         "responses that are none of the protocol",
         arguments: [
             (200, "[1]", CurlewError.Code.decodingFailed), (200, "<html>", .decodingFailed), (200, "", .decodingFailed),
@@ -143,13 +158,14 @@ struct OAuth2MessageTests {
     // MARK: Devices
 
     private func login(_ members: String) throws(CurlewError) -> OAuth2DeviceLogin {
-        try response("{\(members)}").deviceLogin(at: now)
+        try response("{\(members)}").deviceLogin(at: now, instant)
     }
 
     @Test func deviceLogins() throws {
         let required = #""device_code":"SECRET","user_code":"SECRET","expires_in":600"#
         let login = try login(required + #","verification_url":"https://e.com/d""#)
         #expect(login.interval == .seconds(5) && login.expires == now.addingTimeInterval(600))
+        #expect(login.deadline == instant + .seconds(600))
         var dumped = ""
         dump(login, to: &dumped)
         #expect(!"\(login)\(dumped)".contains("SECRET"))
@@ -191,6 +207,17 @@ struct OAuth2MessageTests {
         ("", .foreign(parameter: "state")), ("#code=a&state=s", .foreign(parameter: "state")),
         ("?state=s", .malformed), ("?code=a&code=b&state=s", .malformed), ("?code=a&state=s&iss=x", .code("a")),
         ("?error=access_denied&state=s&code=a", .refused(OAuth2Error(.accessDenied))),
+        // Names may be encoded.
+        ("?c%6Fde=a&%73tate=s", .code("a")), ("?c%6Fde=a&code=b&state=s", .malformed),
+        ("?error=a&err%6Fr=b&code=a&state=s", .malformed), ("?error=a&error=a&code=a&state=s", .malformed),
+        ("?code=a&state=s&st%61te=t", .malformed), ("?code=a&state=s&state=s", .malformed),
+        ("?code=&code=a&state=s", .malformed), ("?code=a&state=s&iss=x&iss=x", .malformed),
+        ("?code=a&state=s&other=x&other=%FF", .code("a")),
+        // Bytes that are no UTF-8.
+        ("?error=%FF&code=a&state=s", .malformed), ("?code=%FF&state=s", .malformed),
+        ("?code=a&state=%FF", .malformed), ("?code=a&state=s&iss=%FF", .malformed),
+        ("?code=a&state=s&%FF=x", .code("a")),
+        ("?error=access_denied&error_description=%FF&state=s", .refused(OAuth2Error(.accessDenied))),
     ])
     func redirects(_ end: String, _ redirect: OAuth2Redirect) throws {
         let url = try #require(URL(string: "https://app.example/\(end)"))
@@ -206,11 +233,27 @@ struct OAuth2MessageTests {
             ("code=a", .foreign(parameter: "iss")), ("code=a&iss=", .foreign(parameter: "iss")),
             ("code=a&iss=https%3A%2F%2Fe.com%2F", .foreign(parameter: "iss")),
             ("code=a&iss=HTTPS%3A%2F%2Fe.com", .foreign(parameter: "iss")),
-            ("code=a&iss=https://e.com&iss=https://e.com", .foreign(parameter: "iss")),
+            ("code=a&iss=https://e.com&iss=https://e.com", .malformed),
             ("error=access_denied", .foreign(parameter: "iss")),
         ])
     func issuers(_ query: String, _ redirect: OAuth2Redirect) throws {
         let url = try #require(URL(string: "https://app.example/?state=s&\(query)"))
         #expect(OAuth2Redirect(url, state: "s", issuer: "https://e.com") == redirect)
+    }
+
+    /// U+212A is canonically equivalent to K, U+00E9 to e with a mark.
+    @Test(
+        "state and issuer are compared as bytes",
+        arguments: [
+            ("K", "K", true), ("K", "%4B", true), ("K", "%E2%84%AA", false), ("\u{E9}", "%C3%A9", true),
+            ("\u{E9}", "e%CC%81", false), ("e\u{301}", "%C3%A9", false),
+        ])
+    func equivalentTexts(expected: String, sent: String, isSame: Bool) throws {
+        let url = try #require(URL(string: "https://app.example/?code=a&state=\(sent)&iss=\(sent)"))
+        #expect(
+            OAuth2Redirect(url, state: expected, issuer: nil) == (isSame ? .code("a") : .foreign(parameter: "state")))
+        let named = try #require(URL(string: "https://app.example/?code=a&state=s&iss=\(sent)"))
+        #expect(
+            OAuth2Redirect(named, state: "s", issuer: expected) == (isSame ? .code("a") : .foreign(parameter: "iss")))
     }
 }

@@ -19,6 +19,8 @@ private final class TokenAuthenticator: Authenticator {
     let failsFinally: Bool
     /// Whether refreshed tokens require another refresh.
     let yieldsExpired: Bool
+    /// The errors that were judged.
+    let judged = Watched<[String]>([])
 
     init(gate: Gate? = nil, fails: Bool = false, failsFinally: Bool = false, yieldsExpired: Bool = false) {
         self.gate = gate
@@ -54,7 +56,8 @@ private final class TokenAuthenticator: Authenticator {
     }
 
     func isFinal(_ error: any Error, refreshing credential: Token) -> Bool {
-        failsFinally && credential.text == "old" && error is RefreshRefused
+        judged.change { $0.append("\(error)") }
+        return failsFinally
     }
 }
 
@@ -201,11 +204,49 @@ struct AuthenticationInterceptorTests {
                 }
             }
             #expect(interceptor.authenticator.refreshes.value == refreshes)
+            #expect(interceptor.authenticator.judged.value == Array(repeating: "RefreshRefused()", count: refreshes))
             interceptor.credential = Token(text: "other")
             #expect(try await adapted(by: interceptor) == "Bearer other")
             // The user may set the same credential again.
             interceptor.credential = old
         }
+    }
+
+    @Test("a refresh that the window refuses is not judged", arguments: [false, true])
+    func excessiveRefreshesAreNotFinal(requiresRefresh: Bool) async throws {
+        let authenticator = TokenAuthenticator(failsFinally: true)
+        let interceptor = AuthenticationInterceptor(
+            authenticator: authenticator, credential: Token(text: "old", requiresRefresh: requiresRefresh),
+            refreshWindow: .init(interval: 300, maximumAttempts: 0))
+        for _ in 0..<2 {
+            if requiresRefresh {
+                await #expect(throws: AuthenticationError.excessiveRefresh) { try await adapted(by: interceptor) }
+            } else {
+                #expect(try await result(of: interceptor) == "excessiveRefresh")
+            }
+        }
+        #expect(authenticator.refreshes.value == 0 && authenticator.judged.value.isEmpty)
+    }
+
+    @Test("a credential that is set during a refresh which fails finally is used, and refreshed in turn")
+    func credentialDuringFinalFailure() async throws {
+        let gate = Gate()
+        let authenticator = TokenAuthenticator(gate: gate, failsFinally: true)
+        let interceptor = AuthenticationInterceptor(
+            authenticator: authenticator, credential: Token(text: "old", requiresRefresh: true))
+        let adapter = Task { try await adapted(by: interceptor) }
+        _ = await authenticator.refreshes.wait { $0 == 1 }
+        interceptor.credential = Token(text: "other")
+        gate.open()
+        #expect(try await adapter.value == "Bearer other")
+        // The error was that of another credential.
+        #expect(authenticator.judged.value.isEmpty)
+        #expect(try await result(of: interceptor, sentWith: "other") == "RefreshRefused()")
+        #expect(authenticator.refreshes.value == 2)
+        // This one is final.
+        interceptor.credential = Token(text: "last", requiresRefresh: true)
+        for _ in 0..<2 { await #expect(throws: RefreshRefused()) { try await adapted(by: interceptor) } }
+        #expect(authenticator.refreshes.value == 3 && authenticator.judged.value.count == 2)
     }
 
     @Test func cancellingOneWaiterDoesNotCancelTheRefresh() async throws {

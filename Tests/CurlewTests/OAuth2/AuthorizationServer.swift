@@ -141,11 +141,15 @@ final class StoppedClock: Sendable {
     static let now = Date(timeIntervalSince1970: 1_000_000)
 
     let pauses = Lock<[Duration]>([])
+    /// The seconds by which somebody has set the wall clock.
+    let shift = Lock(0.0)
     private let passed = Lock(0.0)
+    private let start = ContinuousClock.now
 
     var time: OAuth2Settings.Time {
         OAuth2Settings.Time(
-            now: { [passed] in Self.now.addingTimeInterval(passed.withLock { $0 }) },
+            now: { [passed, shift] in Self.now.addingTimeInterval(passed.withLock { $0 } + shift.withLock { $0 }) },
+            instant: { [passed, start] in start + .seconds(passed.withLock { $0 }) },
             pause: { [pauses, passed] duration in
                 pauses.withLock { $0.append(duration) }
                 passed.withLock { $0 += Double(duration.components.seconds) }

@@ -163,6 +163,25 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.map { $0["refresh_token"] } == ["SECRET-gone", "SECRET-c"])
     }
 
+    @Test(
+        "a refresh token is void if the server says so with the status of a refusal",
+        arguments: [
+            (400, OAuth2Error.Code.invalidGrant, true), (401, .invalidGrant, true), (200, .invalidGrant, false),
+            (500, .invalidGrant, false), (503, .invalidGrant, false), (400, .invalidRequest, false),
+            (401, .invalidClient, false),
+        ])
+    func finalRefusals(status: Int, code: OAuth2Error.Code, isFinal: Bool) async throws {
+        let authorization = try AuthorizationServer()
+        let refusal = AuthorizationServer.refusal(code.rawValue, status: status)
+        authorization.state.withLock { $0.scripted = [refusal, refusal] }
+        let expired = OAuth2Token(accessToken: "old", refreshToken: "SECRET-gone", expires: .distantPast)
+        let session = Session(interceptor: authorization.client().interceptor(credential: expired))
+        for _ in 0..<2 {
+            #expect(await session.request(authorization.api).response().error?.oauth2Error?.code == code)
+        }
+        #expect(authorization.forms.count == (isFinal ? 1 : 2))
+    }
+
     @Test("the client itself asks again after a refusal")
     func refusalOfTheClient() async throws {
         let authorization = try AuthorizationServer()
@@ -208,7 +227,7 @@ struct OAuth2ClientTests {
     }
 
     /// An interceptor that is set after its session was made.
-    private final class LateInterceptor: RequestInterceptor {
+    final class LateInterceptor: RequestInterceptor {
         let own = Lock<AuthenticationInterceptor<OAuth2Client>?>(nil)
 
         func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
@@ -268,6 +287,32 @@ struct OAuth2ClientTests {
             client.apply(OAuth2Token(accessToken: "a"), to: &request)
             #expect((request.headers["Authorization"] != nil) == isSent)
         }
+    }
+
+    @Test(
+        "the client's own requests are recognized however its endpoints are written",
+        arguments: ["https://e.com/a/../token", "https://e.com/a/%2E%2e/token?b=..", "token", "../x/../token"])
+    func writtenEndpoints(_ text: String) async throws {
+        let base = try #require(URL(string: "https://e.com/y/"))
+        let url = try #require(URL(string: text, relativeTo: base))
+        let interceptor = LateInterceptor()
+        let fields = Lock<[String?]>([])
+        let session = Session(
+            transport: MockTransport { request in
+                fields.withLock { $0.append(request.headers["Authorization"]) }
+                return .json([
+                    "access_token": "a", "device_code": "d", "user_code": "u", "verification_uri": "https://e.com/d",
+                    "expires_in": "9",
+                ])
+            }, interceptor: interceptor)
+        let client = OAuth2Client(tokenURL: url, clientID: "c", deviceAuthorizationURL: url, session: session)
+        interceptor.own.withLock { $0 = client.interceptor(credential: OAuth2Token(accessToken: "users")) }
+        _ = try await client.token()
+        _ = try await client.authorizeDevice()
+        _ = try await session.request("https://e.com/api").data()
+        #expect(fields.withLock { $0 } == [nil, nil, "Bearer users"])
+        // Ends the cycle of session, interceptor and client.
+        interceptor.own.withLock { $0 = nil }
     }
 
     // MARK: Responses that break the rules
@@ -346,8 +391,8 @@ struct OAuth2ClientTests {
             ("http://127.1.x.1/", false), ("http://0127.0.0.1/", false), ("http://127.1/", false),
             ("http://[::2]/", false), ("ftp://e.com/", false), ("/token", false), ("//e.com/token", false),
             ("https://e.com/", true), ("HTTPS://e.com/", true), ("http://localhost:8080/", true),
-            ("http://LOCALHOST/", true), ("http://auth.localhost/", true), ("http://127.9.0.1/", true),
-            ("http://[::1]:80/", true),
+            ("http://LOCALHOST/", true), ("http://auth.localhost/", false), ("http://localhost./", false),
+            ("http://127.9.0.1/", true), ("http://[::1]:80/", true),
         ])
     func endpointsAreProtected(_ text: String, _ isProtected: Bool) async throws {
         let (url, secure) = (try #require(URL(string: text)), try #require(URL(string: "https://e.com/token")))

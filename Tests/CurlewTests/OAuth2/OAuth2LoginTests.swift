@@ -97,11 +97,15 @@ struct OAuth2LoginTests {
         #expect(error?.oauth2Error?.code == code && clock.pauses.withLock { $0.count } == 2)
     }
 
-    @Test("a device login ends when its codes expire, whatever the server says")
-    func deviceExpires() async throws {
+    @Test(
+        "a device login ends when its codes expire, whatever the server and the wall clock say",
+        arguments: [0, -86_400, 86_400])
+    func deviceExpires(shift: Double) async throws {
         let (authorization, clock) = (try AuthorizationServer(), StoppedClock())
         let client = authorization.client(secret: nil, time: clock.time)
         let login = try await client.authorizeDevice()
+        #expect(login.expires == StoppedClock.now.addingTimeInterval(1800))
+        clock.shift.withLock { $0 = shift }
         authorization.state.withLock { $0.deviceRefusals = Array(repeating: "authorization_pending", count: 1_000) }
         let error = await failure { try await client.token(for: login) }
         #expect(error?.oauth2Error?.code == .expiredToken)

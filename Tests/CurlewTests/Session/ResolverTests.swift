@@ -57,10 +57,18 @@ struct ResolverTests {
     @Test("decides alone: a name that it does not know is not looked up elsewhere")
     func errors() async throws {
         let (server, registry) = (try TestServer(), Registry())
-        let response = await session(registry).request("http://localhost:\(server.port)/get").response()
+        let response = await session(registry).request("http://unknown.test:\(server.port)/get").response()
         #expect(response.error?.code == .resolveFailed)
         #expect((response.error?.underlying as? URLError)?.code == .cannotFindHost)
         #expect(server.connectionCount == 0)
+    }
+
+    @Test("is not asked for localhost")
+    func localhost() async throws {
+        let (server, registry) = (try TestServer(), Registry())
+        let response = await session(registry).request("http://localhost:\(server.port)/get").response()
+        #expect(response.error == nil && server.connectionCount == 1)
+        #expect(registry.asked.withLock { $0.isEmpty })
     }
 
     @Test("is asked again by a retry, because failures are not stored")

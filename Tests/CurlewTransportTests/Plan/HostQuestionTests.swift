@@ -28,7 +28,8 @@ struct HostQuestionTests {
         ("http://sh%6Fp.test/", "shop.test", 80, "shop.test"),
         ("http://ada:secret@shop.test:81/", "shop.test", 81, "shop.test"),
         ("http://bücher.test/", "xn--bcher-kva.test", 80, "xn--bcher-kva.test"),
-        ("http://localhost/", "localhost", 80, "localhost"),
+        ("http://localhost.test/", "localhost.test", 80, "localhost.test"),
+        ("http://notlocalhost/", "notlocalhost", 80, "notlocalhost"),
     ])
     func names(_ url: String, _ host: String, _ port: Int, _ key: String) throws {
         let question = try #require(try question(url))
@@ -43,6 +44,16 @@ struct HostQuestionTests {
     ])
     func addressesAreNoQuestions(_ url: String) throws {
         #expect(try question(url) == nil)
+    }
+
+    /// RFC 6761, 6.3.
+    @Test(arguments: [
+        "http://localhost/", "https://LOCALHOST./", "http://localhos%74:8080/", "http://auth.localhost/",
+        "http://a.b.localhost./",
+    ])
+    func thisMachineIsNoQuestion(_ url: String) throws {
+        #expect(try question(url) == nil)
+        #expect(try question(url, configure: { $0.proxy = Self.proxy("socks5") }) == nil)
     }
 
     @Test(
