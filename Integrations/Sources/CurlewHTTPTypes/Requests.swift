@@ -13,10 +13,11 @@ extension HTTPRequest: @retroactive URLRequestConvertible {
     ///
     /// Without a scheme and an authority the URL is relative, for a session with a `baseURL`. Fields that are repeated
     /// become one, separated by commas, and `Cookie` by semicolons.
+    ///
+    /// No part can change another. A path begins with a slash, and with one alone if there is no authority; `*` has no URL.
+    /// An authority is a host and a port, without user information.
     public func asURLRequest() throws -> URLRequest {
-        var text = path ?? "/"
-        if scheme != nil || authority != nil { text = "\(scheme ?? "https")://\(authority ?? "")\(text)" }
-        guard let url = URL(string: text) else {
+        guard let url = writtenURL.flatMap(URL.init(string:)) else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "The parts of the HTTPRequest make no URL.")
         }
         var request = URLRequest(url: url)
@@ -36,6 +37,32 @@ extension HTTPRequest: @retroactive URLRequestConvertible {
         let target = parts.percentEncodedQuery.map { "\(path)?\($0)" } ?? path
         let fields = HTTPFields(HTTPHeaders(request.allHTTPHeaderFields ?? [:]))
         self.init(method: method, scheme: scheme, authority: authority, path: target, headerFields: fields)
+    }
+}
+
+extension HTTPRequest {
+    /// The parts as they are written in a URL. `nil` if one of them would be read as another one: behind a host,
+    /// `@evil.example` and `.evil.example` are another host, and so is `//evil.example` without one.
+    private var writtenURL: String? {
+        let target = path.flatMap { $0.isEmpty ? nil : $0 } ?? "/"
+        guard target.utf8.first == UInt8(ascii: "/") else { return nil }
+        guard scheme != nil || authority != nil else { return target.utf8.starts(with: "//".utf8) ? nil : target }
+        let scheme = scheme ?? "https"
+        guard let authority, !authority.isEmpty, !authority.utf8.contains(where: { "/?#@\\".utf8.contains($0) }),
+            !scheme.isEmpty, scheme.utf8.allSatisfy(\.isSchemeCharacter)
+        else { return nil }
+        return "\(scheme)://\(authority)\(target)"
+    }
+}
+
+extension UInt8 {
+    fileprivate var isSchemeCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+            true
+        default: false
+        }
     }
 }
 

@@ -15,7 +15,7 @@ internal import Synchronization
 ///
 /// As the session's interceptor it captures the logger when a request begins, in the task that makes the request: the
 /// task's `Logger.current`, with what its metadata provider returns there, such as the identifier of a trace. As a monitor
-/// alone it writes to the logger of `init`.
+/// alone it writes to the logger of `init`. As an interceptor alone it writes nothing, and keeps at most 10,000 loggers.
 public final class LoggingMonitor: RequestInterceptor, EventMonitor {
     /// The queue on which lines are written.
     public let queue: DispatchQueue
@@ -25,7 +25,10 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
     /// session's interceptor.
     private let fallback: LogEventMonitor
     /// One monitor for each request whose logger was captured. They are called, but not added to the session.
-    private let captured = Mutex<[UUID: LogEventMonitor]>([:])
+    private let captured = Mutex(CapturedMonitors())
+
+    /// The number of requests whose loggers are kept.
+    package var capturedCount: Int { captured.withLock(\.count) }
 
     /// Creates a monitor.
     ///
@@ -44,7 +47,7 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
         let id = state.requestID
         guard captured.withLock({ $0[id] == nil }) else { return urlRequest }
         let monitor = style.monitor(writingTo: (logger ?? Logger.current).bindingProvidedMetadata(), on: queue)
-        captured.withLock { $0[id] = monitor }
+        captured.withLock { $0.capture(monitor, of: id) }
         return urlRequest
     }
 
@@ -60,14 +63,20 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
 
     public func requestDidCancel(_ request: Request) { monitor(of: request).requestDidCancel(request) }
 
-    public func requestIsRetrying(_ request: Request) { monitor(of: request).requestIsRetrying(request) }
+    public func requestIsRetrying(_ request: Request) {
+        // The request may have finished before, because a handler's serializer failed.
+        captured.withLock { $0.runs(request.id) }
+        monitor(of: request).requestIsRetrying(request)
+    }
 
     public func requestDidFinish(_ request: Request) {
-        monitor(of: request).requestDidFinish(request)
-        _ = captured.withLock { $0.removeValue(forKey: request.id) }
+        captured.withLock { $0.finish(request.id) }?.requestDidFinish(request)
+        // It may have had events of the request from before the logger was captured, and must not keep their state.
+        fallback.requestDidFinish(request)
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
+        captured.withLock { $0.runs(request.id) }
         monitor(of: request).request(request, didCreateTask: task)
     }
 

@@ -2,7 +2,7 @@ internal import Metrics
 internal import Synchronization
 
 /// The metric objects, one for each name and set of dimensions. Backends may keep state for each object that is made, so
-/// each is made once.
+/// each is made once, unless two threads need a new one at the same time.
 final class Instruments: Sendable {
     private struct Key: Hashable, Sendable {
         let name: String
@@ -39,10 +39,13 @@ final class Instruments: Sendable {
         _ name: String, _ dimensions: [Dimension], in known: borrowing Mutex<[Key: Metric]>,
         make: ([(String, String)]) -> Metric
     ) -> Metric {
-        known.withLock { known in
-            let key = Key(name: name, dimensions: dimensions)
-            if let metric = known[key] { return metric }
-            let metric = make(dimensions.map { ($0.name, $0.value) })
+        let key = Key(name: name, dimensions: dimensions)
+        if let metric = known.withLock({ $0[key] }) { return metric }
+        // Made without the lock, because the backend is called. If another thread was first, its metric is used. The other
+        // one is not destroyed: backends may have returned the same object for both.
+        let metric = make(dimensions.map { ($0.name, $0.value) })
+        return known.withLock { known in
+            if let first = known[key] { return first }
             known[key] = metric
             return metric
         }

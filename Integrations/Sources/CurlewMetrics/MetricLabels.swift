@@ -9,8 +9,8 @@ internal import Synchronization
 /// |---|---|
 /// | `http.request.method` | the methods of RFC 9110, `PATCH` and `QUERY`; `_OTHER` for any other |
 /// | `server.address`, `server.port` | the origin, or what `address` makes of it; `_OTHER` after `originLimit` origins |
-/// | `http.response.status_code` | the status |
-/// | `error.type` | the code of the `CurlewError`, or a status from 400 |
+/// | `http.response.status_code` | a registered status; the class of any other, such as `4xx`; `_OTHER` from 600 |
+/// | `error.type` | the code of the `CurlewError`, or a status from 400 in the same form |
 /// | `network.protocol.version` | `1.0`, `1.1`, `2` or `3` |
 /// | `curlew.attempt` | `1`, `2`, or `3+` |
 /// | `curlew.cache` | the part that the cache had |
@@ -46,7 +46,7 @@ public struct MetricLabels: Sendable {
 
     /// Returns the dimensions that are known when a request has ended.
     func result(status: Int?, error: CurlewError?, _ metrics: TransferMetrics) -> [Dimension] {
-        let statusText = status.map { String($0) } ?? ""
+        let statusText = status.map(Self.label) ?? ""
         let errorType = error?.code.rawValue ?? ((status ?? 0) >= 400 ? statusText : "")
         return [
             Dimension("http.response.status_code", statusText),
@@ -60,6 +60,17 @@ public struct MetricLabels: Sendable {
     private static let methods: Set = [
         "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE",
     ]
+
+    /// Returns a registered status, or else its class. The server chooses the status, so others are unbounded.
+    private static func label(of status: Int) -> String {
+        if statuses.contains(status) { return String(status) }
+        return (100...599).contains(status) ? "\(status / 100)xx" : "_OTHER"
+    }
+
+    /// The statuses that IANA has registered.
+    private static let statuses = Set(
+        [Array(100...104), Array(200...208), [226], Array(300...305), [307, 308], Array(400...417)].joined()
+    ).union([421, 422, 423, 424, 425, 426, 428, 429, 431, 451]).union(Array(500...508) + [510, 511])
 
     /// The origins that have a label of their own.
     private final class KnownOrigins: Sendable {

@@ -53,10 +53,9 @@ public final class MetricsMonitor: EventMonitor {
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
         endExchange(of: request, error: nil)
-        let active = change(request) { running in
-            running.active = labels.origin(of: running.sent)
-            return running.active ?? []
-        }
+        // The labels call the user's closure, so they are made without the lock. All events are on one queue.
+        let active = labels.origin(of: sent(by: request))
+        change(request) { $0.active = active }
         instruments.meter("http.client.active_requests", active).increment()
     }
 
@@ -82,7 +81,7 @@ public final class MetricsMonitor: EventMonitor {
     }
 
     public func requestIsRetrying(_ request: Request) {
-        let labels = labels.origin(of: running.withLock { $0[request.id]?.sent })
+        let labels = labels.origin(of: sent(by: request))
         instruments.counter("curlew.client.retries", labels).increment()
     }
 
@@ -94,9 +93,14 @@ public final class MetricsMonitor: EventMonitor {
 
     // MARK: Recording
 
-    @discardableResult
-    private func change<Value>(_ request: Request, _ body: (inout RunningExchange) -> sending Value) -> sending Value {
+    private func change(_ request: Request, _ body: (inout RunningExchange) -> Void) {
         running.withLock { body(&$0[request.id, default: RunningExchange()]) }
+    }
+
+    /// The request that was sent last. If a handler's serializer fails, a request is retried after it has finished, and
+    /// nothing is stored: then its own history knows.
+    private func sent(by request: Request) -> URLRequest? {
+        running.withLock { $0[request.id]?.sent } ?? request.request
     }
 
     /// Records the exchange, if one has begun and not been recorded.

@@ -49,7 +49,11 @@ public struct SessionTransport: ClientTransport {
 
         let head = try await stream.head()
         let response = HTTPResponse(head)
-        if request.method == .head || request.method == .connect || head.status == 204 || head.status == 304 {
+        // The tunnel of a CONNECT would not end by itself, so it is released, which cancels it.
+        if request.method == .connect { return (response, nil) }
+        if request.method == .head || head.status == 204 || head.status == 304 {
+            // There is no body, but the exchange has to end: releasing the stream before that would cancel it.
+            for try await _ in stream.chunks {}
             return (response, nil)
         }
         // The chunks hold the request, which ends when the body is released.
@@ -57,10 +61,17 @@ public struct SessionTransport: ClientTransport {
         return (response, HTTPBody(chunks, length: head.length, iterationBehavior: .single))
     }
 
-    /// Returns the URL of the server with the path and the query of the request behind it.
+    /// Returns the URL of the server with the path and the query of the request behind it. Throws `.invalidURL` if the path
+    /// does not begin with a slash.
     static func url(of request: HTTPRequest, below baseURL: URL) throws -> URL {
         var url = URLComponents(url: baseURL, resolvingAgainstBaseURL: true)
-        let target = URLComponents(string: request.path ?? "")
+        let path = request.path ?? ""
+        // Without a slash, the path would continue the last segment of the base, or the host's name. Behind a server's URL
+        // that has no host, two slashes would begin one.
+        let slashes = path.utf8.prefix(2).prefix { $0 == UInt8(ascii: "/") }.count
+        let isPath = path.isEmpty || slashes == 1 || slashes == 2 && url?.host?.isEmpty == false
+        // Parsed behind a host, so that two slashes at the beginning are part of the path.
+        let target = isPath ? URLComponents(string: "http://host" + path) : nil
         if let target, var base = url?.percentEncodedPath {
             if base.hasSuffix("/"), target.percentEncodedPath.hasPrefix("/") { base.removeLast() }
             url?.percentEncodedPath = base + target.percentEncodedPath

@@ -11,7 +11,8 @@ public import Tracing
 ///     let configuration = SessionConfiguration { $0.exchangeAdapters = [tracing] }
 ///     let session = Session(configuration: configuration, eventMonitors: [tracing])
 ///
-/// As an exchange adapter it starts the spans, as an event monitor it ends them, so it needs both places.
+/// As an exchange adapter it starts the spans, as an event monitor it ends them, so it needs both places. Of spans whose
+/// exchanges no event has mentioned, it keeps at most 10,000: if there are more, it ends the oldest without a response.
 ///
 /// Each attempt, redirect and answered challenge has a span of its own. They are siblings: children of the span that is
 /// current in the task that makes the request. The span's context is added to the fields of that request alone. Attributes
@@ -35,10 +36,25 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     private let template: @Sendable (URLRequest) -> String?
     private let state = Mutex(State())
 
+    /// The number of exchanges with spans that have not ended.
+    package var startedCount: Int { state.withLock(\.spans.count) }
+
     private struct State: Sendable {
         var spans: [ExchangeKey: StartedSpans] = [:]
         /// The exchanges that have begun, by the request.
         var exchanges: [UUID: EndedExchange] = [:]
+        /// The exchanges with spans, in the order in which they were started. Some may have ended.
+        var started: [ExchangeKey] = []
+
+        /// Returns the spans of old exchanges that no event has mentioned, if too many have been started: this object is
+        /// not a monitor of their session, or they ended while the span was being started.
+        mutating func dropUnheardSpans() -> [any Span] {
+            guard started.count > 10_000 else { return [] }
+            let older = Array(started.prefix(started.count / 2))
+            started.removeFirst(older.count)
+            return older.filter { exchanges[$0.request]?.task != $0.task }
+                .flatMap { spans.removeValue(forKey: $0)?.spans ?? [] }
+        }
     }
 
     /// Identifies an exchange among those of all sessions that have this monitor.
@@ -74,27 +90,30 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     public func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest {
         var request = urlRequest
         let span = start(urlRequest, resendCount: exchange.resendCount)
-        for challenged in register(span, for: exchange) {
-            EndedExchange(challenged: exchange.task).end(challenged, error: nil)
-        }
+        let (challenged, unheard) = register(span, for: exchange)
+        for span in challenged { EndedExchange(challenged: exchange.task).end(span, error: nil) }
+        for span in unheard { EndedExchange(task: exchange.task).end(span, error: nil) }
         if injectsAcrossOrigins || !exchange.leavesOrigin {
             tracer.inject(span.context, into: &request, using: FieldInjector())
         }
         return request
     }
 
-    /// Records the span until its exchange ends. Returns the spans of a request that was challenged, and is sent again with
-    /// credentials: to event monitors both are one exchange.
-    private func register(_ span: any Span, for exchange: ExchangeInfo) -> [any Span] {
+    /// Records the span until its exchange ends. Returns the spans to end: those of a request that was challenged, and is
+    /// sent again with credentials, because to event monitors both are one exchange; and those that no event will end.
+    private func register(
+        _ span: any Span, for exchange: ExchangeInfo
+    ) -> (challenged: [any Span], unheard: [any Span]) {
         let key = ExchangeKey(request: exchange.requestID, task: exchange.task)
         return state.withLock { state in
             let known = state.spans[key]
             if let known, known.resendCount == exchange.resendCount {
                 state.spans[key]?.spans.append(span)
-                return []
+                return ([], [])
             }
             state.spans[key] = StartedSpans(resendCount: exchange.resendCount, spans: [span])
-            return known?.spans ?? []
+            if known == nil { state.started.append(key) }
+            return (known?.spans ?? [], state.dropUnheardSpans())
         }
     }
 

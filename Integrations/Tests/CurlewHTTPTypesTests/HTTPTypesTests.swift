@@ -66,6 +66,55 @@ struct HTTPTypesTests {
         await expectError(.invalidURL) { try await Session().request(request).data() }
     }
 
+    @Test(
+        arguments: [
+            // A path continues no host.
+            ("https", "good.example", "@evil.example/x"), ("https", "good.example", ".evil.example/x"),
+            ("https", "good.example", ":8443/x"), ("https", "good.example", "?x"), ("https", "good.example", "*"),
+            ("https", "good.example", "\\@evil.example/x"), (nil, "good.example", "@evil.example/x"),
+            // Without an authority, a path brings none.
+            (nil, nil, "//evil.example/x"), (nil, nil, "//\u{301}evil.example/x"), (nil, nil, "https://evil.example/x"),
+            (nil, nil, "@evil.example/x"), (nil, nil, "x"), (nil, nil, "\\\\evil.example/x"), (nil, nil, "*"),
+            ("https", nil, "/x"), ("https", "", "/x"), ("https", nil, "//evil.example/x"),
+            ("https", "", "/evil.example/x"),
+            // An authority is a host and a port.
+            ("https", "user@good.example", "/x"), ("https", "good.example@evil.example", "/x"),
+            ("https", "evil.example/good.example", "/x"), ("https", "evil.example?good.example", "/x"),
+            ("https", "evil.example#good.example", "/x"), ("https", "evil.example\\good.example", "/x"),
+            // A scheme is no URL.
+            ("https://evil.example/?", "good.example", "/x"), ("", "good.example", "/x"),
+            ("https:", "good.example", "/x"),
+        ] as [(String?, String?, String)])
+    func partsThatWouldChangeTheHostAreRefused(scheme: String?, authority: String?, path: String) async throws {
+        let request = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path)
+        await expectError(.invalidURL) { try request.asURLRequest() }
+        let session = Session(
+            configuration: SessionConfiguration { $0.baseURL = URL(string: "http://127.0.0.1:1/v1/") })
+        await expectError(.invalidURL) { try await session.request(request).data() }
+    }
+
+    @Test(
+        arguments: [
+            ("http", "good.example", nil, "http://good.example/"),
+            ("http", "good.example:81", "", "http://good.example:81/"),
+            (nil, "[::1]:81", "/x?y", "https://[::1]:81/x?y"),
+            ("http", "good.example", "//evil.example/@", "http://good.example//evil.example/@"),
+            (nil, nil, nil, "/"), (nil, nil, "", "/"), (nil, nil, "/x@y:1//z", "/x@y:1//z"),
+        ] as [(String?, String?, String?, String)])
+    func otherPartsMakeTheirURL(scheme: String?, authority: String?, path: String?, url: String) throws {
+        let request = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: path)
+        #expect(try request.asURLRequest().url?.absoluteString == url)
+    }
+
+    @Test(arguments: ["/.//evil.example/x", "/\\evil.example/x", "/\t/evil.example/x"])
+    func aRelativeRequestStaysOnTheHostOfTheBase(path: String) async throws {
+        let server = try await TestServer.start()
+        let session = Session(configuration: SessionConfiguration { $0.baseURL = server.url })
+        let request = session.request(HTTPRequest(method: .get, scheme: nil, authority: nil, path: path))
+        _ = await request.response()
+        #expect(server.requests.count == 1)
+    }
+
     @Test func aSessionSendsRequests() async throws {
         let server = try await TestServer.start()
         server.route("/echo-two", methods: [.post]) { request in

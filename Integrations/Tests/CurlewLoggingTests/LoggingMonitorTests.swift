@@ -2,6 +2,7 @@ import Curlew
 import CurlewLogging
 import CurlewTesting
 import Foundation
+import FoundationNetworking
 import Logging
 import Synchronization
 import Testing
@@ -71,6 +72,45 @@ struct LoggingMonitorTests {
         #expect(log.lines.last?.metadata["curlew.attempt"] == "2")
     }
 
+    @Test func anAttemptAfterAFailedSerializerHasTheSameLogger() async throws {
+        let server = try await TestServer.start()
+        server.script("/flaky", .text("no JSON"), .text("7"))
+        let log = Log()
+        let logging = LoggingMonitor()
+        let session = Session(interceptor: logging, eventMonitors: [logging])
+        let request = session.request(server.url("/flaky")).retry(using: OneRetry())
+        let value = await withLogger(log.logger(at: .info, metadata: ["request-id": "1"])) { _ in
+            await withCheckedContinuation { continuation in
+                _ = request.responseDecodable(of: Int.self) { continuation.resume(returning: $0.value) }
+            }
+        }
+        #expect(value == 7)
+        logging.queue.sync {}
+
+        #expect(log.lines.map(\.message) == ["exchange ended", "request retries", "exchange ended"])
+        #expect(log.lines.allSatisfy { $0.metadata["request-id"] == "1" })
+        #expect(log.lines.last?.metadata["curlew.attempt"] == "2")
+    }
+
+    @Test func loggersOfFinishedRequestsAreBounded() async throws {
+        let server = try await TestServer.start()
+        let logging = LoggingMonitor(Log().logger(at: .critical))
+        let session = Session(interceptor: logging, eventMonitors: [logging])
+        for _ in 0..<1100 { _ = try await session.request(server.url("/get")).data() }
+        logging.queue.sync {}
+        #expect((1...1000).contains(logging.capturedCount))
+    }
+
+    @Test func loggersOfAnInterceptorAloneAreBounded() async throws {
+        let logging = LoggingMonitor(Log().logger(at: .critical))
+        let session = Session()
+        let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:1")))
+        for _ in 0..<25_000 {
+            _ = try await logging.adapt(request, using: RequestAdapterState(requestID: UUID(), session: session))
+        }
+        #expect((1...10_000).contains(logging.capturedCount))
+    }
+
     @Test func failuresAreErrorsWithTheirCode() async throws {
         let log = Log()
         let logging = LoggingMonitor(log.logger(at: .warning))
@@ -98,6 +138,13 @@ struct LoggingMonitorTests {
         let end = try #require(log.lines.last)
         #expect(end.level == .trace)
         #expect(end.metadata["status"] == "200")
+    }
+}
+
+/// Retries a failure once.
+private struct OneRetry: RequestRetrier {
+    func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+        request.retryCount == 0 ? .retry : .doNotRetry
     }
 }
 

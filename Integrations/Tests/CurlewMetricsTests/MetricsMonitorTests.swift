@@ -2,6 +2,7 @@ import Curlew
 import CurlewMetrics
 import CurlewTesting
 import Foundation
+import Synchronization
 import Testing
 
 struct MetricsMonitorTests {
@@ -47,6 +48,69 @@ struct MetricsMonitorTests {
         #expect(backend.values(of: "curlew.client.retries").map(\.value) == [1])
         let active = backend.values(of: "http.client.active_requests").map(\.value)
         #expect(active == [1, -1, 1, -1, 1, -1, 1, -1])
+    }
+
+    @Test func anAttemptAfterAFailedSerializerIsARetryOfItsOrigin() async throws {
+        struct OneRetry: RequestRetrier {
+            func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+                request.retryCount == 0 ? .retry : .doNotRetry
+            }
+        }
+        let server = try await TestServer.start()
+        server.script("/flaky", .text("no JSON"), .text("7"))
+        let monitor = MetricsMonitor(factory: backend)
+        let session = Session(eventMonitors: [monitor])
+        let request = session.request(server.url("/flaky"), method: .put).retry(using: OneRetry())
+        let value = await withCheckedContinuation { continuation in
+            _ = request.responseDecodable(of: Int.self) { continuation.resume(returning: $0.value) }
+        }
+        #expect(value == 7)
+        monitor.queue.sync {}
+
+        let retries = backend.values(of: "curlew.client.retries").map(\.dimensions)
+        #expect(
+            retries == [
+                ["http.request.method": "PUT", "server.address": "127.0.0.1", "server.port": "\(server.port)"]
+            ])
+    }
+
+    @Test(arguments: [(404, "404"), (499, "4xx"), (599, "5xx"), (600, "_OTHER"), (999, "_OTHER")])
+    func unregisteredStatusesAreCombined(status: Int, label: String) async throws {
+        let server = try await TestServer.start()
+        server.route("/odd") { _ in .text("odd", status: status) }
+        let monitor = MetricsMonitor(factory: backend)
+        _ = await Session(eventMonitors: [monitor]).request(server.url("/odd")).response()
+        monitor.queue.sync {}
+        let dimensions = try #require(backend.values(of: "http.client.request.duration").first?.dimensions)
+        #expect(dimensions["http.response.status_code"] == label)
+        #expect(dimensions["error.type"] == label)
+    }
+
+    @Test func theLabelsAreMadeWithoutALock() async throws {
+        let server = try await TestServer.start()
+        let other = Session().request(server.url("/other"))
+        let known = Mutex<MetricsMonitor?>(nil)
+        var labels = MetricLabels()
+        labels.address = { origin in
+            known.withLock(\.self)?.requestDidFinish(other)
+            return origin.host
+        }
+        let monitor = MetricsMonitor(factory: backend, labels: labels)
+        known.withLock { $0 = monitor }
+        _ = try await Session(eventMonitors: [monitor]).request(server.url("/get")).data()
+        monitor.queue.sync {}
+        #expect(backend.values(of: "http.client.request.duration").count == 1)
+    }
+
+    @Test func theBackendIsCalledWithoutALock() async throws {
+        let server = try await TestServer.start()
+        let other = Session().request(server.url("/other"))
+        let monitor = MetricsMonitor(factory: backend)
+        backend.whenNextIsMade { monitor.request(other, didCreateTask: TaskIdentifier(rawValue: 1)) }
+        _ = try await Session(eventMonitors: [monitor]).request(server.url("/get")).data()
+        monitor.queue.sync {}
+        let active = backend.values(of: "http.client.active_requests")
+        #expect(active.map { $0.dimensions["server.address"] } == ["", "127.0.0.1", "127.0.0.1"])
     }
 
     @Test func aFailureHasItsCode() async throws {

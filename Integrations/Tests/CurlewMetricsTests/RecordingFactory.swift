@@ -11,6 +11,7 @@ final class RecordingFactory: MetricsFactory {
 
     private let recorded = Mutex<[Value]>([])
     private let units = Mutex<[String: String]>([:])
+    private let hook = Mutex<(@Sendable () -> Void)?>(nil)
 
     var all: [Value] { recorded.withLock(\.self) }
     var preferredUnits: [String: String] { units.withLock(\.self) }
@@ -28,8 +29,16 @@ final class RecordingFactory: MetricsFactory {
     func destroyRecorder(_ handler: any RecorderHandler) {}
     func destroyTimer(_ handler: any TimerHandler) {}
 
+    /// Calls `body` once, while the next metric is made.
+    func whenNextIsMade(_ body: @escaping @Sendable () -> Void) { hook.withLock { $0 = body } }
+
     private func make(_ label: String, _ dimensions: [(String, String)]) -> Handler {
-        Handler(factory: self, label: label, dimensions: Dictionary(uniqueKeysWithValues: dimensions))
+        let body = hook.withLock { hook in
+            defer { hook = nil }
+            return hook
+        }
+        body?()
+        return Handler(factory: self, label: label, dimensions: Dictionary(uniqueKeysWithValues: dimensions))
     }
 
     private final class Handler: CounterHandler, MeterHandler, RecorderHandler, TimerHandler {

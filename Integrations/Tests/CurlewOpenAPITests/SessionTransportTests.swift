@@ -1,9 +1,11 @@
 import Curlew
 import CurlewOpenAPI
 import CurlewTesting
+import Dispatch
 import Foundation
 import HTTPTypes
 import OpenAPIRuntime
+import Synchronization
 import Testing
 
 struct SessionTransportTests {
@@ -36,6 +38,55 @@ struct SessionTransportTests {
             try await transport.send(request(.get, path), body: nil, baseURL: server.url, operationID: "x").1 == nil)
         #expect(
             try await transport.send(request(.head, "/get"), body: nil, baseURL: server.url, operationID: "x").1 == nil)
+    }
+
+    @Test(
+        arguments: [("/status/204", HTTPRequest.Method.get), ("/status/304", .get), ("/bytes/100000", .head)],
+        [HTTPVersionPolicy.automatic, .http2PriorKnowledge])
+    func aResponseWithoutABodyEndsItsRequest(
+        _ sent: (path: String, method: HTTPRequest.Method), version: HTTPVersionPolicy
+    ) async throws {
+        var configuration = TestServer.Configuration()
+        configuration.protocols = [.http2, .http1]
+        let server = try TestServer(configuration)
+        let ends = Ends()
+        let session = Session(
+            configuration: SessionConfiguration { $0.httpVersion = version }, eventMonitors: [ends])
+        for _ in 0..<3 {
+            let (_, body) = try await SessionTransport(session).send(
+                request(sent.method, sent.path), body: nil, baseURL: server.url, operationID: "x")
+            #expect(body == nil)
+        }
+        try await ends.waitForFinishes(3)
+        #expect(ends.cancellations == 0)
+        #expect(ends.errors.isEmpty)
+        if version == .automatic { #expect(server.connectionCount == 1) }
+    }
+
+    @Test(arguments: [
+        ("@evil.example/x", "http://127.0.0.1:1"), (".evil.example/x", "http://127.0.0.1:1"),
+        ("@evil.example/x", "http://127.0.0.1:1/v1"), ("x", "http://127.0.0.1:1/v1"), ("*", "http://127.0.0.1:1"),
+        ("https://evil.example/x", "http://127.0.0.1:1"), ("?x", "http://127.0.0.1:1"),
+        ("//evil.example/x", "/"), ("//\u{301}evil.example/x", "/"), ("//evil.example/x", "/v1"),
+    ])
+    func aPathThatIsNoneIsRefused(path: String, base: String) async throws {
+        let baseURL = try #require(URL(string: base))
+        await expectError(.invalidURL) {
+            try await SessionTransport(Session()).send(
+                request(.get, path), body: nil, baseURL: baseURL, operationID: "x")
+        }
+    }
+
+    @Test(arguments: [
+        ("/v1", "/x", "/v1/x"), ("/v1/", "/x?y", "/v1/x?y"), ("", "//evil.example/x", "//evil.example/x"),
+        ("/v1", "//x", "/v1//x"), ("/v1", "", "/v1"), ("", "/@evil.example", "/@evil.example"),
+    ])
+    func aPathStaysBelowTheServersURL(base: String, path: String, target: String) async throws {
+        let server = try await TestServer.start()
+        let baseURL = try #require(URL(string: "http://127.0.0.1:\(server.port)\(base)"))
+        _ = try await SessionTransport(Session()).send(
+            request(.get, path), body: nil, baseURL: baseURL, operationID: "x")
+        #expect(server.requests.map(\.target) == [target])
     }
 
     @Test func redirectsAreNotFollowedUnlessAsked() async throws {
@@ -155,6 +206,33 @@ struct SessionTransportTests {
                 request(.get, "/"), body: nil, baseURL: dead.url, operationID: "x")
         }
     }
+}
+
+/// Records how requests end.
+private final class Ends: EventMonitor {
+    let queue = DispatchQueue(label: "ends")
+    private let state = Mutex((cancellations: 0, errors: [CurlewError.Code]()))
+    private let (finishes, finishing) = AsyncStream.makeStream(of: Void.self)
+
+    var cancellations: Int { state.withLock(\.cancellations) }
+    var errors: [CurlewError.Code] { state.withLock(\.errors) }
+
+    func waitForFinishes(_ count: Int) async throws {
+        var left = count
+        for await _ in finishes {
+            left -= 1
+            if left == 0 { return }
+        }
+        throw CancellationError()
+    }
+
+    func requestDidCancel(_ request: Request) { state.withLock { $0.cancellations += 1 } }
+
+    func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
+        if let error { state.withLock { $0.errors.append(error.code) } }
+    }
+
+    func requestDidFinish(_ request: Request) { finishing.yield() }
 }
 
 /// The bytes 0, 1 …, each a chunk.

@@ -177,6 +177,19 @@ struct TracingMonitorTests {
         #expect(tracer.finished.first?.texts["error.type"] == "adaptationFailed")
     }
 
+    @Test func spansOfAnAdapterAloneAreBounded() async throws {
+        let tracing = TracingMonitor(tracer: tracer)
+        let url = try #require(URL(string: "http://127.0.0.1:1"))
+        let count = 25_000
+        for number in 0..<count {
+            let exchange = ExchangeInfo(url: url, task: TaskIdentifier(rawValue: UInt64(number)))
+            _ = try await tracing.adapt(URLRequest(url: url), for: exchange)
+        }
+        #expect((1...10_000).contains(tracing.startedCount))
+        #expect(tracer.finished.count == count - tracing.startedCount)
+        #expect(tracer.finished.allSatisfy { $0.endCount == 1 })
+    }
+
     @Test func theTemplateIsPartOfTheName() async throws {
         let server = try await TestServer.start()
         let tracing = TracingMonitor(tracer: tracer) {
