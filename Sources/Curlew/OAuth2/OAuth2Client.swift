@@ -116,7 +116,8 @@ public final class OAuth2Client: Authenticator {
     ///
     /// If the task is cancelled, the call fails at once. A refresh token that the server has replaced by then is not
     /// lost: `onChange` gets the new one. The same applies to all calls that return a token. A call with a refresh token
-    /// that the client is exchanging already waits for that exchange.
+    /// that the client is exchanging already waits for that exchange. For one minute after an exchange in which the server
+    /// has replaced the refresh token, a call with the former one returns the new token.
     public func token(refreshing token: OAuth2Token) async throws(CurlewError) -> OAuth2Token {
         if let refreshToken = token.refreshToken {
             do throws(CurlewError) {

@@ -8,11 +8,7 @@ struct OAuth2Server: Sendable {
     private let settings: OAuth2Settings
     let session: Session
     private let changes: OAuth2Changes
-    /// The exchanges of refresh tokens that have not ended, by refresh token.
-    private let refreshes = Lock<[String: TokenExchange]>([:])
-
-    /// The exchange of a form for a token, and its result.
-    private typealias TokenExchange = OneShot<Result<OAuth2Token, CurlewError>>
+    private let refreshes = Lock(OAuth2Refreshes())
 
     /// Responses with tokens are small; an error page need not be.
     private static let maximumBodySize = 1024 * 1024
@@ -23,48 +19,50 @@ struct OAuth2Server: Sendable {
 
     /// Asks for a token. Throws `.cancelled` if the caller is cancelled; `onChange` gets the token even then.
     ///
-    /// A refresh token is sent once at a time: a server that rotates refresh tokens may revoke them all if it gets one
-    /// twice. While one is exchanged, for instance for a caller that was cancelled, further callers wait for that
-    /// exchange.
+    /// A refresh token is not sent while it is exchanged, for instance for a caller that was cancelled: further callers
+    /// wait for that exchange. Nor is it sent again soon after the server has replaced it.
     func token(
         _ form: OAuth2Parameters, _ grant: OAuth2Token.Grant, replacing former: OAuth2Token? = nil
     ) async throws(CurlewError) -> OAuth2Token {
         guard !Task.isCancelled else { throw .cancelled }
-        let own = TokenExchange()
-        if let refreshToken = form["refresh_token"], let running = join(refreshToken, or: own) {
-            let result = await UserCode.waiting(forRefreshOf: ObjectIdentifier(running)) { await running.wait() }
-            // Without a result, the running exchange waits for this call, as in `onChange`: the call must not wait for it.
-            if let result { return try Self.token(of: result) }
-        }
+        let own = OAuth2Refreshes.Exchange()
+        let refreshToken = form["refresh_token"]
+        if let refreshToken, let shared = try await shared(refreshToken, or: own) { return shared }
         // In a task that the caller's cancellation does not reach: once the server has the request, the code or refresh
         // token in it may be void, and the token that replaces it would be lost.
         Task {
             let ended = await UserCode.call(by: .refresh(of: ObjectIdentifier(own))) {
                 await result(form, grant, replacing: former)
             }
+            // Before the result: a caller whose exchange has failed may send the refresh token again.
+            let now = settings.time.instant()
+            if let refreshToken { refreshes.withLock { $0.end(own, for: refreshToken, at: now) } }
             own.resolve(ended)
-            if let refreshToken = form["refresh_token"] { remove(own, refreshToken) }
         }
         return try Self.token(of: await own.wait())
+    }
+
+    /// Returns the token of another exchange of the refresh token; `nil` if `own` must send it.
+    private func shared(
+        _ refreshToken: String, or own: OAuth2Refreshes.Exchange
+    ) async throws(CurlewError) -> OAuth2Token? {
+        let now = settings.time.instant()
+        switch refreshes.withLock({ $0.begin(own, for: refreshToken, at: now) }) {
+        case .begun: return nil
+        case .replaced(let token): return token
+        case .running(let exchange):
+            let result = await UserCode.waiting(forRefreshOf: ObjectIdentifier(exchange)) { await exchange.wait() }
+            if let result { return try Self.token(of: result) }
+            // The exchange waits for this call, as in `onChange`: the call must not wait for it. Its response may have
+            // arrived. Otherwise the call needs a token for the exchange's own request, or the server has kept the
+            // refresh token.
+            return refreshes.withLock { $0.replacement(for: refreshToken, at: now) }
+        }
     }
 
     private static func token(of result: Result<OAuth2Token, CurlewError>?) throws(CurlewError) -> OAuth2Token {
         guard let result else { throw .cancelled }
         return try result.get()
-    }
-
-    /// Returns the exchange of the refresh token that is running; `nil` if there is none, and `own` has become it.
-    private func join(_ refreshToken: String, or own: TokenExchange) -> TokenExchange? {
-        refreshes.withLock { refreshes in
-            // An exchange that has its result has ended: the refresh token may be sent again.
-            if let running = refreshes[refreshToken], running.value == nil { return running }
-            refreshes[refreshToken] = own
-            return nil
-        }
-    }
-
-    private func remove(_ own: TokenExchange, _ refreshToken: String) {
-        refreshes.withLock { if $0[refreshToken] === own { $0[refreshToken] = nil } }
     }
 
     private func result(
@@ -87,6 +85,8 @@ struct OAuth2Server: Sendable {
         let renewed = form["refresh_token"] == nil ? nil : former
         let token = try await send(form, to: url).token(
             grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew, at: settings.time.now())
+        let (refreshToken, now) = (form["refresh_token"], settings.time.instant())
+        refreshes.withLock { $0.record(token, for: refreshToken, at: now) }
         // Before a request uses the token: the one that it replaces may be void already.
         await changes.notify(token, replacing: former)
         return token

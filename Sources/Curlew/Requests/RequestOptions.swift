@@ -178,7 +178,8 @@ extension Request {
         return self
     }
 
-    /// Sends the request without a proxy, whatever the session and the environment say.
+    /// Sends the request without a proxy, whatever the session and the environment say. For requests that follow no
+    /// redirect: a redirect may use a proxy again, or bypass it for another host.
     @discardableResult
     func bypassingProxy() -> Self {
         record.withLock { $0.ownExtras.options.bypassesProxy = true }
@@ -214,6 +215,7 @@ struct RequestOptions {
     var validations: [Validation] = []
     var expectContinue = ExpectContinue.automatic
     var multiplexes = true
+    /// For requests that follow no redirect.
     var bypassesProxy = false
     /// The trailer fields that follow the body; `nil` if there are none.
     var trailers: RequestTrailers?

@@ -70,10 +70,40 @@ struct OAuth2ServerTests {
         #expect(error?.code == .cancelled)
         mayLeave.resolve(())
         for task in waiting.dropFirst() { #expect(try await task.value == "SECRET-access-1") }
+        // The exchange has ended, and the server has replaced the refresh token.
+        #expect(try await client.token(refreshing: old).accessToken == "SECRET-access-1")
         #expect(authorization.forms.count == 1)
-        // The exchange has ended.
-        authorization.state.withLock { $0.refreshToken = "SECRET-a" }
-        #expect(try await client.token(refreshing: old).accessToken == "SECRET-access-2")
+    }
+
+    @Test("an interceptor that comes too late with a replaced refresh token gets the new token")
+    func lateRefresh() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { ($0.refreshToken, $0.life) = ("SECRET-a", nil) }
+        let clock = StoppedClock()
+        let client = authorization.client(time: clock.time)
+        let old = OAuth2Token(accessToken: "a", refreshToken: "SECRET-a", expires: .distantPast)
+        for _ in 0..<2 {
+            let session = Session(interceptor: client.interceptor(credential: old))
+            #expect(try await session.request(authorization.api).string() == "welcome")
+        }
+        #expect(authorization.forms.count == 1)
+        // A minute later, the server decides again.
+        _ = await clock.time.pause(OAuth2Refreshes.maximumAge)
+        let error = await failure { try await client.token(refreshing: old) }
+        #expect(error?.oauth2Error?.code == .invalidGrant)
+        #expect(authorization.forms.count == 2)
+    }
+
+    @Test("a refresh token that the server has kept is sent again after the exchange")
+    func keptRefreshToken() async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { ($0.refreshToken, $0.rotates) = ("SECRET-a", false) }
+        let client = authorization.client()
+        let old = OAuth2Token(accessToken: "a", refreshToken: "SECRET-a")
+        for count in 1...2 {
+            #expect(try await client.token(refreshing: old).accessToken == "SECRET-access-\(count)")
+        }
+        #expect(authorization.forms.count == 2)
     }
 
     @Test("a failed exchange fails all its callers, and the next one sends the refresh token again")
@@ -112,6 +142,28 @@ struct OAuth2ServerTests {
         #expect(try await client.token(refreshing: old).accessToken == "new")
         // Ends the cycle of session, interceptor and client.
         interceptor.own.withLock { $0 = nil }
+    }
+
+    @Test("onChange may send a request whose interceptor still has the replaced token", arguments: [0, 120])
+    func requestInsideChange(seconds: Int) async throws {
+        let authorization = try AuthorizationServer()
+        authorization.state.withLock { ($0.refreshToken, $0.life) = ("SECRET-a", nil) }
+        let (clock, pages) = (StoppedClock(), Lock<[String?]>([]))
+        let (other, api) = (Lock<Session?>(nil), authorization.api)
+        let client = authorization.client(time: clock.time) { _, _ in
+            // However long it takes, the exchange has not ended.
+            _ = await clock.time.pause(.seconds(seconds))
+            let page = try? await other.withLock { $0 }?.request(api).string()
+            pages.withLock { $0.append(page) }
+        }
+        let old = OAuth2Token(accessToken: "a", refreshToken: "SECRET-a", expires: .distantPast)
+        let session = Session(interceptor: client.interceptor(credential: old))
+        other.withLock { $0 = Session(interceptor: client.interceptor(credential: old)) }
+        #expect(try await session.request(api).string() == "welcome")
+        #expect(pages.withLock { $0 } == ["welcome"])
+        #expect(authorization.forms.map { $0["refresh_token"] } == ["SECRET-a"])
+        // Ends the cycle of client and session.
+        other.withLock { $0 = nil }
     }
 
     @Test("onChange may refresh the token that it gets, whose refresh token has not changed")
