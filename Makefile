@@ -29,6 +29,20 @@ demo: packages ## Shows Curlew at work, without the internet
 test: ## Runs every test against the in-process server and real servers
 	@scripts/test plain
 
+.PHONY: install
+install: ## Installs the command with man page and completions (PREFIX=/usr/local, DESTDIR=, PROGRAM= if it is built)
+	@$(if $(PROGRAM),,scripts/packages build)
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install install $(if $(PROGRAM),"$(PROGRAM)")
+
+.PHONY: uninstall
+uninstall: ## Removes what `make install` with the same PREFIX and DESTDIR has installed
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" scripts/install uninstall
+
+.PHONY: deb
+deb: ## Builds a Debian package of the command in .build/deb
+	@scripts/packages build deb
+	@scripts/deb
+
 .PHONY: examples
 examples: packages ## Compiles and runs the programs of Examples
 	swift build --build-tests -Xswiftc -warnings-as-errors
