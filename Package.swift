@@ -150,7 +150,7 @@ let package = Package(
             name: "CurlewTests",
             dependencies: [
                 "Curlew", "CurlewAFNetworking", "CurlewAlamofire", "CurlewCore", "CurlewDiskCache", "CurlewLocks",
-                "CurlewRedis", "CurlewTesting",
+                "CurlewRedis", "CurlewTesting", "CNetlink",
             ],
             swiftSettings: strict
         ),

@@ -15,7 +15,9 @@ struct TrailerTests {
     }
 
     /// nginx compresses this page, so it has no length.
-    @Test("those of nginx arrive, over HTTP/1.1 and HTTP/2", arguments: ["NGINX", "NGINX_TLS"])
+    @Test(
+        "those of nginx arrive, over HTTP/1.1 and HTTP/2, also through caddy",
+        arguments: ["NGINX", "NGINX_TLS", "CADDY"])
     func received(server: String) async throws {
         let request = try session().request(try IntegrationEnvironment.url(server, "/words.json"))
         let response = await request.response()

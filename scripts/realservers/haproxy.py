@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
-PORTS = ["HAPROXY", "HAPROXY_TLS", "HAPROXY_DEAD", "HAPROXY_TLS_PROXY", "HAPROXY_UNTRUSTED_PROXY"]
+PORTS = [
+    "HAPROXY", "HAPROXY_TLS", "HAPROXY_DEAD", "HAPROXY_TLS_PROXY", "HAPROXY_UNTRUSTED_PROXY",
+    # Close idle connections after a tenth of a second.
+    "HAPROXY_IMPATIENT", "HAPROXY_TLS_IMPATIENT",
+]
 
 CONFIGURATION = """
 global
@@ -23,6 +27,12 @@ frontend secure
     bind 127.0.0.1:{HAPROXY_TLS} ssl crt {good} alpn h2,http/1.1
     http-request set-header Via haproxy
     use_backend websockets if {{ path_beg /socket/ }}
+    default_backend nginx
+frontend impatient
+    bind 127.0.0.1:{HAPROXY_IMPATIENT}
+    bind 127.0.0.1:{HAPROXY_TLS_IMPATIENT} ssl crt {good} alpn h2,http/1.1
+    timeout http-keep-alive 100ms
+    http-request set-header Via haproxy
     default_backend nginx
 frontend dead
     bind 127.0.0.1:{HAPROXY_DEAD}

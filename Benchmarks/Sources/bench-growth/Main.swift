@@ -9,7 +9,8 @@ struct Main {
             switch arguments.scenario {
             case "get": try await Traffic(arguments).run()
             case "cancel": try await Cancellation(arguments).run()
-            default: throw Arguments.Missing("get or cancel")
+            case "pool": try await Pool(arguments).run()
+            default: throw Arguments.Missing("get, cancel or pool")
             }
         }
     }

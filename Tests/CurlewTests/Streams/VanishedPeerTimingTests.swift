@@ -1,0 +1,100 @@
+import Curlew
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+/// A server whose machine vanishes while requests without timeouts run. The machine is a network namespace that loses
+/// its address.
+@Suite("A peer that vanishes", .serialized, .timeLimit(.minutes(4)), .enabled(if: Namespace.isAvailable))
+struct VanishedPeerTimingTests {
+    @Test("keep-alive ends a request that waits, which nothing else ends", arguments: ["/head", "/stream"])
+    func waiting(path: String) async throws {
+        try await withPeer { peer in
+            let probed = Stream(peer.url(path), KeepAlive(idle: .seconds(1), interval: .seconds(1), probes: 2))
+            let unprobed = Stream(peer.url(path), nil)
+            let needed = path == "/stream" ? 2 : 1
+            try await eventually { probed.received >= needed && unprobed.received >= needed }
+            try await expectEnd(of: probed, before: unprobed, [.receiveFailed], when: peer)
+        }
+    }
+
+    @Test("an upload ends when its bytes stay unacknowledged for too long")
+    func sending() async throws {
+        try await withPeer { peer in
+            let limited = Stream(peer.url("/upload"), KeepAlive(unacknowledgedTimeout: .seconds(2)), isUpload: true)
+            let unlimited = Stream(peer.url("/upload"), KeepAlive(), isUpload: true)
+            try await eventually { limited.received >= 1 && unlimited.received >= 1 }
+            // libcurl may be told of the broken connection when it reads or when it writes.
+            try await expectEnd(of: limited, before: unlimited, [.sendFailed, .receiveFailed], when: peer)
+        }
+    }
+
+    private func withPeer(_ body: (VanishingPeer) async throws -> Void) async throws {
+        let peer = try VanishingPeer()
+        defer { peer.remove() }
+        try await body(peer)
+    }
+
+    /// The peer vanishes: the first stream ends within seconds, and the second one is still open then.
+    private func expectEnd(
+        of ending: Stream, before other: Stream, _ codes: Set<CurlewError.Code>, when peer: VanishingPeer
+    ) async throws {
+        try peer.vanish()
+        let start = ContinuousClock.now
+        let error = try #require(await ending.task.value)
+        let delay = ContinuousClock.now - start
+        #expect(codes.contains(error.code), "\(error)")
+        #expect(error.native != nil)
+        // Three seconds, and a probe that the system sends late.
+        #expect(delay < .seconds(10).asTestBound, "\(delay)")
+        // Its error says that nothing but the cancellation has ended it.
+        #expect(!other.request.isFinished)
+        other.request.cancel()
+        #expect(await other.task.value?.code == .cancelled)
+        for session in [ending.session, other.session] {
+            #expect(await session.connections.totals.inUse == 0)
+        }
+    }
+}
+
+/// A stream in a session of its own, without timeouts for a silent server, and the task that reads it.
+private struct Stream {
+    let session: Session
+    let request: DataStreamRequest
+    let task: Task<CurlewError?, Never>
+    private let count: Lock<Int>
+
+    /// The number of informational responses and chunks.
+    var received: Int { count.withLock { $0 } }
+
+    init(_ url: String, _ keepAlive: KeepAlive?, isUpload: Bool = false) {
+        let count = Lock(0)
+        session = Session(
+            configuration: SessionConfiguration {
+                $0.proxy = .none
+                $0.keepAlive = keepAlive
+                $0.timeouts.idle = nil
+                $0.timeouts.firstByte = nil
+            })
+        let endless = RequestBody.sequence {
+            AsyncStream<Data>(unfolding: {
+                try? await Task.sleep(for: .milliseconds(10))
+                return Data(repeating: 0x61, count: 1_000)
+            })
+        }
+        let request =
+            isUpload ? session.streamRequest(url, method: .post, body: endless) : session.streamRequest(url)
+        request.onInformationalResponse { _ in count.withLock { $0 += 1 } }
+        task = Task {
+            do throws(CurlewError) {
+                for try await _ in request.chunks { count.withLock { $0 += 1 } }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        (self.request, self.count) = (request, count)
+    }
+}

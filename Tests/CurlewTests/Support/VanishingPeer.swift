@@ -1,0 +1,157 @@
+import CNetlink
+import CurlewLocks
+import Foundation
+import Glibc
+
+/// A server in a network namespace of its own, whose machine can vanish: from then on nothing comes from it, not even a
+/// refusal.
+///
+/// It reads everything that it gets. After a head, and for `/upload` the first bytes of a body, it sends an informational
+/// response, and for `/stream` the beginning of a response that does not end. Both acknowledge the request.
+final class VanishingPeer: Sendable {
+    private struct State {
+        var descriptors: [Int32] = []
+        var isOver = false
+    }
+
+    struct Failure: Error {
+        let text: String
+        let code = errno
+    }
+
+    private let namespace: Namespace
+    private let link: String
+    private let address: String
+    private let port: Int
+    private let state = Lock(State())
+    private let threads = DispatchGroup()
+
+    init() throws {
+        namespace = try Namespace()
+        // A subnet of the network for measurements (RFC 2544), which nothing else routes.
+        let number = Int.random(in: 0..<(1 << 15))
+        let prefix = "198.\(18 + number >> 14).\(number >> 6 & 255)"
+        let last = (number & 63) * 4
+        link = "curlew\(number)"
+        address = "\(prefix).\(last + 2)"
+        let listener: Int32
+        do {
+            try Namespace.run(
+                ["link", "add", link, "type", "veth", "peer", "name", "v0", "netns", namespace.name])
+            try Namespace.run(["addr", "add", "\(prefix).\(last + 1)/30", "dev", link])
+            try Namespace.run(["link", "set", link, "up"])
+            try namespace.ip("addr", "add", "\(address)/30", "dev", "v0")
+            try namespace.ip("link", "set", "v0", "up")
+            (listener, port) = try Self.listen(at: address, in: namespace.path)
+        } catch {
+            Self.remove(link, namespace)
+            throw error
+        }
+        state.withLock { $0.descriptors.append(listener) }
+        detach { [self] in
+            while case let connection = accept(listener, nil, nil), connection >= 0, keep(connection) {
+                detach { Self.serve(connection) }
+            }
+        }
+    }
+
+    func url(_ path: String) -> String { "http://\(address):\(port)\(path)" }
+
+    /// Takes the machine's address away.
+    func vanish() throws { try namespace.ip("addr", "flush", "dev", "v0") }
+
+    func remove() {
+        let descriptors = state.withLock { state in
+            state.isOver = true
+            return exchange(&state.descriptors, with: [])
+        }
+        // Ends the threads' calls. They must not meet another socket of the same number, so the closes come after them.
+        for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        threads.wait()
+        for descriptor in descriptors { close(descriptor) }
+        Self.remove(link, namespace)
+    }
+
+    private static func remove(_ link: String, _ namespace: Namespace) {
+        try? Namespace.run(["link", "del", link])
+        namespace.remove()
+    }
+
+    private func detach(_ body: @escaping @Sendable () -> Void) {
+        threads.enter()
+        Thread.detachNewThread { [threads] in
+            body()
+            threads.leave()
+        }
+    }
+
+    /// Returns false, and closes the connection, if the server was removed.
+    private func keep(_ connection: Int32) -> Bool {
+        let isKept = state.withLock { state in
+            if !state.isOver { state.descriptors.append(connection) }
+            return !state.isOver
+        }
+        if !isKept { close(connection) }
+        return isKept
+    }
+
+    private static func serve(_ connection: Int32) {
+        var head = Data()
+        var isAnswered = false
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = recv(connection, &buffer, buffer.count, 0), count > 0 {
+            if isAnswered { continue }
+            head.append(contentsOf: buffer.prefix(count))
+            guard let end = head.firstRange(of: Data("\r\n\r\n".utf8))?.upperBound else { continue }
+            if end == head.endIndex, head.firstRange(of: Data(" /upload ".utf8)) != nil { continue }
+            isAnswered = true
+            var response = "HTTP/1.1 103 Early Hints\r\n\r\n"
+            if head.firstRange(of: Data(" /stream ".utf8)) != nil {
+                response += "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+            }
+            let bytes = Array(response.utf8)
+            guard send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else { return }
+        }
+    }
+
+    /// Opens the listener on a thread that enters the namespace and ends: a socket belongs to the namespace in which it
+    /// was opened.
+    private static func listen(at address: String, in path: String) throws -> (descriptor: Int32, port: Int) {
+        let result = Lock<Result<(descriptor: Int32, port: Int), Failure>?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            let opened = Result { () throws(Failure) in try listener(at: address, in: path) }
+            result.withLock { $0 = opened }
+            done.signal()
+        }
+        done.wait()
+        guard let opened = result.withLock({ $0 }) else { throw Failure(text: "no thread") }
+        return try opened.get()
+    }
+
+    private static func listener(at address: String, in path: String) throws(Failure) -> (
+        descriptor: Int32, port: Int
+    ) {
+        let namespace = open(path, O_RDONLY | O_CLOEXEC)
+        guard namespace >= 0 else { throw Failure(text: "open") }
+        defer { close(namespace) }
+        guard setns(namespace, Int32(curlew_network_namespace)) == 0 else { throw Failure(text: "setns") }
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure(text: "socket") }
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_addr.s_addr = inet_addr(address)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && Glibc.listen(descriptor, 16) == 0
+                    ? getsockname(descriptor, $0, &length) : -1
+            }
+        }
+        guard code == 0 else {
+            defer { close(descriptor) }
+            throw Failure(text: "listen")
+        }
+        return (descriptor, Int(UInt16(bigEndian: name.sin_port)))
+    }
+}

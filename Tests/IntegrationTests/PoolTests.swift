@@ -1,0 +1,55 @@
+import Curlew
+import CurlewCore
+import Foundation
+import Testing
+
+@Suite("The pool at real servers", .realServers, .timeLimit(.minutes(4)))
+struct PoolTests {
+    @Test("caddy's HTTP/2 streams share a connection, which is idle after they are cancelled")
+    func streamsShareAConnection() async throws {
+        let roots = try IntegrationEnvironment.file("CA_FILE")
+        let session = Session(
+            configuration: SessionConfiguration {
+                $0.proxy = .none
+                $0.tls.trustRoots = .file(roots)
+                $0.alternativeServices = nil
+            })
+        let (small, kept) = (
+            try IntegrationEnvironment.url("CADDY", "/small"), try IntegrationEnvironment.url("CADDY", "/kept")
+        )
+        _ = try await session.request(small).data()
+        let before = try await session.pool(of: small) { $0.inUse == 0 }
+        #expect(before.open == 1 && before.idle == 1 && before.version == .http2)
+
+        let requests = (0..<20).map { _ in session.request(kept) }
+        let tasks = requests.map { request in Task { await request.response().error } }
+        while await session.activeRequests.count < requests.count { try await Task.sleep(for: .milliseconds(2)) }
+        let during = try await session.pool(of: small) { $0.inUse == 1 && $0.waiting == 0 }
+        #expect(during.open == 1 && during.inUse == 1 && during.idle == 0 && during.opening == 0)
+        #expect(await session.connections.origins.count == 1)
+        #expect(try #require(before.oldestAge) < #require(during.oldestAge))
+
+        await session.cancelAllRequests()
+        for task in tasks { #expect(await task.value?.code == .cancelled) }
+        let after = try await session.pool(of: small) { $0.inUse == 0 }
+        #expect(after.open == 1 && after.idle == 1)
+        let request = session.request(small)
+        _ = try await request.data()
+        #expect(request.metrics?.isConnectionReused == true)
+    }
+}
+
+extension Session {
+    /// Returns the first pool that meets the condition, or the last one if none does in time.
+    fileprivate nonisolated func pool(
+        of url: URL, until isTrue: (ConnectionSnapshot.Pool) -> Bool
+    ) async throws -> ConnectionSnapshot.Pool {
+        let origin = try #require(ConnectionSnapshot.Origin(url))
+        let end = ContinuousClock.now + .seconds(60)
+        while true {
+            let pool = await connections.origins[origin] ?? .init()
+            if isTrue(pool) || ContinuousClock.now > end { return pool }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+}
