@@ -1,8 +1,8 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Performs one exchange over a cache. Every request follows the path in this file; `CacheDecision` makes the
-/// decisions.
+/// Performs one exchange over a cache. `CacheDecision` makes the decisions. `CachingTransport.perform` itself has the
+/// short path of a request for which nothing is stored.
 struct CacheRun: Sendable {
     let request: TransferRequest
     let asked: CacheRequest

@@ -36,7 +36,7 @@ package struct TimeoutBudget: Sendable {
     }
 }
 
-/// The time limits of a request that waits for the response to an identical request in fetch.
+/// The time limits of a request that waits for the response to an identical one that is being fetched.
 package struct WaiterTimeouts: Sendable {
     package typealias Instant = ContinuousClock.Instant
 

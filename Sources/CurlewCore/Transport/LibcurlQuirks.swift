@@ -1,6 +1,6 @@
 /// The differences between libcurl's versions: bugs that Curlew works around, and functions that older versions lack.
 ///
-/// Nothing else in `Sources` compares version numbers. Docs/Internals/CurlContract.md has this list as a table.
+/// Nothing else in Swift compares version numbers. Docs/Internals/CurlContract.md has this list as a table.
 package struct LibcurlQuirks: Sendable, Hashable {
     // MARK: Functions
 
