@@ -20,7 +20,7 @@ final class Run {
     /// The total timeout, which all attempts share.
     var budget = TimeoutBudget.unlimited
     /// The identifier of the current exchange, under which the session's registry lists the request. Each exchange gets
-    /// a new one.
+    /// a new one, except a request that is sent again with stored credentials.
     var task: TaskIdentifier
     private var hasBegun = false
     /// The number of exchanges that were sent, in all attempts.

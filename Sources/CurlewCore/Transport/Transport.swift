@@ -1,6 +1,7 @@
 package import Foundation
 
-/// The interface between Curlew and the network. Nothing in Curlew bypasses it.
+/// The interface between Curlew and the network. WebSockets use `ConnectTransport` beside it; nothing else
+/// bypasses it.
 ///
 /// Decorators, such as a cache, a limit or a recorder, conform to it and wrap another transport; mocks conform to it as
 /// well.
@@ -49,9 +50,9 @@ public struct TransferOutcome: Sendable {
 
 /// Receives the events of one exchange.
 ///
-/// The transport calls it in turns of its loop: on its thread or, at the start, on the caller's. Calls never overlap,
-/// and none follows the return of `perform`. A sink must not block, and may call the transport only through its
-/// control.
+/// Curlew's transport calls it in turns of its loop: on its thread or, at the start, on the caller's. Others call it on
+/// any thread. Calls never overlap, and none follows the return of `perform`. A sink must not block, and may call the
+/// transport only through its control.
 public protocol TransferSink: AnyObject, Sendable {
     /// Called first. The control may be kept and used from any thread; after `perform` has returned it does nothing.
     func willStart(_ control: any TransferControl)
