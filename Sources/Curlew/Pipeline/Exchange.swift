@@ -67,7 +67,7 @@ final class Exchange: KeepingSink {
         self.outgoing = outgoing
         self.state = state
         let context = request.context
-        credentials = context.storedCredentials(for: outgoing, onlyBasic: request.kind.connection != nil)
+        credentials = context.storedCredentials(for: outgoing, onlyBasic: request.kind.opensWebSocket)
         var sent = outgoing.transfer
         budget.apply(to: &sent)
         if case .offered(let authentication) = credentials { sent.options.authentication = authentication }

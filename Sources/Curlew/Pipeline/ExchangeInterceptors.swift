@@ -48,7 +48,7 @@ extension Exchange {
             budget.apply(to: &request)
         }
         // A WebSocket is not a response.
-        guard !interceptors.middleware.isEmpty, self.request.kind.connection == nil else {
+        guard !interceptors.middleware.isEmpty, !self.request.kind.opensWebSocket else {
             return try await transport.perform(request, sink: sink)
         }
         let run = MiddlewareRun(

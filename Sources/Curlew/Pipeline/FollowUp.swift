@@ -72,7 +72,7 @@ extension Run {
             // A body that can be replaced is treated like one that can be read again.
             body: request.replacesBodies && !lowered.body.isReplayable ? .data(Data()) : lowered.body,
             hops: attempt.hops.count,
-            opensWebSocket: request.kind.connection != nil
+            opensWebSocket: request.kind.opensWebSocket
         )
         let action = context.configuration.redirects.action(for: head, answering: origin) {
             (url) throws(CurlewError) in
@@ -356,7 +356,7 @@ extension StoredCredentials {
         case .none, .offered: false
         case .mayAnswer:
             request.context.credentials.withLock {
-                $0.answer(to: head, for: url, onlyBasic: request.kind.connection != nil) != nil
+                $0.answer(to: head, for: url, onlyBasic: request.kind.opensWebSocket) != nil
             }
         }
     }
@@ -389,7 +389,7 @@ extension SessionContext {
         switch exchange.credentials {
         case .mayAnswer:
             guard head.status == 401, exchange.isProvisional else { return nil }
-            let onlyBasic = exchange.request.kind.connection != nil
+            let onlyBasic = exchange.request.kind.opensWebSocket
             return credentials.withLock { $0.answer(to: head, for: url, onlyBasic: onlyBasic) }
         case .offered(let used):
             if head.status == 401 {

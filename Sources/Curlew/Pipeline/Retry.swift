@@ -30,7 +30,7 @@ enum ResultVerdict {
 extension Run {
     /// Whether another attempt may follow. A retrier may refuse a status that the awaiting method accepts.
     func mayBeReplaced(_ result: RunResult) -> Bool {
-        if result.error != nil || request.kind.connection != nil { return true }
+        if result.error != nil || request.kind.opensWebSocket { return true }
         return attempt.options.hasRetriers && result.response?.head.status != 200
     }
 

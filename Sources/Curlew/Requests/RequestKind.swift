@@ -25,6 +25,8 @@ struct RequestKind: Sendable {
     /// Returns the resume data with which a later download can continue this one.
     var resumeData: (@Sendable (Request) -> Data?)?
 
+    /// WebSockets alone open a connection.
+    var opensWebSocket: Bool { connection != nil }
     var hasToCleanUp: Bool { cleanUp != nil || upload != nil }
 }
 
