@@ -21,7 +21,7 @@ enum RetryVerdict {
 }
 
 /// The decision after an attempt.
-enum ResultVerdict {
+enum AttemptVerdict {
     case again
     case end(RunResult)
 }
@@ -34,34 +34,31 @@ extension Run {
         return attempt.options.hasRetriers && result.response?.head.status != 200
     }
 
-    func verdict(on tried: RunResult) async -> ResultVerdict {
-        let verdict = await verdictOfRetriers(on: tried)
+    func verdict(on tried: RunResult) async -> AttemptVerdict {
+        let verdict = await askRetriers(about: tried)
         guard case .end(let result) = verdict, !request.isCancelled,
             let pause = request.kind.connection?.pauseBeforeReconnecting(after: result)
         else { return verdict }
         return await reconnect(after: pause, result)
     }
 
-    private func verdictOfRetriers(on tried: RunResult) async -> ResultVerdict {
+    private func askRetriers(about tried: RunResult) async -> AttemptVerdict {
         let result = retries.reason.map { tried.explained(by: $0) } ?? tried
-        guard let failure = result.error else { return await verdict(onSuccess: result) }
+        guard let failure = result.error else { return await askAboutStatus(of: result) }
         if attempt.startsOver, !request.isCancelled { return .again }
-        return await verdict(on: failure, of: result, by: request.retriers)
+        return await askAboutFailure(failure, of: result)
     }
 
-    private func verdict(
-        on failure: CurlewError,
-        of result: RunResult,
-        by retriers: [any RequestRetrier]
-    ) async -> ResultVerdict {
-        switch await decideRetry(after: failure, of: result, by: retriers) {
+    private func askAboutFailure(_ failure: CurlewError, of result: RunResult) async -> AttemptVerdict {
+        switch await decideRetry(after: failure, of: result) {
         case .again: return .again
         case .end: return .end(result)
         case .endWith(let error): return .end(result.failing(with: error, resumeData: request.producedResumeData))
         }
     }
 
-    private func verdict(onSuccess result: RunResult) async -> ResultVerdict {
+    /// Asks the retriers that want to see the status, although the attempt has succeeded.
+    private func askAboutStatus(of result: RunResult) async -> AttemptVerdict {
         let held = heldDownload
         guard let status = result.response?.head.status, held != nil || !request.isCancelled else {
             return .end(result)
@@ -90,7 +87,7 @@ extension Run {
 
     /// Delivers the response of a held download: moves its file to the destination. If that fails, retriers are asked
     /// as about any failure.
-    private func deliver(_ held: HeldDownload) async -> ResultVerdict {
+    private func deliver(_ held: HeldDownload) async -> AttemptVerdict {
         guard !request.isCancelled else {
             let failed = await dropped(held)
             return .end(failed.failing(with: request.cancellation, resumeData: request.producedResumeData))
@@ -98,7 +95,7 @@ extension Run {
         request.clearFailure()
         let result = await deliverFile(of: held)
         guard let failure = result.error else { return .end(result) }
-        return await verdict(on: failure, of: result, by: request.retriers)
+        return await askAboutFailure(failure, of: result)
     }
 
     /// Asks the retriers, waits for the delay that they demand, and makes the request ready for another attempt.
@@ -244,7 +241,7 @@ extension CurlewError {
 extension Run {
     /// Waits, and makes the request ready for another connection. The reason and the pacing of earlier retries are
     /// reset; their number is not.
-    func reconnect(after pause: Duration, _ result: RunResult) async -> ResultVerdict {
+    func reconnect(after pause: Duration, _ result: RunResult) async -> AttemptVerdict {
         do {
             // The total timeout limits each attempt to connect, not the pauses between connections.
             try await request.callingUserCode(ownsTask: ownsTask, budget: .unlimited, in: .retry) {
