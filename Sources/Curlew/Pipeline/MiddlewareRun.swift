@@ -23,7 +23,7 @@ final class MiddlewareRun: Sendable {
     }
 
     let token = Reply.RunToken()
-    /// What the owner's commands reach: user code under `callKey`, and the transfers.
+    /// The targets of the owner's commands: user code under `callKey`, and the transfers.
     let controls = TransferControls()
     let sink: any TransferSink
     private let wire: WireRequest

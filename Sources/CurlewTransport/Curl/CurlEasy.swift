@@ -9,7 +9,7 @@ class CurlEasy {
     /// The index of the multi handle that the handle is in.
     var multi = MultiIndex.none
 
-    /// What the debug callback is called for.
+    /// The use of the debug callback.
     struct Trace: OptionSet {
         let rawValue: UInt8
         /// libcurl's work, line by line.

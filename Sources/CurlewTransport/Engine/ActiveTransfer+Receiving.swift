@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// How far a transfer's response has got.
+/// The progress of a transfer's response.
 struct ResponseState {
     /// The coding to undo in the body.
     enum Coding {

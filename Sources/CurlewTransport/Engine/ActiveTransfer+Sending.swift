@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// How far a transfer's request has got.
+/// The progress of a transfer's request.
 struct SendingState {
     /// The number of times that libcurl has sent the request. Reset by `ActiveTransfer.goBackToStart`.
     var count = 0

@@ -236,7 +236,7 @@ struct TransferPlace {
     var handshake: UInt64?
 }
 
-/// What the caller of a transfer gets.
+/// The result of a transfer, for its caller.
 struct TransferResult {
     var continuation: UnsafeContinuation<Void, Never>?
     /// The error that the caller gets instead of a result.

@@ -79,7 +79,7 @@ extension Transfers {
         return last.count < Self.mostRefusals
     }
 
-    /// How often in a row one connection may refuse the same transfer.
+    /// The number of times in a row that one connection may refuse the same transfer.
     private static let mostRefusals = 3
 
     /// Lets no further request use the connection, and has libcurl close it when its last one has ended. Returns false

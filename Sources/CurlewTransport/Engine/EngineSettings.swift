@@ -30,7 +30,7 @@ final class EngineSettings: Sendable {
     let hasClientIdentity: Bool
     /// The proxy of requests whose options name none.
     let proxy: Proxy
-    /// What the running libcurl does differently.
+    /// The peculiarities of the running libcurl.
     let quirks: LibcurlQuirks
     /// Connections without TLS speak HTTP/2, and libcurl cannot reuse them (`RequestPlan.planProtocol`).
     let endsPlainHTTP2Connections: Bool

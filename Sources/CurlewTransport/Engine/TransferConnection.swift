@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// What is known of the connection that a transfer makes or uses.
+/// The connection that a transfer makes or uses, as far as it is known.
 struct TransferConnection {
     /// The connection over which the request was last sent.
     var name: ConnectionName?

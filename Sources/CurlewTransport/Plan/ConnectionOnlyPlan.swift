@@ -4,7 +4,7 @@ internal import CurlewCore
 // Plans of transfers that only make a connection: it is planned as for an exchange, so names, proxies, TLS, limits and
 // timeouts are those of requests with the same options.
 extension RequestPlan {
-    /// What the transfer is for.
+    /// The use of the transfer.
     enum Purpose: Sendable {
         case exchange
         /// Makes a connection for arbitrary bytes, over which its user speaks HTTP/1.1. `sendBuffer` is the number of

@@ -5,7 +5,7 @@ internal import Foundation
 /// A request's host whose addresses the configuration's resolver has to find. A class, so that an absent question costs
 /// one pointer in every plan.
 final class HostQuestion: Sendable {
-    /// What the resolver is asked for: the host in ASCII and lower case, without a final dot, and the port.
+    /// The question: the host in ASCII and lower case, without a final dot, and the port.
     let name: HostAndPort
     /// The host as libcurl looks it up.
     let key: String

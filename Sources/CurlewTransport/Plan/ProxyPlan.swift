@@ -109,7 +109,7 @@ enum ProxyPlan {
         return text
     }
 
-    /// Who looks up the host of a request's URL.
+    /// The side that looks up the host of a request's URL.
     enum Lookup {
         /// libcurl, to connect to it.
         case direct

@@ -22,7 +22,7 @@ struct RequestPlan: Sendable {
     }
     /// The HTTP/3 route; `nil` if the request takes the usual one.
     private(set) var route: PlannedRoute?
-    /// What the configuration's resolver has to find; `nil` if there is nothing.
+    /// The question for the configuration's resolver; `nil` if there is none.
     var question: HostQuestion?
     /// The plan of all requests of this kind; `nil` if the request has its own settings.
     private var cached: CachedPlan?

@@ -86,7 +86,7 @@ final class RequestPlanner: Sendable {
     }
 }
 
-/// What determines a plan's settings, besides the transport. Requests with equal keys have equal settings.
+/// The values that determine a plan's settings, besides the transport. Requests with equal keys have equal settings.
 struct PlanKey: Equatable, Sendable {
     private let isTLS: Bool
     private let method: HTTPMethod
