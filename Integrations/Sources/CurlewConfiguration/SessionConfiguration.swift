@@ -102,14 +102,21 @@ extension Timeouts {
 
 extension TLSConfiguration {
     fileprivate mutating func read(_ reader: TypedReader) throws(ConfigurationValueError) {
-        if let file = try reader.file("tls.trustRootsFile") { trustRoots = .file(file) }
-        if let directory = try reader.file("tls.trustRootsDirectory") { trustRoots = .directory(directory) }
+        let (roots, directory) = (try reader.file("tls.trustRootsFile"), try reader.file("tls.trustRootsDirectory"))
+        guard roots == nil || directory == nil else {
+            throw ConfigurationValueError(key: "tls.trustRootsDirectory", expected: "absent, with tls.trustRootsFile")
+        }
+        if let roots { trustRoots = .file(roots) }
+        if let directory { trustRoots = .directory(directory) }
         let versions: KeyValuePairs<String, TLSVersion> = ["1.2": .v1_2, "1.3": .v1_3]
         if let version = try reader.choice("tls.minimumVersion", versions) { minimumVersion = version }
         let (certificate, key) = (try reader.file("tls.certificateFile"), try reader.file("tls.keyFile"))
         let passphrase = try reader.string("tls.keyPassphrase", isSecret: true)
         switch (certificate, key) {
-        case (nil, nil): return
+        case (nil, nil):
+            if passphrase != nil {
+                throw ConfigurationValueError(key: "tls.keyFile", expected: "set, with tls.keyPassphrase")
+            }
         case (let certificate?, let key?):
             clientIdentity = .files(certificate: certificate, key: key, passphrase: passphrase)
         case (nil, _?): throw ConfigurationValueError(key: "tls.certificateFile", expected: "set, with tls.keyFile")

@@ -96,14 +96,7 @@ struct Dimension: Hashable, Sendable {
 
 extension HTTPVersion {
     /// OpenTelemetry's `network.protocol.version`.
-    fileprivate var number: String {
-        switch self {
-        case .http1_0: "1.0"
-        case .http1_1: "1.1"
-        case .http2: "2"
-        case .http3: "3"
-        }
-    }
+    fileprivate var number: String { String(rawValue.dropFirst("HTTP/".count)) }
 }
 
 extension CacheStatus {

@@ -87,13 +87,22 @@ struct SessionConfigurationTests {
         #expect(error.description.contains("'\(key)'"))
     }
 
-    @Test func valuesThatBelongTogether() {
-        #expect(throws: ConfigurationValueError.self) {
-            try SessionConfiguration(reader: reader(["tls.certificateFile": "/etc/own.pem"]))
+    @Test(
+        arguments: [
+            (["tls.certificateFile": "/etc/own.pem"], "tls.keyFile"),
+            (["tls.keyFile": "/etc/own.key"], "tls.certificateFile"),
+            (["tls.keyPassphrase": "secret"], "tls.keyFile"),
+            (
+                ["tls.trustRootsFile": "/etc/roots.pem", "tls.trustRootsDirectory": "/etc/roots"],
+                "tls.trustRootsDirectory"
+            ),
+            (["proxy.mode": "url"], "proxy.url"),
+        ] as [([AbsoluteConfigKey: ConfigValue], String)])
+    func valuesThatBelongTogether(values: [AbsoluteConfigKey: ConfigValue], key: String) throws {
+        let error = try #require(throws: ConfigurationValueError.self) {
+            try SessionConfiguration(reader: reader(values))
         }
-        #expect(throws: ConfigurationValueError.self) {
-            try SessionConfiguration(reader: reader(["proxy.mode": "url"]))
-        }
+        #expect(error.key == key)
     }
 
     @Test func secretsAreNotInErrors() throws {
