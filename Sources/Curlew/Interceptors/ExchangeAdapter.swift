@@ -42,13 +42,14 @@ public struct ExchangeInfo: Sendable {
     public let attempt: Int
     /// The number of redirects that this attempt has followed.
     public let hop: Int
-    /// The number of requests that were sent before, in all attempts: redirects, retries, and requests that are sent again
-    /// with credentials. OpenTelemetry's `http.request.resend_count`.
+    /// The number of exchanges that came before, in all attempts: redirects, retries, and requests that were sent again
+    /// with credentials. Requests that a middleware repeats, and segments of a download, are not counted.
+    /// OpenTelemetry's `http.request.resend_count`.
     public let resendCount: Int
     /// The URL before adapters have changed it.
     public let url: URL
-    /// The identifier of the exchange, unique within a session. Parallel segments of a download have the same, and so has a request that is sent
-    /// again with credentials.
+    /// The identifier of the exchange within its session. Parallel segments of a download share it, and a request that is
+    /// sent again with stored credentials keeps it.
     public let task: TaskIdentifier
     /// Whether the request has a body that is not in its `httpBody`, because it is read from a file or a stream.
     public let hasStreamedBody: Bool

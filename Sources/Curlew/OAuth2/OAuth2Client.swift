@@ -174,8 +174,10 @@ public final class OAuth2Client: Authenticator {
         case .code(let code): return try await token(code: code, pkce: pkce)
         case .refused(let error): throw .refused(error, url: redirect, status: nil)
         case .foreign(let parameter):
-            throw failed("the redirect does not belong to this login: the parameter \"\(parameter)\" is another one")
-        case .malformed: throw failed("the redirect has neither a code nor an error, or one of its parameters twice")
+            throw failed(
+                "the redirect does not belong to this login: the parameter \"\(parameter)\" is missing or differs")
+        case .malformed:
+            throw failed("the redirect has neither a code nor an error, or a repeated or undecodable parameter")
         }
     }
 
@@ -249,7 +251,8 @@ public final class OAuth2Client: Authenticator {
     /// Whether the server has declared the refresh token of a user void, with the status 400 or 401: the user has to log in
     /// again.
     public func isFinal(_ error: any Error, refreshing credential: OAuth2Token) -> Bool {
-        // The client itself may get a token with the same id and secret later.
+        // The client itself may get a token with the same id and secret later. Not `oauth2Error`, which also finds a
+        // refusal inside another error, whose status is not that of the refusal.
         guard credential.grant != .clientCredentials, let error = error as? CurlewError,
             (error.underlying as? OAuth2Error)?.code == .invalidGrant
         else { return false }

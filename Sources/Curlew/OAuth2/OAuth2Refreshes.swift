@@ -46,7 +46,8 @@ struct OAuth2Refreshes {
     /// Ends an exchange of the refresh token.
     mutating func end(_ own: Exchange, for refreshToken: String, at now: ContinuousClock.Instant) {
         let key = Data(refreshToken.utf8)
-        // An exchange that the running one waits for has not begun here. The running one's end counts for both.
+        // `own` may be nested: while `onChange` of the running exchange runs, the same token may be sent again without
+        // being recorded in `running`. Its end changes nothing; the end of the outer exchange counts.
         if running[key] === own { running[key] = nil }
         guard running[key] == nil, let index = index(of: key) else { return }
         replacements[index].end = now

@@ -9,8 +9,8 @@ internal import Foundation
 ///           └───────────────────────────────────────────────────────────────────────┴▶ the user is asked ─▶ delegate
 ///
 /// The transport's thread calls the sink methods while `perform` runs, and the run afterwards, for a provisional
-/// response that is delivered after all. None of them waits or calls user code, except that a download writes its file, and
-/// for a stream's validations over a transport that has no control.
+/// response that is delivered after all. They do not wait, except for a download's write to its file. They call no user
+/// code, except a stream's validations over a transport that has no control.
 final class Exchange: KeepingSink {
     let request: Request
     let session: Session

@@ -12,7 +12,7 @@ enum FollowUp {
     case send(OutgoingRequest)
 }
 
-// The steps after a redirect, a challenge or stored credentials are decided here, and nowhere else.
+// Decides what follows a redirect, a challenge or stored credentials. No other code does.
 extension Run {
     /// Decides about a response that another exchange may follow: deliver it, refuse it, or send another request.
     func followUp(_ exchange: Exchange, _ response: TransferOutcome) async -> FollowUp {

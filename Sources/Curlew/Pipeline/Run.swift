@@ -23,7 +23,7 @@ final class Run {
     /// a new one, except a request that is sent again with stored credentials.
     var task: TaskIdentifier
     private var hasBegun = false
-    /// The number of exchanges that were sent, in all attempts.
+    /// The number of exchanges that have begun, in all attempts.
     var sendCount = 0
     var retries = RetryHistory()
     /// The values of the current attempt.

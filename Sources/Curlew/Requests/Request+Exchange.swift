@@ -3,7 +3,7 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-// What a request records when a `URLRequest` of it is final and when an exchange begins, and who is told.
+// Records final `URLRequest`s and the beginnings of exchanges, and notifies their observers.
 
 extension Request {
     /// Reports the final `URLRequest` of an attempt, before its exchange begins.

@@ -14,9 +14,9 @@ public struct OAuth2DeviceLogin: Sendable, Hashable {
     public let verificationURL: URL
     /// The same page with the code in it, for instance for a QR code; `nil` if the server offers none.
     public let completeVerificationURL: URL?
-    /// The time by which the user has to be done, for instance to show it.
+    /// The time at which the codes expire, for instance to show it.
     public let expires: Date
-    /// The same time on a clock that nobody sets.
+    /// The time of expiry on the monotonic clock, which changes of the system's time do not affect.
     package let deadline: ContinuousClock.Instant
     package let deviceCode: String
     package let interval: Duration

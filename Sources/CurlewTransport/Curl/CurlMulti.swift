@@ -15,7 +15,7 @@ enum MultiIndex {
     static let none = -1
     /// In place of an index: the socket belongs to a byte connection, which reads and sends itself.
     static let byteConnection = -2
-    /// The same for a connection that was made in advance, while session tickets are expected.
+    /// In place of an index: the socket belongs to a connection made in advance, on which session tickets are expected.
     static let settlingConnection = -3
     /// The first of the multi handles to which the origins of retired connections move.
     static let firstSpare = 900

@@ -54,18 +54,17 @@ extension Transfers {
             if !transfer.plan.prewarms { retire(connection, at: socket, with: easy) }
         case .refuses:
             guard isFirst, retire(connection, at: socket, with: easy) else { break }
-            if mayRelaunch(transfer, connection, at: socket, easy) { return false }
+            if recordRefusal(of: transfer, connection, at: socket, easy) { return false }
         }
         if !transfer.plan.prewarms { sockets.connections.countRequest(on: socket) }
         return true
     }
 
-    /// Whether the transfer does not find the same connection again when it is launched again; otherwise it would be
-    /// refused for ever. It may find it if several origins share the connection, because only that of the request that
-    /// has opened it has moved. Nothing else is known that leads back to a connection, but a transfer that meets one
-    /// again and again is sent over it all the same.
-    private func mayRelaunch(
-        _ transfer: ActiveTransfer, _ connection: OpenConnection, at socket: Int32, _ easy: TransferHandle
+    /// Counts the refusal. Returns false if the transfer has to be sent over the connection after all, because it would
+    /// find the connection again when it is launched again, and be refused for ever. That is so if several origins share
+    /// the connection: only the origin of the request that opened it has moved. `mostRefusals` bounds any other case.
+    private func recordRefusal(
+        of transfer: ActiveTransfer, _ connection: OpenConnection, at socket: Int32, _ easy: TransferHandle
     ) -> Bool {
         if connection.isMultiplexed, sockets.connections.usesMulti(easy.multi, for: transfer.plan.origin) {
             return false
@@ -83,7 +82,7 @@ extension Transfers {
     private static let mostRefusals = 3
 
     /// Lets no further request use the connection, and has libcurl close it when its last one has ended. Returns false
-    /// if the origin has nowhere else to go: then the connection goes on.
+    /// if the origin has nowhere else to go: then the connection stays in use.
     @discardableResult
     private func retire(_ connection: OpenConnection, at socket: Int32, with easy: TransferHandle) -> Bool {
         if connection.isMultiplexed, !connection.isRetired {

@@ -28,8 +28,7 @@ extension ActiveTransfer {
 extension Transfers {
     /// Called when a connection for later requests is up.
     func prewarmed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        transfer.measure(easy)
-        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
+        transfer.measureConnection(easy)
         if !settle(transfer, easy) { release(transfer) }
     }
 

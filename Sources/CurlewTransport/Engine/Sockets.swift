@@ -186,7 +186,7 @@ final class Sockets {
     /// They belong to no request: an error before the server closes (408), or the second of two responses to one
     /// request. libcurl would take them for the response to the next request (RFC 9112, 9.3 and 11.2). Versions before
     /// 8.0 do so with bytes in the socket, all versions with bytes that arrived in one TLS record with the end of a
-    /// response; only OpenSSL tells of these. Over HTTP/2 a server may send at any time.
+    /// response; only OpenSSL reports these. Over HTTP/2 a server may send at any time.
     func hasUnaskedBytes(for transfer: ActiveTransfer) -> Bool {
         loop.assertOnLoop()
         guard let easy = transfer.easy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) == 0 else { return false }

@@ -4,6 +4,13 @@ internal import Foundation
 internal import Glibc
 
 extension ActiveTransfer {
+    /// Stores the measurements of a transfer that only connects. No request was sent, so the times that libcurl reports
+    /// for it mean nothing.
+    func measureConnection(_ easy: TransferHandle) {
+        measure(easy)
+        (result.metrics.requestSent, result.metrics.firstByte) = (nil, nil)
+    }
+
     /// Stores libcurl's measurements, as dates.
     func measure(_ easy: TransferHandle) {
         var raw = curlew_metrics()

@@ -75,7 +75,7 @@ struct Poller {
         openedCount += 1
     }
 
-    /// From now on the close of the socket will be seen.
+    /// Called when the socket is connected: its close is reported from then on.
     mutating func connected(_ fd: Int32) {
         guard Int(fd) < registrations.count else { return }
         registrations[Int(fd)].inode = 0

@@ -1,8 +1,8 @@
 internal import CCurl
 internal import CurlewCore
 
-// Plans of transfers that only make a connection: it is planned as for an exchange, so names, proxies, TLS, limits and
-// timeouts are those of requests with the same options.
+// Plans of transfers that only make a connection. They are made like those of exchanges: names, proxies, TLS, limits and
+// timeouts are those of requests with equal options.
 extension RequestPlan {
     /// The use of the transfer.
     enum Purpose: Sendable {

@@ -81,7 +81,7 @@ enum HTTP3Plan {
     /// The alternatives that requests may use.
     static func freedom(_ configuration: TransportConfiguration) -> AlternativeFreedom {
         // The resolver is asked for the origin, and its answer says nothing about another host or port.
-        if configuration.dns.resolver != nil { return .sameEndpoint }
+        if configuration.dns.ownResolver != nil { return .sameEndpoint }
         // RFC 7838, 2.1: an alternative on another host must prove with its certificate that it may speak for the origin.
         return configuration.tls.certificateVerification == .full ? .anyHost : .sameHost
     }

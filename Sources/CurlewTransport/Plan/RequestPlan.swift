@@ -398,7 +398,8 @@ struct RequestPlan: Sendable {
         ]
     }
 
-    /// Adds settings that other requests of its kind do not have.
+    /// Adds settings that other requests of its kind do not have. Even without any, the request gets a handle that is not
+    /// shared.
     mutating func add(_ more: [OptionValue]) {
         ownSettings = (cached?.settings ?? ownSettings) + more
         cached = nil

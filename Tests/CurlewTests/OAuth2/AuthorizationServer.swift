@@ -18,7 +18,6 @@ final class AuthorizationServer: Sendable {
         var deviceRefusals: [String] = []
         var life: String? = "3600"
         var rotates = true
-        var issuesRefreshTokens = true
         /// Responses that take the place of the next ones.
         var scripted: [TestServer.Response] = []
         var forms: [[String: String]] = []
@@ -107,7 +106,7 @@ final class AuthorizationServer: Sendable {
         state.accessToken = "SECRET-access-\(state.count)"
         var members: [String: any Sendable] = ["access_token": state.accessToken, "token_type": "bearer"]
         if let life = state.life { members["expires_in"] = Int(life) ?? 0 }
-        if state.issuesRefreshTokens, state.rotates || state.refreshToken.isEmpty {
+        if state.rotates || state.refreshToken.isEmpty {
             state.refreshToken = "SECRET-refresh-\(state.count)"
             members["refresh_token"] = state.refreshToken
         }

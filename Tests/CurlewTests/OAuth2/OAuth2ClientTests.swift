@@ -82,7 +82,7 @@ struct OAuth2ClientTests {
         let expired = OAuth2Token(
             accessToken: "SECRET-old", refreshToken: "SECRET-first", expires: Date(timeIntervalSinceNow: 10),
             scope: "read")
-        let client = authorization.client()
+        let client = authorization.client(scopes: ["write"])
         let interceptor = AuthenticationInterceptor(authenticator: client, credential: expired)
         let session = Session(interceptor: interceptor)
         #expect(try await session.request(authorization.api).string() == "welcome")

@@ -87,9 +87,7 @@ final class ByteConnections {
 extension Transfers {
     /// Called when the connection that the transfer was to make is up. The connection outlives the transfer.
     func connected(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        transfer.measure(easy)
-        // No request was sent, so the times that libcurl reports for it mean nothing.
-        (transfer.result.metrics.requestSent, transfer.result.metrics.firstByte) = (nil, nil)
+        transfer.measureConnection(easy)
         guard let connection = connections.adopt(easy, of: transfer) else {
             return fail(transfer, transfer.makeError(.connectFailed, "the connection was closed at once"))
         }
