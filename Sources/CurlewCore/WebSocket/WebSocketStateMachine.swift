@@ -42,15 +42,17 @@ package struct WebSocketStateMachine: Sendable {
         case send(WebSocketOpcode, [UInt8])
         /// Pings were answered, including automatic ones.
         case complete([RoundTrip])
-        /// Send the last frame, if any, after everything that is queued; then close the connection.
-        case finish(last: [UInt8]?)
+        /// Send the close frame after everything that is queued, unless it has been sent; then close the connection.
+        case finish(last: [UInt8])
         /// Close the connection at once.
         case abort
     }
 
     private enum State {
         case open
-        case closing(deadline: Instant)
+        /// `frame` is the payload of this side's close frame. It is sent again with the end: the peer's close frame or
+        /// violation may arrive before the frame has been queued. The outbox sends only the first.
+        case closing(deadline: Instant, frame: [UInt8])
         /// Sending has failed. The peer may have sent the reason before, so reading continues until the deadline.
         case failing(CurlewError, deadline: Instant)
         case closed(WebSocketEnding)
@@ -104,7 +106,7 @@ package struct WebSocketStateMachine: Sendable {
     package var nextDeadline: Instant? {
         switch state {
         case .open: [nextHeartbeat, pings.lazy.compactMap(\.deadline).min()].compactMap(\.self).min()
-        case .closing(let deadline), .failing(_, let deadline): deadline
+        case .closing(let deadline, _), .failing(_, let deadline): deadline
         case .closed: nil
         }
     }
@@ -122,9 +124,9 @@ package struct WebSocketStateMachine: Sendable {
         case (.open, .close(let code, let reason)):
             close(.closed(code ?? .noStatusReceived, reason: reason, byPeer: true))
             return .finish(last: WebSocketClosePayload(code).bytes)
-        case (.closing, .close(let code, let reason)):
+        case (.closing(_, let frame), .close(let code, let reason)):
             close(.closed(code ?? .noStatusReceived, reason: reason, byPeer: false))
-            return .finish(last: nil)
+            return .finish(last: frame)
         case (.failing, .close(let code, let reason)):
             close(.closed(code ?? .noStatusReceived, reason: reason, byPeer: true))
             return .abort
@@ -136,9 +138,9 @@ package struct WebSocketStateMachine: Sendable {
         case .open:
             close(.violated(violation))
             return .finish(last: WebSocketClosePayload(violation.closeCode, reason: violation.reason).bytes)
-        case .closing:
+        case .closing(_, let frame):
             close(.violated(violation))
-            return .finish(last: nil)
+            return .finish(last: frame)
         case .failing(let error, _):
             close(.broken(error))
             return .abort
@@ -174,8 +176,9 @@ package struct WebSocketStateMachine: Sendable {
     package mutating func closeAsked(_ code: WebSocketCloseCode, reason: String?, at now: Instant) -> Action {
         switch state {
         case .open:
-            state = .closing(deadline: now + clocks.closeTimeout)
-            return .send(.close, WebSocketClosePayload(code, reason: reason ?? "").bytes)
+            let frame = WebSocketClosePayload(code, reason: reason ?? "").bytes
+            state = .closing(deadline: now + clocks.closeTimeout, frame: frame)
+            return .send(.close, frame)
         case .closing, .failing, .closed: return .none
         }
     }
@@ -222,7 +225,7 @@ package struct WebSocketStateMachine: Sendable {
             // Only one automatic ping is pending: its pong schedules the next one.
             nextHeartbeat = nil
             return .send(.ping, ping(isHeartbeat: true, at: now, behind: position).payload)
-        case .closing(let deadline):
+        case .closing(let deadline, _):
             guard deadline <= now else { return .none }
             close(.unanswered)
             return .abort

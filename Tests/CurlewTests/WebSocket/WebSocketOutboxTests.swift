@@ -68,6 +68,18 @@ struct WebSocketOutboxTests {
         #expect(outbox.bytesWaiting == 0)
     }
 
+    /// The peer's close frame or violation may end the outbox before this side's close frame has been queued.
+    @Test("the close frame is sent once, whether it is queued before the end or after it", arguments: [true, false])
+    func closeFrameOnce(isQueuedBefore: Bool) async throws {
+        let outbox = Self.outbox(Wire(takesNow: 0))
+        let written = Watched<[UInt8]>([])
+        if isQueuedBefore { outbox.control(.close, [3, 232]) }
+        outbox.finish(last: [3, 232])
+        if !isQueuedBefore { outbox.control(.close, [3, 232]) }
+        await Self.writer(outbox, written).value
+        #expect(written.value == [0x88, 2, 3, 232])
+    }
+
     @Test("what comes while an answer goes out follows it", arguments: [0, 3, 100])
     func order(takesNow: Int) async throws {
         let later = Watched<WebSocketOutbox?>(nil)
