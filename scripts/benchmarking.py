@@ -28,6 +28,8 @@ OURS = {
 CLIENTS = OURS | {
     "go": [BUILD / "peer-go"],
     "reqwest": [BUILD / "rust" / "release" / "peer"],
+    # Its dependencies have to be fetched: a program that was built elsewhere (CONTRIBUTING.md).
+    "asynchttpclient": [os.environ.get("CURLEW_AHC", "")],
     "aiohttp": [PYTHON, PEERS / "python" / "aiohttp_client.py"],
     "httpx": [PYTHON, PEERS / "python" / "httpx_client.py"],
     "pycurl": [PYTHON, PEERS / "python" / "pycurl_client.py"],
@@ -62,6 +64,8 @@ def build_swift(product):
 
 def build_peer(peer):
     """False where it cannot be built here."""
+    if peer == "asynchttpclient":
+        return os.access(os.environ.get("CURLEW_AHC", ""), os.X_OK)
     if peer in ("aiohttp", "httpx", "pycurl"):
         return succeeds([PYTHON, "-c", f"import {peer}"])
     if peer == "go":
@@ -118,7 +122,8 @@ def number(value):
 # is told otherwise. A process that cannot be counted has no entry.
 COUNTED_BY = {
     "c": "malloc", "engine": "malloc", "session": "malloc", "chained": "malloc", "decorated": "malloc",
-    "urlsession": "malloc", "reqwest": "malloc", "go": "runtime.MemStats", "aiohttp": "malloc, PYTHONMALLOC=malloc",
+    "urlsession": "malloc", "reqwest": "malloc", "go": "runtime.MemStats", "asynchttpclient": "malloc",
+    "aiohttp": "malloc, PYTHONMALLOC=malloc",
     "httpx": "malloc, PYTHONMALLOC=malloc", "pycurl": "malloc, PYTHONMALLOC=malloc",
 }
 
