@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources \
+SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Peers/swift/Package.swift Benchmarks/Peers/swift/Sources/bench-asynchttpclient Examples/Package.swift Examples/Sources \
 	Integrations/Package.swift Integrations/Sources Integrations/Tests Integrations/Stubs
 
 .PHONY: help
