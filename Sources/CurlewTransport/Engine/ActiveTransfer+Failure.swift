@@ -55,22 +55,6 @@ extension ActiveTransfer {
         makeError(.receiveFailed, "the server asks for fewer requests (ENHANCE_YOUR_CALM)")
     }
 
-    /// Whether the connection ended in the middle of the response although libcurl reports success.
-    ///
-    /// Without a length only the end of the stream shows that the body is complete. libcurl before 8.1 does not check
-    /// for that end if the HTTP/2 session has nothing left to do. It keeps a connection whose streams ended properly,
-    /// so a connection that it closed is suspicious.
-    ///
-    /// Not detected: a server that announces the connection's end before it breaks a rule, connections that are used
-    /// once, and all but the last of several responses on the connection.
-    var isCutByConnection: Bool {
-        guard sending.evidence.connectionBroke, easy?.transfers.settings.quirks.hidesBrokenConnections == true,
-            let head = response.head, head.version == .http2, head.headers["Content-Length"] == nil
-        else { return false }
-        return request.method != .head && !HTTPStatus(head.status).hasNoBody && !plan.closesConnection
-            && easy?.closesConnection != true
-    }
-
     func timeout(_ timeout: TransferClocks.Timeout) -> CurlewError {
         makeError(timeout.code, CurlewError.timeoutReason(timeout.code, after: clocks.limit(timeout)))
     }
@@ -79,27 +63,6 @@ extension ActiveTransfer {
         var error = error
         if error.isCancellation, error.phase == .lifecycle { error.phase = phase }
         return error
-    }
-
-    /// Whether the response was complete before the failure: only the rest of a refused body could not be sent, or a
-    /// repetition was stopped.
-    func hasWholeResponse(despite result: CURLcode) -> Bool {
-        guard result != CURLE_OK else { return false }
-        // The request cannot be sent again, so the response that asked for it is the result.
-        if response.deferredHead != nil,
-            result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough || isAboutToAuthenticateConnection
-                || cannotRepeatTrailers
-        {
-            return true
-        }
-        guard response.hasHead else { return false }
-        if response.isKept { return true }
-        // libcurl before 8.1 continues to send after the response has ended, and then fails.
-        if result == CURLE_HTTP2_STREAM, sending.evidence.responseEnded {
-            return response.expectedBody == nil || response.isComplete
-        }
-        guard sending.isMoot, result == CURLE_SEND_ERROR else { return false }
-        return response.isComplete
     }
 
     /// The error for an option that libcurl has refused.

@@ -23,8 +23,6 @@ struct ResponseState {
     /// The number of challenges, of the server and of proxies, that libcurl has answered. Reset when the request leaves
     /// a shared connection.
     var challengeCounts = (server: 0, proxy: 0)
-    /// libcurl was about to send the request again after the response was delivered. That response is the result.
-    var isKept = false
     var coding = Coding.unknown
     /// The length of the body, if the head arrived before all of the request's body was sent, announces a length, and
     /// announces no coding.
@@ -169,7 +167,7 @@ extension ActiveTransfer {
         if head.status >= 300, sending.upload?.hasEnded == false {
             // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case `fill`
             // ends or holds the body. While the source is pending libcurl does not call `fill`, so it is woken.
-            sending.isMoot = true
+            sending.isBodyRefused = true
             if pauses.sourcePending { send(.wakeBody) }
         }
         switch sink.didReceive(head: head) {
@@ -195,7 +193,7 @@ extension ActiveTransfer {
     func received(body chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
         guard !hasFailed else { return .refused }
         if response.deferredHead != nil {
-            if isRefusedExpectation || isMisdirected {
+            if restartOfResponse != nil {
                 clocks.byteMoved(at: transfers.now)
                 return .taken
             }
@@ -234,14 +232,44 @@ extension ActiveTransfer {
         }
     }
 
-    /// Fails the transfer if the body was cut off: its connection broke, or its encoded stream is incomplete.
-    func checkEndOfBody() {
-        if isCutByConnection {
-            failure = makeError(.truncated, "the connection broke before the body's end", number: CurlCode.partialFile)
-            return
+    // MARK: End
+
+    /// Whether the response was complete before the failure: only the rest of a refused body could not be sent, or a
+    /// repetition was stopped.
+    func hasWholeResponse(despite result: CURLcode) -> Bool {
+        switch sending.answer {
+        case .keepResponse, .restart: return true
+        case .send, .holdBack, .fail: break
         }
-        guard case .coded(let decoder) = response.coding, !decoder.mayEnd else { return }
-        failure = makeError(.truncated, "the encoded body ends before its end mark", number: CurlCode.partialFile)
+        // The request cannot be sent again, so the response that asked for it is the result.
+        if result == CURLE_SEND_FAIL_REWIND, response.deferredHead != nil { return true }
+        guard response.hasHead else { return false }
+        // libcurl before 8.1 continues to send after the response has ended, and then fails.
+        if result == CURLE_HTTP2_STREAM, sending.evidence.responseEnded {
+            return response.expectedBody == nil || response.isComplete
+        }
+        return result == CURLE_SEND_ERROR && sending.isBodyRefused && response.isComplete
+    }
+
+    /// Called when the response is complete, as far as libcurl knows. Delivers a head that was deferred. Fails the
+    /// transfer if the body was cut off: its connection broke, or its encoded stream is incomplete.
+    ///
+    /// Without a length only the end of the stream shows that a body of HTTP/2 is complete. libcurl before 8.1 does not
+    /// check for that end if the HTTP/2 session has nothing left to do. It keeps a connection whose streams ended
+    /// properly, so a connection that it closed is suspicious. Not detected: a server that announces the connection's
+    /// end before it breaks a rule, connections that are used once, and all but the last of several responses on the
+    /// connection.
+    func responseEnded(_ transfers: Transfers) {
+        guard deliverDeferredHead(transfers) else { return }
+        if sending.evidence.connectionBroke, transfers.settings.quirks.hidesBrokenConnections,
+            let head = response.head, head.version == .http2, head.headers["Content-Length"] == nil,
+            request.method != .head, !HTTPStatus(head.status).hasNoBody, !plan.closesConnection,
+            easy?.closesConnection != true
+        {
+            failure = makeError(.truncated, "the connection broke before the body's end", number: CurlCode.partialFile)
+        } else if case .coded(let decoder) = response.coding, !decoder.mayEnd {
+            failure = makeError(.truncated, "the encoded body ends before its end mark", number: CurlCode.partialFile)
+        }
     }
 
     private func makeError(_ code: CurlewError.Code, _ reason: String, number: Int) -> CurlewError {

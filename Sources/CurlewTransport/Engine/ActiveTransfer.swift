@@ -101,7 +101,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func reset() {
         easy = nil
         stage = .created
-        sending.isHeldBack = false
+        sending.answer = .send
         connection.startOver()
         clocks.startOver(isHeld: pauses.isHeld)
     }
@@ -110,7 +110,10 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func detach() { easy = nil }
 
     func end() {
-        closeBody()
+        if let waker = sending.waker {
+            waker.release()
+            sending.upload?.close()
+        }
         easy = nil
         stage = .ended
         // Breaks a reference cycle: a sink may keep its control, which is this object.

@@ -133,11 +133,4 @@ extension ActiveTransfer {
         }
         return false
     }
-
-    /// Resets a transfer that has lost its addresses, to launch it again. Returns false if there is no point in that.
-    func restartForAddresses() -> Bool {
-        guard connection.hasLostAddresses, sending.restarts < Self.mostRestarts, goBackToStart() else { return false }
-        sending.restarts += 1
-        return true
-    }
 }

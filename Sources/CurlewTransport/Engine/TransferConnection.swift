@@ -132,27 +132,6 @@ extension ActiveTransfer {
         alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
     }
 
-    /// Whether the alternative does not serve the origin, and the request can be sent to the origin itself.
-    var isMisdirected: Bool {
-        plan.route != nil && response.deferredHead?.status == 421 && sending.upload?.canStartAgain ?? true
-    }
-
-    /// Whether QUIC, tried alone, failed to connect. If QUIC was raced against TCP, the origin did not respond either.
-    func isLost(after result: CURLcode) -> Bool {
-        guard let route = plan.route, case .alone = route.route.mode else { return false }
-        return result != CURLE_OK && !sending.hasBegun
-    }
-
-    /// Resets the transfer to send it again without the route. Returns false if the body cannot be rewound.
-    func leaveRoute(_ end: AlternativeEnd) -> Bool {
-        guard goBackToStart() else { return false }
-        plan.route?.ended(end)
-        plan.leaveRoute()
-        headers = plan.list
-        connection.forgetObstacles()
-        return true
-    }
-
     /// Whether the route has worked, once the transfer has ended.
     var routeEnd: AlternativeEnd {
         if let head = response.head ?? response.deferredHead {
