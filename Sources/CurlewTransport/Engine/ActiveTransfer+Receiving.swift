@@ -163,7 +163,7 @@ extension ActiveTransfer {
         reportSmallBody()
         if sending.upload?.hasEnded == false { response.expectBody() }
         learnAlternatives(from: head, transfers)
-        responseMayBeComplete(transfers)
+        checkForWholeResponse(transfers)
         if head.status >= 300, sending.upload?.hasEnded == false {
             // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case `fill`
             // ends or holds the body. While the source is pending libcurl does not call `fill`, so it is woken.
@@ -290,7 +290,7 @@ extension ActiveTransfer {
         switch answer {
         case .proceed:
             response.deliveredBody += Int64(chunk.count)
-            responseMayBeComplete(transfers)
+            checkForWholeResponse(transfers)
             return .taken
         case .pause:
             pauses.sinkPaused = true
@@ -301,7 +301,8 @@ extension ActiveTransfer {
         }
     }
 
-    private func responseMayBeComplete(_ transfers: Transfers) {
+    /// Shortens the idle timeout if the whole response has arrived while the request's body is being sent.
+    private func checkForWholeResponse(_ transfers: Transfers) {
         guard response.expectedBody != nil, response.isComplete, sending.upload?.hasEnded == false else { return }
         clocks.responseCompleted()
         transfers.clockChanged(self)

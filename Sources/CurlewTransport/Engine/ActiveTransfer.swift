@@ -13,7 +13,14 @@ enum TransferCommand {
     case wakeBody
 }
 
-/// One exchange, from the call of `perform` to its return. Its parts are named for the questions that they answer:
+/// One exchange, from the call of `perform` to its return.
+///
+/// This file has its stages and its caller. Its extensions are named for what they do: `+Sending` (may it be sent),
+/// `+Restarting` (is it sent again from its start), `+Uploading` (its body), `+Receiving` (the response), `+Connection`
+/// (addresses, proxies, routes), `+Metrics`, `+Failure` and `+CurlFailure` (its errors). `Prewarming` has
+/// `stopBeforeSending`.
+///
+/// Its parts are named for the questions that they answer:
 ///
 /// - `request`, `plan`: what is to be sent, and how libcurl is told.
 /// - `sending`, `response`: how far either direction has got.
@@ -158,9 +165,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         guard let head = exchange(&response.head, with: nil), result.isMeasured else {
             throw makeError(.`internal`, "the exchange ended without a result")
         }
-        let trailers =
-            response.collector.hasTrailers
-            ? HTTPHeaders(received: response.collector.takeTrailers()) : HTTPHeaders()
+        let trailers = HTTPHeaders(received: response.collector.takeTrailers())
         var outcome = TransferOutcome(head: head, trailers: trailers, metrics: result.metrics)
         if !response.answeredChallenges.isEmpty { outcome.answeredChallenges = response.answeredChallenges }
         return outcome
@@ -209,7 +214,7 @@ extension ActiveTransfer: TurnControl {
         }
     }
 
-    /// A call from within the sink's `willStart` takes effect at once, as with `suspend`.
+    /// A call from within the sink's `willStart` only records the failure: the transfer has not reached libcurl.
     func cancel(with error: CurlewError) {
         if loop.turnHolder.isCurrentThread, case .created = stage {
             cancelBeforeStart(error)

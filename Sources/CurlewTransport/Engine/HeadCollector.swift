@@ -34,10 +34,9 @@ struct HeadCollector {
     /// The status of the last complete head since the request was sent; 0 before it.
     private(set) var lastStatus = 0
 
-    var hasTrailers: Bool { !trailerLines.isEmpty }
-
     /// Removes and returns the fields that followed the body.
     mutating func takeTrailers() -> [HTTPHeader] {
+        if trailerLines.isEmpty { return [] }
         defer { trailerLines.removeAll() }
         return trailerLines.all
     }

@@ -20,7 +20,8 @@ struct TransferConnection {
     var mutedSocket: Int32 = -1
     /// The number of times that libcurl has asked a proxy for a tunnel.
     private var tunnelRequests = 0
-    /// libcurl was about to look up a host whose addresses it was given. See `ActiveTransfer.mayLookUp`.
+    /// libcurl has dropped the addresses of the user's resolver, and would look the host up itself: the transfer starts
+    /// over. See `ActiveTransfer.mayLookUp`.
     var hasLostAddresses = false
     /// A TLS handshake has begun on a new connection made for this transfer.
     var isSecuring = false
@@ -69,6 +70,31 @@ struct TransferConnection {
 }
 
 extension ActiveTransfer {
+    // MARK: Addresses
+
+    /// The addresses of the host, as libcurl reads them; `nil` unless the user's resolver has found them.
+    var addressList: HeaderList? {
+        guard let question = plan.question, let addresses else { return nil }
+        return HeaderList(lines: [question.line(addresses)])
+    }
+
+    /// Whether libcurl may look up a name.
+    ///
+    /// It must not look up a host whose addresses it was given: the answer could be another one. It does so if the
+    /// transfer has waited within libcurl, or sends again, after `DNSPlan.leastLifetime`. The transfer is then launched
+    /// again, and asks anew.
+    func mayLookUp(_ settings: EngineSettings) -> Bool {
+        guard let question = plan.question, question.isDirect, !settings.looksUpHTTPSRecords else { return true }
+        if sending.hasBegun {
+            failure = makeError(.resolveFailed, "the addresses of the resolver have expired", phase: .resolve)
+        } else {
+            connection.hasLostAddresses = true
+        }
+        return false
+    }
+
+    // MARK: Proxies
+
     /// Counts a request for a tunnel, and cancels the transfer at the limit. libcurl would answer thousands of
     /// challenges to CONNECT by itself. The cancellation is queued, because the trace callback that calls this method
     /// cannot end a transfer.
@@ -78,8 +104,6 @@ extension ActiveTransfer {
         error.responseCode = 407
         send(.cancel(error))
     }
-
-    // MARK: Proxies
 
     /// Whether the transfer's connection leads to a proxy.
     var isProxied: Bool {
