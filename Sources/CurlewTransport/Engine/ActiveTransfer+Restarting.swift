@@ -36,7 +36,7 @@ extension ActiveTransfer {
         switch restart {
         case .withoutExpectation:
             plan.leaveOutExpect()
-            headers = plan.list
+            headerList = plan.list
         case .alone:
             response.challengeCounts = (0, 0)
             plan.goAlone(settings.httpVersion)
@@ -45,7 +45,7 @@ extension ActiveTransfer {
         case .withoutRoute(let end):
             plan.route?.ended(end)
             plan.leaveRoute()
-            headers = plan.list
+            headerList = plan.list
             connection.forgetObstacles()
         case .unchanged(let attempts):
             sending.restarts += attempts

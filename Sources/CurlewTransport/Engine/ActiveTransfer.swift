@@ -48,7 +48,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     private(set) var sink: any TransferSink
     let loop: EngineLoop
     /// The plan's header lines. libcurl reads them in place.
-    var headers: HeaderList?
+    var headerList: HeaderList?
     var stage = Stage.created
     /// The reason to end the transfer, once there is one. It takes precedence over libcurl's result.
     var failure: CurlewError?
@@ -79,7 +79,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         self.request = consume request
         self.sink = sink
         self.loop = loop
-        headers = plan.list
+        headerList = plan.list
         sending = SendingState(upload, plan.body)
         clocks = plan.clocks
         result = TransferResult(queued: Date())
