@@ -20,7 +20,9 @@ struct SendAnswerTests {
 
     /// Records a response that libcurl may answer by another request.
     private func receive(_ status: Int, _ transfer: ActiveTransfer) {
-        transfer.response.collector.take(ResponseHead(status: status), size: 20)
+        for line in ["HTTP/1.1 \(status) no\r\n", "\r\n"] {
+            _ = Data(line.utf8).withUnsafeBytes { transfer.response.collector.take($0) }
+        }
         transfer.response.deferredHead = ResponseHead(status: status)
     }
 
