@@ -47,11 +47,11 @@ struct TransferConnection {
     /// Counts how often libcurl asks a proxy for a tunnel. Returns true at the limit.
     mutating func tunnelRequested() -> Bool {
         tunnelRequests += 1
-        return tunnelRequests == Self.mostTunnelRequests
+        return tunnelRequests == Self.maximumTunnelRequests
     }
 
     /// A handshake needs three, and libcurl may make its connection again.
-    private static let mostTunnelRequests = 12
+    private static let maximumTunnelRequests = 12
 
     /// Called by `ActiveTransfer.reset`. The failures of addresses and the certificates are kept for the error.
     mutating func startOver() {

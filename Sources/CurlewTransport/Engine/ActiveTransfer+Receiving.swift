@@ -47,7 +47,7 @@ extension ActiveTransfer {
     /// Processes a header line that differs from the handle's last head. Returns false to end the transfer.
     func received(line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
-        let event = response.collector.take(line, unlike: &easy.lastHead)
+        let event = response.collector.parse(line, unlike: &easy.lastHead)
         guard isAcceptable(transfers) else { return false }
         switch event {
         case .none:
@@ -77,7 +77,7 @@ extension ActiveTransfer {
     func receivedRepeatedHead(of easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
-        response.collector.take(head, size: easy.lastHead.size)
+        response.collector.use(head, size: easy.lastHead.size)
         return isAcceptable(transfers) && received(head, transfers)
     }
 

@@ -17,7 +17,7 @@ enum TransferRestart: Equatable {
 
 extension ActiveTransfer {
     /// libcurl's own limit for retries of a refused stream.
-    private static let mostRestarts = 5
+    private static let maximumRestarts = 5
 
     /// Resets a transfer that has to be sent again, and changes its plan for that. Called when libcurl is done with it.
     /// Returns false if it has ended: nothing asks for another start, or its body cannot be rewound.
@@ -31,7 +31,7 @@ extension ActiveTransfer {
         sending.count = 0
         sending.evidence = DeliveryEvidence()
         pauses.applied = 0
-        // The source is read from its start again, so it owes no wake-up for its former position.
+        // The body was rewound: no wake-up will come for the read that was pending.
         pauses.sourcePending = false
         switch restart {
         case .withoutExpectation:
@@ -57,7 +57,7 @@ extension ActiveTransfer {
     private func restart(after result: CURLcode) -> TransferRestart? {
         if case .restart(let restart) = sending.answer { return restart }
         if let restart = restartOfResponse { return restart }
-        if connection.hasLostAddresses, sending.restarts < Self.mostRestarts { return .withNewAddresses }
+        if connection.hasLostAddresses, sending.restarts < Self.maximumRestarts { return .withNewAddresses }
         guard result != CURLE_OK else { return nil }
         guard sending.hasBegun else {
             // If QUIC was raced against TCP, the origin did not respond either.
@@ -67,7 +67,7 @@ extension ActiveTransfer {
         // If the server asked for fewer requests, only a retrier waits before it tries again. libcurl's own attempts
         // count: from 8.1 on it has retried a refused stream as often itself.
         let attempts = sending.count
-        guard !response.hasHead, response.deferredHead == nil, sending.restarts + attempts <= Self.mostRestarts,
+        guard !response.hasHead, response.deferredHead == nil, sending.restarts + attempts <= Self.maximumRestarts,
             isUnprocessed, !sending.evidence.asksForCalm
         else { return nil }
         return .unchanged(attempts: attempts)

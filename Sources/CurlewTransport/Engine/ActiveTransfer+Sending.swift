@@ -138,14 +138,14 @@ extension ActiveTransfer {
     /// Whether the last response is a challenge after as many answers as a handshake may need.
     private var hasAnsweredEnough: Bool {
         switch response.deferredHead?.status {
-        case 401: response.challengeCounts.server >= Self.mostAnsweredChallenges
-        case 407: response.challengeCounts.proxy >= Self.mostAnsweredChallenges
+        case 401: response.challengeCounts.server >= Self.maximumAnsweredChallenges
+        case 407: response.challengeCounts.proxy >= Self.maximumAnsweredChallenges
         default: false
         }
     }
 
     /// NTLM needs two answers, and so does Digest if a nonce has become stale.
-    private static let mostAnsweredChallenges = 3
+    private static let maximumAnsweredChallenges = 3
 
     /// Whether libcurl repeats the request by itself because no server has processed the last send.
     private var isUnprocessedRepetition: Bool {

@@ -51,8 +51,8 @@ extension ActiveTransfer {
         }
     }
 
-    /// Called when libcurl has rewound a pending body by itself, for another connection or a challenge. The source owes
-    /// no wake-up for its former position.
+    /// Called when libcurl has rewound a pending body by itself, for another connection or a challenge. No wake-up will
+    /// come for the read that was pending.
     private func bodyIsReadAgain(_ transfers: Transfers) {
         pauses.sourcePending = false
         guard !pauses.isHeld else { return }

@@ -21,7 +21,7 @@ struct SendAnswerTests {
     /// Records a response that libcurl may answer by another request.
     private func receive(_ status: Int, _ transfer: ActiveTransfer) {
         for line in ["HTTP/1.1 \(status) no\r\n", "\r\n"] {
-            _ = Data(line.utf8).withUnsafeBytes { transfer.response.collector.take($0) }
+            _ = Data(line.utf8).withUnsafeBytes { transfer.response.collector.parse($0) }
         }
         transfer.response.deferredHead = ResponseHead(status: status)
     }
