@@ -48,12 +48,12 @@ extension ActiveTransfer {
     func received(line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
         let event = response.collector.parse(line, unlike: &easy.lastHead)
-        guard isAcceptable(transfers) else { return false }
+        guard isWithinHeadLimit(transfers) else { return false }
         switch event {
         case .none:
             return true
         case .started(let version):
-            return isAcceptable(version, transfers.settings)
+            return mayHaveVersion(version, transfers.settings)
         case .informational(let head):
             clocks.receivingStarted(at: transfers.now)
             sink.didReceive(informational: head)
@@ -78,7 +78,7 @@ extension ActiveTransfer {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
         response.collector.use(head, size: easy.lastHead.size)
-        return isAcceptable(transfers) && received(head, transfers)
+        return isWithinHeadLimit(transfers) && received(head, transfers)
     }
 
     /// Fails the transfer because a folded line follows the status line. Called before libcurl stores that line.
@@ -87,7 +87,8 @@ extension ActiveTransfer {
         failure = makeError(.protocolViolation, HeadCollector.leadingFold)
     }
 
-    private func isAcceptable(_ transfers: Transfers) -> Bool {
+    /// Whether the lines of the response so far are within the limit. Records the failure if not.
+    private func isWithinHeadLimit(_ transfers: Transfers) -> Bool {
         if response.collector.size <= transfers.settings.maximumHeaderSize { return true }
         failure = makeError(
             .limitExceeded, "the response's header is above \(transfers.settings.maximumHeaderSize) bytes")
@@ -119,11 +120,11 @@ extension ActiveTransfer {
         return deliver(head, transfers)
     }
 
-    /// Whether the protocol that the connection speaks allows `version` in a status line.
+    /// Whether the protocol that the connection speaks allows `version` in a status line. Records the failure if not.
     ///
     /// libcurl before 8.12 acts on the version in the text before the head has ended: it frames the body accordingly,
     /// and lets other requests use the connection. Therefore the check happens at the status line.
-    func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
+    func mayHaveVersion(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
             if !plan.isTLS {

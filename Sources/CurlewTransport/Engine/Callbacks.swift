@@ -52,7 +52,7 @@ enum Callbacks {
         if comparison == .equalSoFar { return true }
         guard let transfer = easy.transfer else { return false }
         return switch comparison {
-        case .equalAtStart, .equalSoFar: transfer.isAcceptable(easy.lastHead.head.version, easy.transfers.settings)
+        case .equalAtStart, .equalSoFar: transfer.mayHaveVersion(easy.lastHead.head.version, easy.transfers.settings)
         case .equal: transfer.receivedRepeatedHead(of: easy, easy.transfers)
         case .different: transfer.received(line: line, easy, easy.transfers)
         }
