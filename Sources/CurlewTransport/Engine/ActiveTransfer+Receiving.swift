@@ -233,46 +233,6 @@ extension ActiveTransfer {
         }
     }
 
-    // MARK: End
-
-    /// Whether the response was complete before the failure: only the rest of a refused body could not be sent, or a
-    /// repetition was stopped.
-    func hasWholeResponse(despite result: CURLcode) -> Bool {
-        switch sending.answer {
-        case .keepResponse, .restart: return true
-        case .send, .holdBack, .fail: break
-        }
-        // The request cannot be sent again, so the response that asked for it is the result.
-        if result == CURLE_SEND_FAIL_REWIND, response.deferredHead != nil { return true }
-        guard response.hasHead else { return false }
-        // libcurl before 8.1 continues to send after the response has ended, and then fails.
-        if result == CURLE_HTTP2_STREAM, sending.evidence.responseEnded {
-            return response.expectedBody == nil || response.isComplete
-        }
-        return result == CURLE_SEND_ERROR && sending.isBodyRefused && response.isComplete
-    }
-
-    /// Called when the response is complete, as far as libcurl knows. Delivers a head that was deferred. Fails the
-    /// transfer if the body was cut off: its connection broke, or its encoded stream is incomplete.
-    ///
-    /// Without a length only the end of the stream shows that a body of HTTP/2 is complete. libcurl before 8.1 does not
-    /// check for that end if the HTTP/2 session has nothing left to do. It keeps a connection whose streams ended
-    /// properly, so a connection that it closed is suspicious. Not detected: a server that announces the connection's
-    /// end before it breaks a rule, connections that are used once, and all but the last of several responses on the
-    /// connection.
-    func responseEnded(_ transfers: Transfers) {
-        guard deliverDeferredHead(transfers) else { return }
-        if sending.evidence.connectionBroke, transfers.settings.quirks.hidesBrokenConnections,
-            let head = response.head, head.version == .http2, head.headers["Content-Length"] == nil,
-            request.method != .head, !HTTPStatus(head.status).hasNoBody, !plan.closesConnection,
-            easy?.closesConnection != true
-        {
-            failure = makeError(.truncated, "the connection broke before the body's end", number: CurlCode.partialFile)
-        } else if case .coded(let decoder) = response.coding, !decoder.mayEnd {
-            failure = makeError(.truncated, "the encoded body ends before its end mark", number: CurlCode.partialFile)
-        }
-    }
-
     private func makeError(_ code: CurlewError.Code, _ reason: String, number: Int) -> CurlewError {
         var error = makeError(code, reason, phase: .receive)
         error.native = CurlCode.native(number)
@@ -314,5 +274,45 @@ extension ActiveTransfer {
         transfers.sockets.receivingPaused(self)
         clocks.held(at: transfers.now)
         return .paused
+    }
+
+    // MARK: End
+
+    /// Whether the response was complete before the failure: only the rest of a refused body could not be sent, or a
+    /// repetition was stopped.
+    func hasWholeResponse(despite result: CURLcode) -> Bool {
+        switch sending.answer {
+        case .keepResponse, .restart: return true
+        case .send, .holdBack, .fail: break
+        }
+        // The request cannot be sent again, so the response that asked for it is the result.
+        if result == CURLE_SEND_FAIL_REWIND, response.deferredHead != nil { return true }
+        guard response.hasHead else { return false }
+        // libcurl before 8.1 continues to send after the response has ended, and then fails.
+        if result == CURLE_HTTP2_STREAM, sending.evidence.responseEnded {
+            return response.expectedBody == nil || response.isComplete
+        }
+        return result == CURLE_SEND_ERROR && sending.isBodyRefused && response.isComplete
+    }
+
+    /// Called when the response is complete, as far as libcurl knows. Delivers a head that was deferred. Fails the
+    /// transfer if the body was cut off: its connection broke, or its encoded stream is incomplete.
+    ///
+    /// Without a length only the end of the stream shows that a body of HTTP/2 is complete. libcurl before 8.1 does not
+    /// check for that end if the HTTP/2 session has nothing left to do. It keeps a connection whose streams ended
+    /// properly, so a connection that it closed is suspicious. Not detected: a server that announces the connection's
+    /// end before it breaks a rule, connections that are used once, and all but the last of several responses on the
+    /// connection.
+    func responseEnded(_ transfers: Transfers) {
+        guard deliverDeferredHead(transfers) else { return }
+        if sending.evidence.connectionBroke, transfers.settings.quirks.hidesBrokenConnections,
+            let head = response.head, head.version == .http2, head.headers["Content-Length"] == nil,
+            request.method != .head, !HTTPStatus(head.status).hasNoBody, !plan.closesConnection,
+            easy?.closesConnection != true
+        {
+            failure = makeError(.truncated, "the connection broke before the body's end", number: CurlCode.partialFile)
+        } else if case .coded(let decoder) = response.coding, !decoder.mayEnd {
+            failure = makeError(.truncated, "the encoded body ends before its end mark", number: CurlCode.partialFile)
+        }
     }
 }
