@@ -23,8 +23,6 @@ struct ResponseState {
     /// The number of challenges, of the server and of proxies, that libcurl has answered. Reset when the request leaves
     /// a shared connection.
     var challengeCounts = (server: 0, proxy: 0)
-    /// libcurl was about to send the request again after the response was delivered. That response is the result.
-    var isKept = false
     var coding = Coding.unknown
     /// The length of the body, if the head arrived before all of the request's body was sent, announces a length, and
     /// announces no coding.
@@ -49,13 +47,13 @@ extension ActiveTransfer {
     /// Processes a header line that differs from the handle's last head. Returns false to end the transfer.
     func received(line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
-        let event = response.collector.take(line, unlike: &easy.lastHead)
-        guard isAcceptable(transfers) else { return false }
+        let event = response.collector.parse(line, unlike: &easy.lastHead)
+        guard isWithinHeadLimit(transfers) else { return false }
         switch event {
         case .none:
             return true
         case .started(let version):
-            return isAcceptable(version, transfers.settings)
+            return mayHaveVersion(version, transfers.settings)
         case .informational(let head):
             clocks.receivingStarted(at: transfers.now)
             sink.didReceive(informational: head)
@@ -79,8 +77,8 @@ extension ActiveTransfer {
     func receivedRepeatedHead(of easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
-        response.collector.take(head, size: easy.lastHead.size)
-        return isAcceptable(transfers) && received(head, transfers)
+        response.collector.use(head, size: easy.lastHead.size)
+        return isWithinHeadLimit(transfers) && received(head, transfers)
     }
 
     /// Fails the transfer because a folded line follows the status line. Called before libcurl stores that line.
@@ -89,7 +87,8 @@ extension ActiveTransfer {
         failure = makeError(.protocolViolation, HeadCollector.leadingFold)
     }
 
-    private func isAcceptable(_ transfers: Transfers) -> Bool {
+    /// Whether the lines of the response so far are within the limit. Records the failure if not.
+    private func isWithinHeadLimit(_ transfers: Transfers) -> Bool {
         if response.collector.size <= transfers.settings.maximumHeaderSize { return true }
         failure = makeError(
             .limitExceeded, "the response's header is above \(transfers.settings.maximumHeaderSize) bytes")
@@ -121,11 +120,11 @@ extension ActiveTransfer {
         return deliver(head, transfers)
     }
 
-    /// Whether the protocol that the connection speaks allows `version` in a status line.
+    /// Whether the protocol that the connection speaks allows `version` in a status line. Records the failure if not.
     ///
     /// libcurl before 8.12 acts on the version in the text before the head has ended: it frames the body accordingly,
     /// and lets other requests use the connection. Therefore the check happens at the status line.
-    func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
+    func mayHaveVersion(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
             if !plan.isTLS {
@@ -165,11 +164,11 @@ extension ActiveTransfer {
         reportSmallBody()
         if sending.upload?.hasEnded == false { response.expectBody() }
         learnAlternatives(from: head, transfers)
-        responseMayBeComplete(transfers)
+        checkForWholeResponse(transfers)
         if head.status >= 300, sending.upload?.hasEnded == false {
             // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case `fill`
             // ends or holds the body. While the source is pending libcurl does not call `fill`, so it is woken.
-            sending.isMoot = true
+            sending.isBodyRefused = true
             if pauses.sourcePending { send(.wakeBody) }
         }
         switch sink.didReceive(head: head) {
@@ -195,7 +194,7 @@ extension ActiveTransfer {
     func received(body chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
         guard !hasFailed else { return .refused }
         if response.deferredHead != nil {
-            if isRefusedExpectation || isMisdirected {
+            if restartOfResponse != nil {
                 clocks.byteMoved(at: transfers.now)
                 return .taken
             }
@@ -234,16 +233,6 @@ extension ActiveTransfer {
         }
     }
 
-    /// Fails the transfer if the body was cut off: its connection broke, or its encoded stream is incomplete.
-    func checkEndOfBody() {
-        if isCutByConnection {
-            failure = makeError(.truncated, "the connection broke before the body's end", number: CurlCode.partialFile)
-            return
-        }
-        guard case .coded(let decoder) = response.coding, !decoder.mayEnd else { return }
-        failure = makeError(.truncated, "the encoded body ends before its end mark", number: CurlCode.partialFile)
-    }
-
     private func makeError(_ code: CurlewError.Code, _ reason: String, number: Int) -> CurlewError {
         var error = makeError(code, reason, phase: .receive)
         error.native = CurlCode.native(number)
@@ -262,7 +251,7 @@ extension ActiveTransfer {
         switch answer {
         case .proceed:
             response.deliveredBody += Int64(chunk.count)
-            responseMayBeComplete(transfers)
+            checkForWholeResponse(transfers)
             return .taken
         case .pause:
             pauses.sinkPaused = true
@@ -273,7 +262,8 @@ extension ActiveTransfer {
         }
     }
 
-    private func responseMayBeComplete(_ transfers: Transfers) {
+    /// Shortens the idle timeout if the whole response has arrived while the request's body is being sent.
+    private func checkForWholeResponse(_ transfers: Transfers) {
         guard response.expectedBody != nil, response.isComplete, sending.upload?.hasEnded == false else { return }
         clocks.responseCompleted()
         transfers.clockChanged(self)
@@ -284,5 +274,45 @@ extension ActiveTransfer {
         transfers.sockets.receivingPaused(self)
         clocks.held(at: transfers.now)
         return .paused
+    }
+
+    // MARK: End
+
+    /// Whether the response was complete before the failure: only the rest of a refused body could not be sent, or a
+    /// repetition was stopped.
+    func hasWholeResponse(despite result: CURLcode) -> Bool {
+        switch sending.answer {
+        case .keepResponse, .restart: return true
+        case .send, .holdBack, .fail: break
+        }
+        // The request cannot be sent again, so the response that asked for it is the result.
+        if result == CURLE_SEND_FAIL_REWIND, response.deferredHead != nil { return true }
+        guard response.hasHead else { return false }
+        // libcurl before 8.1 continues to send after the response has ended, and then fails.
+        if result == CURLE_HTTP2_STREAM, sending.evidence.responseEnded {
+            return response.expectedBody == nil || response.isComplete
+        }
+        return result == CURLE_SEND_ERROR && sending.isBodyRefused && response.isComplete
+    }
+
+    /// Called when the response is complete, as far as libcurl knows. Delivers a head that was deferred. Fails the
+    /// transfer if the body was cut off: its connection broke, or its encoded stream is incomplete.
+    ///
+    /// Without a length only the end of the stream shows that a body of HTTP/2 is complete. libcurl before 8.1 does not
+    /// check for that end if the HTTP/2 session has nothing left to do. It keeps a connection whose streams ended
+    /// properly, so a connection that it closed is suspicious. Not detected: a server that announces the connection's
+    /// end before it breaks a rule, connections that are used once, and all but the last of several responses on the
+    /// connection.
+    func responseEnded(_ transfers: Transfers) {
+        guard deliverDeferredHead(transfers) else { return }
+        if sending.evidence.connectionBroke, transfers.settings.quirks.hidesBrokenConnections,
+            let head = response.head, head.version == .http2, head.headers["Content-Length"] == nil,
+            request.method != .head, !HTTPStatus(head.status).hasNoBody, !plan.closesConnection,
+            easy?.closesConnection != true
+        {
+            failure = makeError(.truncated, "the connection broke before the body's end", number: CurlCode.partialFile)
+        } else if case .coded(let decoder) = response.coding, !decoder.mayEnd {
+            failure = makeError(.truncated, "the encoded body ends before its end mark", number: CurlCode.partialFile)
+        }
     }
 }

@@ -13,7 +13,14 @@ enum TransferCommand {
     case wakeBody
 }
 
-/// One exchange, from the call of `perform` to its return. Its parts are named for the questions that they answer:
+/// One exchange, from the call of `perform` to its return.
+///
+/// This file has its stages and its caller. Its extensions are named for what they do: `+Sending` (may it be sent),
+/// `+Restarting` (is it sent again from its start), `+Uploading` (its body), `+Receiving` (the response), `+Connection`
+/// (addresses, proxies, routes), `+Metrics`, `+Failure` and `+CurlFailure` (its errors). `Prewarming` has
+/// `stopBeforeSending`.
+///
+/// Its parts are named for the questions that they answer:
 ///
 /// - `request`, `plan`: what is to be sent, and how libcurl is told.
 /// - `sending`, `response`: how far either direction has got.
@@ -41,7 +48,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     private(set) var sink: any TransferSink
     let loop: EngineLoop
     /// The plan's header lines. libcurl reads them in place.
-    var headers: HeaderList?
+    var headerList: HeaderList?
     var stage = Stage.created
     /// The reason to end the transfer, once there is one. It takes precedence over libcurl's result.
     var failure: CurlewError?
@@ -72,7 +79,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         self.request = consume request
         self.sink = sink
         self.loop = loop
-        headers = plan.list
+        headerList = plan.list
         sending = SendingState(upload, plan.body)
         clocks = plan.clocks
         result = TransferResult(queued: Date())
@@ -101,7 +108,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func reset() {
         easy = nil
         stage = .created
-        sending.isHeldBack = false
+        sending.answer = .send
         connection.startOver()
         clocks.startOver(isHeld: pauses.isHeld)
     }
@@ -110,7 +117,10 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func detach() { easy = nil }
 
     func end() {
-        closeBody()
+        if let waker = sending.waker {
+            waker.release()
+            sending.upload?.close()
+        }
         easy = nil
         stage = .ended
         // Breaks a reference cycle: a sink may keep its control, which is this object.
@@ -155,9 +165,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         guard let head = exchange(&response.head, with: nil), result.isMeasured else {
             throw makeError(.`internal`, "the exchange ended without a result")
         }
-        let trailers =
-            response.collector.hasTrailers
-            ? HTTPHeaders(received: response.collector.takeTrailers()) : HTTPHeaders()
+        let trailers = HTTPHeaders(received: response.collector.takeTrailers())
         var outcome = TransferOutcome(head: head, trailers: trailers, metrics: result.metrics)
         if !response.answeredChallenges.isEmpty { outcome.answeredChallenges = response.answeredChallenges }
         return outcome
@@ -206,7 +214,7 @@ extension ActiveTransfer: TurnControl {
         }
     }
 
-    /// A call from within the sink's `willStart` takes effect at once, as with `suspend`.
+    /// A call from within the sink's `willStart` only records the failure: the transfer has not reached libcurl.
     func cancel(with error: CurlewError) {
         if loop.turnHolder.isCurrentThread, case .created = stage {
             cancelBeforeStart(error)

@@ -2,23 +2,28 @@ internal import CCurl
 internal import CurlewCore
 internal import Glibc
 
-/// libcurl's callbacks. Each finds its transfer and delegates to it. None calls libcurl back, except for getinfo and to
-/// switch the trace. All run in the loop's turns, within `curl_multi_*` or `curl_easy_pause`.
+/// The callbacks of easy handles; `CurlMulti` sets those for sockets and for the timer. Each finds its transfer and
+/// delegates to it. None calls libcurl back, except for getinfo and to switch the trace. All run in the loop's turns,
+/// within `curl_multi_*` or `curl_easy_pause`.
 enum Callbacks {
-    // SAFETY of every `withTransfer` and `fromOpaque`: the data pointer is a TransferHandle, Sockets or Handshakes, each of
-    // which outlives the libcurl handle that calls back.
-
     /// Calls `body` with the transfer that runs on the handle and with its engine's transfers; returns `otherwise` if
     /// none runs.
     private static func withTransfer<R>(
         _ data: UnsafeMutableRawPointer?, or otherwise: R, _ body: (ActiveTransfer, Transfers) -> R
     ) -> R {
         guard let data else { return otherwise }
-        // SAFETY: see above.
+        // SAFETY: the data is the TransferHandle, which frees the libcurl handle that calls back.
         return Unmanaged<TransferHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
             guard let transfer = easy.transfer else { return otherwise }
             return body(transfer, easy.transfers)
         }
+    }
+
+    /// Calls `body` with the engine's handshakes.
+    private static func withHandshakes(_ data: UnsafeMutableRawPointer?, _ body: (Handshakes) -> Void) {
+        guard let data else { return }
+        // SAFETY: the data is the Handshakes, which outlives every connection of its engine.
+        Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef(body)
     }
 
     /// libcurl passes one line per call, with one exception: it keeps a head that it reads while the transfer is
@@ -26,13 +31,13 @@ enum Callbacks {
     private static let header: curl_write_callback = { bytes, size, count, data in
         let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
         guard let data else { return 0 }
-        // SAFETY: see above.
+        // SAFETY: as in `withTransfer`: the data is the TransferHandle.
         return Unmanaged<TransferHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
             guard var start = chunk.baseAddress else { return 0 }
             let end = start + chunk.count
             while start < end {
                 let next = memchr(start, 0x0A, end - start).map { UnsafeRawPointer($0) + 1 } ?? end
-                guard receive(line: UnsafeRawBufferPointer(start: start, count: next - start), easy, data) else {
+                guard receive(line: UnsafeRawBufferPointer(start: start, count: next - start), easy) else {
                     return 0
                 }
                 start = next
@@ -41,18 +46,15 @@ enum Callbacks {
         }
     }
 
-    private static func receive(
-        line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ data: UnsafeMutableRawPointer
-    ) -> Bool {
+    private static func receive(line: UnsafeRawBufferPointer, _ easy: TransferHandle) -> Bool {
         easy.lookAhead(behind: line)
         let comparison = easy.lastHead.compare(line)
         if comparison == .equalSoFar { return true }
-        return withTransfer(data, or: false) { transfer, transfers in
-            switch comparison {
-            case .equalAtStart, .equalSoFar: transfer.isAcceptable(easy.lastHead.head.version, transfers.settings)
-            case .equal: transfer.receivedRepeatedHead(of: easy, transfers)
-            case .different: transfer.received(line: line, easy, transfers)
-            }
+        guard let transfer = easy.transfer else { return false }
+        return switch comparison {
+        case .equalAtStart, .equalSoFar: transfer.mayHaveVersion(easy.lastHead.head.version, easy.transfers.settings)
+        case .equal: transfer.receivedRepeatedHead(of: easy, easy.transfers)
+        case .different: transfer.received(line: line, easy, easy.transfers)
         }
     }
 
@@ -127,7 +129,7 @@ enum Callbacks {
     // Called without a transfer, too, when libcurl closes a cached connection.
     private static let closeSocket: curl_closesocket_callback = { data, fd in
         guard let data else { return close(fd) }
-        // SAFETY: CLOSESOCKETDATA is the Sockets, see above.
+        // SAFETY: the data is the Sockets, which the engine frees after every libcurl handle.
         return Unmanaged<Sockets>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.close(fd) }
     }
 
@@ -199,41 +201,29 @@ enum Callbacks {
     private static let chainJudged: @convention(c) (UnsafeMutableRawPointer?, UInt64, UnsafeRawPointer?, Int) -> Int32 =
         { data, number, chain, result in
             guard let data else { return 0 }
-            // SAFETY: as below.
+            // SAFETY: as in `withHandshakes`: the data is the Handshakes.
             return Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
                 $0.accepts(chain, of: number, verifyResult: result) ? 1 : 0
             }
         }
 
-    // SAFETY of these: the data is the Handshakes, see above; connections are used in the loop's turns only.
     private static let certificateAsked: @convention(c) (UnsafeMutableRawPointer?, UInt64) -> Void = {
         data, number in
-        guard let data else { return }
-        // SAFETY: see above.
-        Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-            $0.transfer(number)?.connection.wasAskedForCertificate = true
-        }
+        withHandshakes(data) { $0.transfer(number)?.connection.wasAskedForCertificate = true }
     }
 
     private static let alertReceived: @convention(c) (UnsafeMutableRawPointer?, UInt64, Int32) -> Void = {
         data, number, alert in
-        guard let data else { return }
-        // SAFETY: see above.
-        Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-            $0.transfer(number)?.connection.tlsAlert = alert
-        }
+        withHandshakes(data) { $0.transfer(number)?.connection.tlsAlert = alert }
     }
 
     private static let chainShown:
         @convention(c) (
             UnsafeMutableRawPointer?, UInt64, UnsafeMutableRawPointer?, UnsafePointer<CChar>?, Int
         ) -> Void = { data, number, chain, name, result in
-            guard let data, let chain else { return }
+            guard let chain else { return }
             let shown = ShownChain(chain, host: name.map { String(cString: $0) }, verifyResult: result)
-            // SAFETY: see above.
-            Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-                $0.transfer(number)?.connection.shownChain = shown
-            }
+            withHandshakes(data) { $0.transfer(number)?.connection.shownChain = shown }
         }
 
     /// Sets every callback on a handle that is new or was reset.

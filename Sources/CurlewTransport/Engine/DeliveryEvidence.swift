@@ -7,7 +7,7 @@ internal import CurlewCore
 /// and the last stream that a GOAWAY declares as processed (RFC 9113, 6.8). If a version of libcurl words its trace
 /// differently, nothing is known and nothing is sent again.
 ///
-/// It also shows whether the connection survived the request: see `ActiveTransfer.isCutByConnection`.
+/// It also shows whether the connection survived the request: see `ActiveTransfer.responseEnded`.
 struct DeliveryEvidence {
     /// Whether libcurl announced the request before it sent it. Before 7.80 it announces none, and only the trace is
     /// known.

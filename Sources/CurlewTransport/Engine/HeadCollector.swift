@@ -34,10 +34,9 @@ struct HeadCollector {
     /// The status of the last complete head since the request was sent; 0 before it.
     private(set) var lastStatus = 0
 
-    var hasTrailers: Bool { !trailerLines.isEmpty }
-
     /// Removes and returns the fields that followed the body.
     mutating func takeTrailers() -> [HTTPHeader] {
+        if trailerLines.isEmpty { return [] }
         defer { trailerLines.removeAll() }
         return trailerLines.all
     }
@@ -54,7 +53,7 @@ struct HeadCollector {
     }
 
     /// Processes a whole head that was parsed before, in place of its lines.
-    mutating func take(_ head: ResponseHead, size: Int) {
+    mutating func use(_ head: ResponseHead, size: Int) {
         switch state {
         case .statusLine, .fields: self.size += size
         case .body: self.size = size
@@ -65,7 +64,7 @@ struct HeadCollector {
         state = .body
     }
 
-    mutating func take(_ line: UnsafeRawBufferPointer) -> Event {
+    mutating func parse(_ line: UnsafeRawBufferPointer) -> Event {
         size += line.count
         var end = line.count
         if end > 0, line[end - 1] == UInt8(ascii: "\n") { end -= 1 }
@@ -78,12 +77,12 @@ struct HeadCollector {
         }
         switch state {
         case .statusLine:
-            return takeStatusLine(text)
+            return parseStatusLine(text)
         case .fields:
             guard let first = text.first else { return complete() }
             // A folded line after the status line continues nothing (RFC 9112, 2.2).
             if fields.isEmpty, Self.isFolded(first) { return .malformed(Self.leadingFold) }
-            fields.take(text)
+            fields.append(text)
             return .none
         case .body:
             if text.count > 5, Self.isStatusLine(text) {
@@ -91,9 +90,9 @@ struct HeadCollector {
                 fields.removeAll()
                 trailerLines.removeAll()
                 size = line.count
-                return takeStatusLine(text)
+                return parseStatusLine(text)
             }
-            if !text.isEmpty { trailerLines.take(text) }
+            if !text.isEmpty { trailerLines.append(text) }
             return .none
         }
     }
@@ -129,7 +128,7 @@ struct HeadCollector {
             && text[3] == UInt8(ascii: "P") && text[4] == UInt8(ascii: "/")
     }
 
-    private mutating func takeStatusLine(_ text: UnsafeRawBufferPointer) -> Event {
+    private mutating func parseStatusLine(_ text: UnsafeRawBufferPointer) -> Event {
         // libcurl before 8.0 skips white space before the digits of the version.
         guard text.count > 5, Self.isStatusLine(text), ASCII.isDigit(text[5]),
             let space = text.firstIndex(of: UInt8(ascii: " "))
@@ -175,7 +174,8 @@ struct FieldLines {
         folded = nil
     }
 
-    mutating func take(_ text: UnsafeRawBufferPointer) {
+    /// Adds the field in a line, or a folded line to the field before it. A line without a name is ignored.
+    mutating func append(_ text: UnsafeRawBufferPointer) {
         if HeadCollector.isFolded(text[0]) { return fold(text) }
         if folded != nil { settle() }
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }

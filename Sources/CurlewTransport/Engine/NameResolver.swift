@@ -111,33 +111,3 @@ extension Transfers {
         }
     }
 }
-
-extension ActiveTransfer {
-    /// The addresses of the host, as libcurl reads them; `nil` unless the user's resolver has found them.
-    var addressList: HeaderList? {
-        guard let question = plan.question, let addresses else { return nil }
-        return HeaderList(lines: [question.line(addresses)])
-    }
-
-    /// Whether libcurl may look up a name.
-    ///
-    /// It must not look up a host whose addresses it was given: the answer could be another one. It does so if the
-    /// transfer has waited within libcurl, or sends again, after `DNSPlan.leastLifetime`. The transfer is then launched
-    /// again, and asks anew.
-    func mayLookUp(_ settings: EngineSettings) -> Bool {
-        guard let question = plan.question, question.isDirect, !settings.looksUpHTTPSRecords else { return true }
-        if sending.hasBegun {
-            failure = makeError(.resolveFailed, "the addresses of the resolver have expired", phase: .resolve)
-        } else {
-            connection.hasLostAddresses = true
-        }
-        return false
-    }
-
-    /// Resets a transfer that has lost its addresses, to launch it again. Returns false if there is no point in that.
-    func restartForAddresses() -> Bool {
-        guard connection.hasLostAddresses, sending.restarts < Self.mostRestarts, goBackToStart() else { return false }
-        sending.restarts += 1
-        return true
-    }
-}

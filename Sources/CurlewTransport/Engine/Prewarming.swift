@@ -35,7 +35,8 @@ extension Transfers {
     /// Lets the time pass in which the server's first messages come on a new connection. Returns false if none are
     /// expected.
     func settle(_ transfer: ActiveTransfer, _ easy: TransferHandle) -> Bool {
-        guard transfer.mayGetTickets, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0,
+        let speaksTLS13 = transfer.plan.isTLS && (transfer.result.metrics.tlsVersion ?? "TLSv1.3") == "TLSv1.3"
+        guard speaksTLS13 || transfer.mayMeetTLSProxy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0,
             let name = transfer.connection.name, let (socket, connection) = sockets.connections.find(name),
             socket == curlew_get_socket(easy.handle), let version = connection.version,
             version == .http1_1 || version == .http2 && settings.quirks.takesTicketsForEnd
@@ -45,7 +46,12 @@ extension Transfers {
         var isTaken = false
         forEach(over: name) { isTaken = isTaken || !$0.plan.prewarms }
         guard !isTaken else { return false }
-        let patience = transfer.ticketPatience
+        // Twice as long as the handshake, within bounds.
+        var patience: UInt64 = 250_000_000
+        if let began = transfer.result.metrics.connected, let ended = transfer.result.metrics.tlsEstablished {
+            let handshake = min(max(0, ended.timeIntervalSince(began)), 1)
+            patience = min(max(patience, UInt64(handshake * 2_000_000_000)), 1_000_000_000)
+        }
         transfer.clocks.settlingStarted(for: patience, at: now)
         clockChanged(transfer)
         if version == .http1_1 { watch(socket, of: transfer, until: now.advanced(byNanoseconds: patience)) }
@@ -110,20 +116,4 @@ struct SettlingTransfer {
     let end: LoopInstant
     /// The handle has read from the connection, which binds it to the handle.
     var isBound = false
-}
-
-extension ActiveTransfer {
-    /// Whether the server may send session tickets on a new connection.
-    fileprivate var mayGetTickets: Bool {
-        mayMeetTLSProxy || plan.isTLS && (result.metrics.tlsVersion ?? "TLSv1.3") == "TLSv1.3"
-    }
-
-    /// How long tickets may take, in nanoseconds: twice as long as the handshake, within bounds.
-    fileprivate var ticketPatience: UInt64 {
-        guard let began = result.metrics.connected, let ended = result.metrics.tlsEstablished else {
-            return 250_000_000
-        }
-        let handshake = min(max(0, ended.timeIntervalSince(began)), 1)
-        return min(max(250_000_000, UInt64(handshake * 2_000_000_000)), 1_000_000_000)
-    }
 }

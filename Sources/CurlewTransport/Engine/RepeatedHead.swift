@@ -29,7 +29,7 @@ struct RepeatedHead {
     private var rest = 0
 
     private static let longest = 4096
-    private static let mostMisses = 4
+    private static let maximumMisses = 4
     private static let pause = 32
 
     /// Called before the head of another transfer, or of the next response.
@@ -97,7 +97,7 @@ struct RepeatedHead {
             swap(&bytes, &coming)
             self.head = head
             misses += 1
-            if misses > Self.mostMisses { (misses, rest) = (0, Self.pause) }
+            if misses > Self.maximumMisses { (misses, rest) = (0, Self.pause) }
         }
         restart()
     }
@@ -105,12 +105,12 @@ struct RepeatedHead {
 
 extension HeadCollector {
     /// Processes one line of a head that differs from the last one.
-    mutating func take(
+    mutating func parse(
         _ line: UnsafeRawBufferPointer, unlike last: inout RepeatedHead
     ) -> Event {
-        last.takeBack { _ = take($0) }
+        last.takeBack { _ = parse($0) }
         last.record(line, isFirst: !isWithinHead)
-        let event = take(line)
+        let event = parse(line)
         if case .head(let head) = event {
             last.remember(head)
         } else if !isWithinHead {

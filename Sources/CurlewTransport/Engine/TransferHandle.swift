@@ -27,7 +27,8 @@ final class TransferHandle: CurlEasy {
     private(set) var closesConnection = false
 
     private var appliedSettings: [OptionValue]?
-    private var sharedHeaders: HeaderList?
+    /// The session's header list, if that alone is set.
+    private var defaultHeaderList: HeaderList?
 
     init?(_ transfers: Transfers) {
         self.transfers = transfers
@@ -84,10 +85,10 @@ final class TransferHandle: CurlEasy {
         guard code == CURLE_OK else { return code }
         // A session's list may be set already. It is retained, so that no other list gets its address. A request's own
         // list, which may hold secrets, is not.
-        if sharedHeaders == nil || sharedHeaders !== transfer.headers {
-            code = curlew_set_list(handle, CURLOPT_HTTPHEADER, transfer.headers?.head)
+        if defaultHeaderList == nil || defaultHeaderList !== transfer.headerList {
+            code = curlew_set_list(handle, CURLOPT_HTTPHEADER, transfer.headerList?.head)
             guard code == CURLE_OK else { return code }
-            sharedHeaders = transfer.plan.headerLines.isEmpty ? transfer.headers : nil
+            defaultHeaderList = transfer.plan.headerLines.isEmpty ? transfer.headerList : nil
         }
         switch transfer.plan.body {
         case .none: break
@@ -106,7 +107,7 @@ final class TransferHandle: CurlEasy {
         hasEnlargedBuffer = false
         closesConnection = false
         appliedSettings = nil
-        sharedHeaders = nil
+        defaultHeaderList = nil
     }
 
     /// Sets what every request of the engine has.

@@ -182,7 +182,7 @@ final class Transfers {
     /// announcement for the other transfers on that connection.
     func connectionGoesAway(of transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        // Only `ActiveTransfer.isCutByConnection` needs the record.
+        // Only `ActiveTransfer.responseEnded` needs the record.
         guard settings.quirks.hidesBrokenConnections, let name = transfer.connection.name else { return }
         for other in inFlight.live where other.connection.name == name {
             other.sending.evidence.connectionGoesAway = true
@@ -263,32 +263,20 @@ final class Transfers {
         if result == CURLE_HTTP2, easy.errorMessage.hasPrefix("nghttp2 recv error") { sockets.end(easy) }
         // Curlew itself has ended the transfer.
         if transfer.hasFailed { return fail(transfer, transfer.failure(for: Int(result.rawValue), easy)) }
-        if transfer.sending.isHeldBack { return holdBack(transfer, easy) }
-        if goesBackToStart(transfer, after: result) { return repeatLaunch(transfer, easy) }
+        if case .holdBack = transfer.sending.answer { return holdBack(transfer, easy) }
+        if transfer.startOver(after: result, settings) { return repeatLaunch(transfer, easy) }
         if result == CURLE_OK, transfer.plan.connectsOnly { return connected(transfer, easy) }
         if result == CURLE_OK, transfer.plan.prewarms { return prewarmed(transfer, easy) }
         guard result == CURLE_OK || transfer.hasWholeResponse(despite: result) else {
             return fail(transfer, transfer.failure(for: Int(result.rawValue), easy))
         }
-        if transfer.deliverDeferredHead(self) { transfer.checkEndOfBody() }
+        transfer.responseEnded(self)
         if transfer.hasFailed { return fail(transfer, transfer.failure(for: Int(CURLE_OK.rawValue), easy)) }
         guard transfer.response.hasHead else {
             return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
         }
         transfer.measure(easy)
         release(transfer)
-    }
-
-    /// Resets a transfer that has to be sent again. Returns false if it has ended.
-    private func goesBackToStart(_ transfer: ActiveTransfer, after result: CURLcode) -> Bool {
-        if transfer.isRefusedExpectation, transfer.leaveOutExpectation() { return true }
-        if result != CURLE_OK, transfer.isAboutToAuthenticateConnection, transfer.leaveSharedConnection(self) {
-            return true
-        }
-        if transfer.restartForAddresses() { return true }
-        if transfer.isMisdirected, transfer.leaveRoute(.misdirected) { return true }
-        if transfer.isLost(after: result), transfer.leaveRoute(.failed) { return true }
-        return transfer.startAgain(after: result)
     }
 
     /// Ends a transfer with an error. Must not be called from within a callback of libcurl.

@@ -9,7 +9,7 @@ struct HeadCollectorTests {
         var collector = HeadCollector()
         let events = lines.map { line in
             var line = line
-            return line.withUTF8 { collector.take(UnsafeRawBufferPointer($0)) }
+            return line.withUTF8 { collector.parse(UnsafeRawBufferPointer($0)) }
         }
         return (events, collector)
     }

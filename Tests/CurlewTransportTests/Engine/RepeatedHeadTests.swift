@@ -34,10 +34,10 @@ struct RepeatedHeadTests {
                     case .equalAtStart, .equalSoFar: break
                     case .equal:
                         repeated += 1
-                        collector.take(last.head, size: last.size)
+                        collector.use(last.head, size: last.size)
                         events.append("\(HeadCollector.Event.head(last.head))")
                     case .different:
-                        let event = collector.take(line, unlike: &last)
+                        let event = collector.parse(line, unlike: &last)
                         if let text = Self.text(of: event) { events.append(text) }
                     }
                 }
@@ -50,7 +50,7 @@ struct RepeatedHeadTests {
         var collector = HeadCollector()
         var events: [String] = []
         for var line in lines {
-            let event = line.withUTF8 { collector.take(UnsafeRawBufferPointer($0)) }
+            let event = line.withUTF8 { collector.parse(UnsafeRawBufferPointer($0)) }
             if let text = Handle.text(of: event) { events.append(text) }
         }
         return (events, collector)

@@ -39,6 +39,33 @@ struct TransferFailureTests {
         }
     }
 
+    @Test(arguments: [false, true]) func aRefusedAddressSaysMoreThanAnAddressWithoutASocket(hasSocketError: Bool) throws
+    {
+        try withEngineParts { parts in
+            let (transfer, easy) = try parts.prepared("http://a.example/")
+            transfer.attach(to: easy)
+            transfer.connection.refusedAddress = "10.0.0.1"
+            if hasSocketError { transfer.connection.socketFailed(EAFNOSUPPORT) }
+            let failure = transfer.failure(for: 7, easy)
+            #expect(failure.code == .addressRefused)
+            #expect(failure.native?.number == (hasSocketError ? Int(EAFNOSUPPORT) : 7))
+        }
+    }
+
+    /// libcurl's result is then only the consequence.
+    @Test func curlewsOwnReasonComesFirst() throws {
+        try withEngineParts { parts in
+            let (transfer, easy) = try parts.prepared("http://a.example/")
+            transfer.attach(to: easy)
+            transfer.connection.refusedAddress = "10.0.0.1"
+            transfer.failure = CurlewError(.limitExceeded, phase: .receive, reason: "too much")
+            let failure = transfer.failure(for: 7, easy)
+            #expect(failure.code == .limitExceeded && failure.phase == .receive)
+            #expect(failure.native?.number == 7)
+            #expect(!failure.isSafeToRetry)
+        }
+    }
+
     @Test func whatNoAddressHasASocketForIsSaid() throws {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")

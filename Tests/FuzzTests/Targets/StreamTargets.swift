@@ -102,7 +102,7 @@ extension FuzzTarget {
         var collector = HeadCollector()
         var found: [String] = []
         for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
-            let event = (line + [0x0A]).withUnsafeBytes { collector.take($0) }
+            let event = (line + [0x0A]).withUnsafeBytes { collector.parse($0) }
             switch event {
             case .none, .started: continue
             case .malformed(let reason): return found + [reason]

@@ -20,7 +20,8 @@ struct TransferConnection {
     var mutedSocket: Int32 = -1
     /// The number of times that libcurl has asked a proxy for a tunnel.
     private var tunnelRequests = 0
-    /// libcurl was about to look up a host whose addresses it was given. See `ActiveTransfer.mayLookUp`.
+    /// libcurl has dropped the addresses of the user's resolver, and would look the host up itself: the transfer starts
+    /// over. See `ActiveTransfer.mayLookUp`.
     var hasLostAddresses = false
     /// A TLS handshake has begun on a new connection made for this transfer.
     var isSecuring = false
@@ -46,11 +47,11 @@ struct TransferConnection {
     /// Counts how often libcurl asks a proxy for a tunnel. Returns true at the limit.
     mutating func tunnelRequested() -> Bool {
         tunnelRequests += 1
-        return tunnelRequests == Self.mostTunnelRequests
+        return tunnelRequests == Self.maximumTunnelRequests
     }
 
     /// A handshake needs three, and libcurl may make its connection again.
-    private static let mostTunnelRequests = 12
+    private static let maximumTunnelRequests = 12
 
     /// Called by `ActiveTransfer.reset`. The failures of addresses and the certificates are kept for the error.
     mutating func startOver() {
@@ -69,6 +70,31 @@ struct TransferConnection {
 }
 
 extension ActiveTransfer {
+    // MARK: Addresses
+
+    /// The addresses of the host, as libcurl reads them; `nil` unless the user's resolver has found them.
+    var addressList: HeaderList? {
+        guard let question = plan.question, let addresses else { return nil }
+        return HeaderList(lines: [question.line(addresses)])
+    }
+
+    /// Whether libcurl may look up a name.
+    ///
+    /// It must not look up a host whose addresses it was given: the answer could be another one. It does so if the
+    /// transfer has waited within libcurl, or sends again, after `DNSPlan.leastLifetime`. The transfer is then launched
+    /// again, and asks anew.
+    func mayLookUp(_ settings: EngineSettings) -> Bool {
+        guard let question = plan.question, question.isDirect, !settings.looksUpHTTPSRecords else { return true }
+        if sending.hasBegun {
+            failure = makeError(.resolveFailed, "the addresses of the resolver have expired", phase: .resolve)
+        } else {
+            connection.hasLostAddresses = true
+        }
+        return false
+    }
+
+    // MARK: Proxies
+
     /// Counts a request for a tunnel, and cancels the transfer at the limit. libcurl would answer thousands of
     /// challenges to CONNECT by itself. The cancellation is queued, because the trace callback that calls this method
     /// cannot end a transfer.
@@ -78,8 +104,6 @@ extension ActiveTransfer {
         error.responseCode = 407
         send(.cancel(error))
     }
-
-    // MARK: Proxies
 
     /// Whether the transfer's connection leads to a proxy.
     var isProxied: Bool {
@@ -130,27 +154,6 @@ extension ActiveTransfer {
             head.headers.contains(name: "Alt-Svc")
         else { return }
         alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
-    }
-
-    /// Whether the alternative does not serve the origin, and the request can be sent to the origin itself.
-    var isMisdirected: Bool {
-        plan.route != nil && response.deferredHead?.status == 421 && sending.upload?.canStartAgain ?? true
-    }
-
-    /// Whether QUIC, tried alone, failed to connect. If QUIC was raced against TCP, the origin did not respond either.
-    func isLost(after result: CURLcode) -> Bool {
-        guard let route = plan.route, case .alone = route.route.mode else { return false }
-        return result != CURLE_OK && !sending.hasBegun
-    }
-
-    /// Resets the transfer to send it again without the route. Returns false if the body cannot be rewound.
-    func leaveRoute(_ end: AlternativeEnd) -> Bool {
-        guard goBackToStart() else { return false }
-        plan.route?.ended(end)
-        plan.leaveRoute()
-        headers = plan.list
-        connection.forgetObstacles()
-        return true
     }
 
     /// Whether the route has worked, once the transfer has ended.
