@@ -1,7 +1,7 @@
 public import CurlewCore
 internal import CurlewLocks
 package import Dispatch
-package import Foundation
+public import Foundation
 public import FoundationNetworking
 
 /// A request whose response body is consumed while it arrives.
@@ -200,6 +200,20 @@ extension DataStreamRequest {
         decoder: any DataDecoder = FastJSONDecoder()
     ) -> StreamValues<Value> {
         StreamValues(open: { self.reader() }, maximumLength: bodyLimit, decoder: decoder)
+    }
+
+    /// Returns the whole body, for a response whose `head()` shows that there is nothing to iterate over. A body larger
+    /// than the request's `maximumBodySize` is `.limitExceeded`.
+    public func data() async throws(CurlewError) -> Data {
+        var (reader, data) = (self.reader(), Data())
+        while let chunk = try await reader.next() {
+            guard chunk.count <= bodyLimit - data.count else {
+                reader.leave()
+                throw CurlewError.bodyTooLarge(bodyLimit)
+            }
+            data.append(chunk)
+        }
+        return data
     }
 
     /// Returns the head of the response before its body. Then read `chunks`, `lines` or `events`, or cancel the

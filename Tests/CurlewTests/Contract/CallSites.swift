@@ -109,6 +109,7 @@ private func streams(_ session: Session, url: URL) async throws {
         let _: (String?, String, String, Duration?) = (event.id, event.event, event.data, event.retry)
     }
     for try await item in session.streamRequest(url).decode(User.self) { let _: User = item }
+    let _: Data = try await session.streamRequest(url).data()
     let request = session.request(url)
     for await progress in request.downloadProgress(bufferingPolicy: .bufferingNewest(1)) {
         _ = progress.fractionCompleted

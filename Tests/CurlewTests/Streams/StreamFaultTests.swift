@@ -105,6 +105,32 @@ struct StreamFaultTests {
         #expect(lines == ["short"])
     }
 
+    @Test("the rest of a body is read at once, after its head, up to the limit", arguments: [10_000, 9_999])
+    func wholeBody(limit: Int) async throws {
+        let server = try TestServer()
+        let stream = session.streamRequest(server.url("/bytes/10000")).maximumBodySize(limit)
+        #expect(try await stream.head().status == 200)
+        do throws(CurlewError) {
+            #expect(try await stream.data() == TestServer.patternBytes(count: 10_000))
+            #expect(limit == 10_000)
+        } catch {
+            #expect(error.code == .limitExceeded)
+            #expect(limit == 9_999)
+        }
+    }
+
+    @Test("the whole body of an unacceptable status is an error, unless any is accepted")
+    func wholeBodyOfAnError() async throws {
+        let server = try TestServer()
+        server.route("/refused") { _ in .text("why", status: 403) }
+        let error = await #expect(throws: CurlewError.self) {
+            try await session.streamRequest(server.url("/refused")).data()
+        }
+        #expect(error?.code == .unacceptableStatus)
+        let stream = session.streamRequest(server.url("/refused")).acceptingAnyStatus()
+        #expect(try await String(decoding: stream.data(), as: UTF8.self) == "why")
+    }
+
     @Test("events reconnect with the last id, and say what they expect")
     func reconnectingEvents() async throws {
         let server = try TestServer()
