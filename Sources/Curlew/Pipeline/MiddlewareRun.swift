@@ -180,6 +180,11 @@ final class MiddlewareRun: Sendable {
     // MARK: Delivery
 
     private func deliver(_ reply: Reply) async throws(CurlewError) {
+        if let source = reply.source, source.run === token {
+            for head in source.informational.withLock({ exchange(&$0, with: []) }) {
+                sink.didReceive(informational: head)
+            }
+        }
         let limit = wire.sent.options.maximumBodySize
         let deadline = budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
         do {
