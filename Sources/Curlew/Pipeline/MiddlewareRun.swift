@@ -88,6 +88,8 @@ final class MiddlewareRun: Sendable {
         let metrics = (isOwn ? reply.metrics : reply.ownMetrics) ?? TransferMetrics(queued: began, ended: Date())
         var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
         if isOwn { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
+        outcome.isServersVerdict =
+            isOwn && reply.source.map { ($0.status == 401) == (reply.head.status == 401) } ?? false
         return outcome
     }
 
