@@ -22,7 +22,7 @@ extension SessionConfiguration {
     /// | `redirects.limit` | the number of redirects that are followed |
     /// | `proxy.mode` | `environment`, `none` or `url` |
     /// | `proxy.url`, `proxy.username`, `proxy.password` | the proxy, for the mode `url`, which is the default with `proxy.url` |
-    /// | `proxy.exclusions` | hosts that are reached directly, separated by commas |
+    /// | `proxy.exclusions` | hosts that are reached directly, separated by commas; with `proxy.url` only |
     /// | `tls.trustRootsFile`, `tls.trustRootsDirectory` | PEM certificates to trust instead of the system's |
     /// | `tls.certificateFile`, `tls.keyFile`, `tls.keyPassphrase` | the client's identity, PEM files |
     /// | `tls.minimumVersion` | `1.2` or `1.3` |
@@ -32,7 +32,8 @@ extension SessionConfiguration {
     /// The passwords, the passphrase and the proxy's URL are read as secrets. Paths are absolute; the files are read when a
     /// connection is made. Certificates are always verified: there is no key to turn that off.
     ///
-    /// - Throws: ``ConfigurationValueError`` with the key of a value that has the wrong type or is out of range.
+    /// - Throws: ``ConfigurationValueError`` with the key of a value that has the wrong type, is out of range, or has no
+    ///   effect because of another.
     public init(
         reader: ConfigReader, base: SessionConfiguration = .default
     ) throws(ConfigurationValueError) {
@@ -75,17 +76,31 @@ extension SessionConfiguration {
         let schemes: Set = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
         let url = try reader.url("proxy.url", schemes: schemes, isSecret: true)
         let modes: KeyValuePairs<String, ProxyMode> = ["environment": .environment, "none": .direct, "url": .url]
-        switch try reader.choice("proxy.mode", modes) ?? (url == nil ? nil : .url) {
+        let (username, password) = (
+            try reader.string("proxy.username", isSecret: true), try reader.string("proxy.password", isSecret: true)
+        )
+        let exclusions = try reader.list("proxy.exclusions")
+        let mode = try reader.choice("proxy.mode", modes) ?? (url == nil ? nil : .url)
+        if mode != .url {
+            // They would have no effect: the requests would not go where the configuration says.
+            let idle = [
+                ("proxy.url", url != nil), ("proxy.username", username != nil), ("proxy.password", password != nil),
+                ("proxy.exclusions", exclusions != nil),
+            ]
+            if let (key, _) = idle.first(where: \.1) {
+                let expected = mode == nil ? "absent if there is no proxy.url" : "absent with this proxy.mode"
+                throw ConfigurationValueError(key: key, expected: expected)
+            }
+        }
+        switch mode {
         case nil: return
         case .environment: proxy = .environment
         case .direct: proxy = .none
         case .url:
-            guard let url else { throw ConfigurationValueError(key: "proxy.url", expected: "set for the mode 'url'") }
-            let exclusions = try reader.list("proxy.exclusions")
-            proxy = .url(
-                url, username: try reader.string("proxy.username", isSecret: true),
-                password: try reader.string("proxy.password", isSecret: true),
-                exclusions: exclusions ?? [])
+            guard let url else {
+                throw ConfigurationValueError(key: "proxy.url", expected: "set if proxy.mode is 'url'")
+            }
+            proxy = .url(url, username: username, password: password, exclusions: exclusions ?? [])
         }
     }
 }
@@ -104,7 +119,8 @@ extension TLSConfiguration {
     fileprivate mutating func read(_ reader: TypedReader) throws(ConfigurationValueError) {
         let (roots, directory) = (try reader.file("tls.trustRootsFile"), try reader.file("tls.trustRootsDirectory"))
         guard roots == nil || directory == nil else {
-            throw ConfigurationValueError(key: "tls.trustRootsDirectory", expected: "absent, with tls.trustRootsFile")
+            throw ConfigurationValueError(
+                key: "tls.trustRootsDirectory", expected: "absent if there is a tls.trustRootsFile")
         }
         if let roots { trustRoots = .file(roots) }
         if let directory { trustRoots = .directory(directory) }
@@ -115,12 +131,14 @@ extension TLSConfiguration {
         switch (certificate, key) {
         case (nil, nil):
             if passphrase != nil {
-                throw ConfigurationValueError(key: "tls.keyFile", expected: "set, with tls.keyPassphrase")
+                throw ConfigurationValueError(key: "tls.keyFile", expected: "set if there is a tls.keyPassphrase")
             }
         case (let certificate?, let key?):
             clientIdentity = .files(certificate: certificate, key: key, passphrase: passphrase)
-        case (nil, _?): throw ConfigurationValueError(key: "tls.certificateFile", expected: "set, with tls.keyFile")
-        case (_?, nil): throw ConfigurationValueError(key: "tls.keyFile", expected: "set, with tls.certificateFile")
+        case (nil, _?):
+            throw ConfigurationValueError(key: "tls.certificateFile", expected: "set if there is a tls.keyFile")
+        case (_?, nil):
+            throw ConfigurationValueError(key: "tls.keyFile", expected: "set if there is a tls.certificateFile")
         }
     }
 }

@@ -2,8 +2,8 @@ internal import Configuration
 internal import Curlew
 internal import Foundation
 
-/// Reads values, and throws for those that have another type or are out of range. (`ConfigReader` reads these as absent,
-/// so that a mistake in a configuration would go unnoticed.)
+/// Reads values, and throws for those that have another type or are out of range. `ConfigReader` itself treats these as
+/// absent, and a mistake in a configuration would go unnoticed.
 struct TypedReader {
     let reader: ConfigReader
 
@@ -58,7 +58,7 @@ struct TypedReader {
             url.host?.isEmpty == false
         else {
             throw ConfigurationValueError(
-                key: key, expected: "a URL with \(schemes.sorted().joined(separator: " or "))")
+                key: key, expected: "a URL with a host and the scheme \(schemes.sorted().joined(separator: " or "))")
         }
         return url
     }

@@ -18,7 +18,7 @@ struct CapturedMonitors: Sendable {
     }
 
     private var entries: [UUID: Entry] = [:]
-    private var unheard = RecentRequests(limit: 10_000)
+    private var unhandled = RecentRequests(limit: 10_000)
     private var finished = RecentRequests(limit: 1000)
 
     var count: Int { entries.count }
@@ -28,10 +28,10 @@ struct CapturedMonitors: Sendable {
     mutating func capture(_ monitor: LogEventMonitor, of id: UUID) {
         guard entries[id] == nil else { return }
         entries[id] = Entry(monitor: monitor)
-        drop(unheard.add(id), in: .captured)
+        drop(unhandled.add(id), in: .captured)
     }
 
-    mutating func runs(_ id: UUID) { entries[id]?.phase = .running }
+    mutating func markRunning(_ id: UUID) { entries[id]?.phase = .running }
 
     /// Returns the monitor of a request that has finished.
     mutating func finish(_ id: UUID) -> LogEventMonitor? {

@@ -65,7 +65,7 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
 
     public func requestIsRetrying(_ request: Request) {
         // The request may have finished before, because a handler's serializer failed.
-        captured.withLock { $0.runs(request.id) }
+        captured.withLock { $0.markRunning(request.id) }
         monitor(of: request).requestIsRetrying(request)
     }
 
@@ -76,7 +76,7 @@ public final class LoggingMonitor: RequestInterceptor, EventMonitor {
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
-        captured.withLock { $0.runs(request.id) }
+        captured.withLock { $0.markRunning(request.id) }
         monitor(of: request).request(request, didCreateTask: task)
     }
 

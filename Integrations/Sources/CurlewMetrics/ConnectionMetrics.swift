@@ -30,7 +30,7 @@ public final class ConnectionMetrics: Sendable {
         instruments = Instruments(factory)
     }
 
-    /// Records the connections at this moment. Origins that have none any more are recorded as 0.
+    /// Records the connections at this moment. Origins whose connections have all closed are recorded as 0.
     public func record() async {
         let snapshot = await session.connections
         var pools: [[Dimension]: ConnectionSnapshot.Pool] = [:]

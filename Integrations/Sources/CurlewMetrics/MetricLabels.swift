@@ -17,6 +17,8 @@ internal import Synchronization
 ///
 /// A metric always has the same dimensions, because some backends refuse others. One without a value is empty, for instance
 /// the status of a request that failed. Paths, queries and header fields are never part of a dimension.
+///
+/// Copies share the set of origins that have labels of their own: what one of them records counts for all.
 public struct MetricLabels: Sendable {
     /// Returns the `server.address` of an origin, to combine hosts that are one service, such as those of tenants. The
     /// default is its host.

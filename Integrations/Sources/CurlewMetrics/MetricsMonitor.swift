@@ -97,8 +97,8 @@ public final class MetricsMonitor: EventMonitor {
         running.withLock { body(&$0[request.id, default: RunningExchange()]) }
     }
 
-    /// The request that was sent last. If a handler's serializer fails, a request is retried after it has finished, and
-    /// nothing is stored: then its own history knows.
+    /// The request that was sent last. If a handler's serializer fails, a request is retried after it has finished, when
+    /// this monitor has no state of it: then the request's history is asked.
     private func sent(by request: Request) -> URLRequest? {
         running.withLock { $0[request.id]?.sent } ?? request.request
     }

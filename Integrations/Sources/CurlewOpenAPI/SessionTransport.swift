@@ -18,6 +18,7 @@ public import OpenAPIRuntime
 ///   body unread does, too.
 /// - A body with `IterationBehavior.multiple` is iterated again when it is sent again: for a retry, a challenge, or a
 ///   redirect that keeps it. A body with `.single` then fails with `.bodyUnavailable`.
+/// - A path parameter with the value `.` or `..` fails with `.invalidURL`: it would lead to another path.
 /// - Redirects are not followed unless `followsRedirects` is set: their responses are described in the document.
 ///
 /// Everything else is the session's: timeouts, interceptors, middleware, cookies, cache and event monitors.
@@ -62,7 +63,10 @@ public struct SessionTransport: ClientTransport {
     }
 
     /// Returns the URL of the server with the path and the query of the request behind it. Throws `.invalidURL` if the path
-    /// does not begin with a slash.
+    /// does not begin with a slash, or has a segment of dots.
+    ///
+    /// Generated code escapes slashes in the value of a path parameter, but not dots. The value `..` in
+    /// `/users/{id}/orders` would make the path `/orders`, which is another operation's.
     static func url(of request: HTTPRequest, below baseURL: URL) throws -> URL {
         var url = URLComponents(url: baseURL, resolvingAgainstBaseURL: true)
         let path = request.path ?? ""
@@ -72,6 +76,11 @@ public struct SessionTransport: ClientTransport {
         let isPath = path.isEmpty || slashes == 1 || slashes == 2 && url?.host?.isEmpty == false
         // Parsed behind a host, so that two slashes at the beginning are part of the path.
         let target = isPath ? URLComponents(string: "http://host" + path) : nil
+        if let target, target.percentEncodedPath.split(separator: "/").contains(where: isDots) {
+            throw CurlewError(
+                .invalidURL, phase: .creation, reason: "A segment of the operation's path is \".\" or \"..\".",
+                url: baseURL)
+        }
         if let target, var base = url?.percentEncodedPath {
             if base.hasSuffix("/"), target.percentEncodedPath.hasPrefix("/") { base.removeLast() }
             url?.percentEncodedPath = base + target.percentEncodedPath
@@ -82,6 +91,11 @@ public struct SessionTransport: ClientTransport {
                 .invalidURL, phase: .creation, reason: "The path of the operation makes no URL.", url: baseURL)
         }
         return url
+    }
+
+    /// Whether a segment of a path is `.` or `..`, escaped or not.
+    private static func isDots(_ segment: Substring) -> Bool {
+        [".", ".."].contains(segment.lowercased().replacing("%2e", with: "."))
     }
 }
 

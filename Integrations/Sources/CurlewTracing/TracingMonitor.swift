@@ -48,7 +48,7 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
 
         /// Returns the spans of old exchanges that no event has mentioned, if too many have been started: this object is
         /// not a monitor of their session, or they ended while the span was being started.
-        mutating func dropUnheardSpans() -> [any Span] {
+        mutating func dropUnhandledSpans() -> [any Span] {
             guard started.count > 10_000 else { return [] }
             let older = Array(started.prefix(started.count / 2))
             started.removeFirst(older.count)
@@ -90,9 +90,9 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     public func adapt(_ urlRequest: URLRequest, for exchange: ExchangeInfo) async throws -> URLRequest {
         var request = urlRequest
         let span = start(urlRequest, resendCount: exchange.resendCount)
-        let (challenged, unheard) = register(span, for: exchange)
+        let (challenged, unhandled) = register(span, for: exchange)
         for span in challenged { EndedExchange(challenged: exchange.task).end(span, error: nil) }
-        for span in unheard { EndedExchange(task: exchange.task).end(span, error: nil) }
+        for span in unhandled { EndedExchange(task: exchange.task).end(span, error: nil) }
         if injectsAcrossOrigins || !exchange.leavesOrigin {
             tracer.inject(span.context, into: &request, using: FieldInjector())
         }
@@ -103,7 +103,7 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
     /// sent again with credentials, because to event monitors both are one exchange; and those that no event will end.
     private func register(
         _ span: any Span, for exchange: ExchangeInfo
-    ) -> (challenged: [any Span], unheard: [any Span]) {
+    ) -> (challenged: [any Span], unhandled: [any Span]) {
         let key = ExchangeKey(request: exchange.requestID, task: exchange.task)
         return state.withLock { state in
             let known = state.spans[key]
@@ -113,7 +113,7 @@ public final class TracingMonitor: ExchangeAdapter, EventMonitor {
             }
             state.spans[key] = StartedSpans(resendCount: exchange.resendCount, spans: [span])
             if known == nil { state.started.append(key) }
-            return (known?.spans ?? [], state.dropUnheardSpans())
+            return (known?.spans ?? [], state.dropUnhandledSpans())
         }
     }
 

@@ -97,6 +97,11 @@ struct SessionConfigurationTests {
                 "tls.trustRootsDirectory"
             ),
             (["proxy.mode": "url"], "proxy.url"),
+            (["proxy.username": "name"], "proxy.username"),
+            (["proxy.password": "secret"], "proxy.password"),
+            (["proxy.exclusions": "localhost"], "proxy.exclusions"),
+            (["proxy.mode": "none", "proxy.url": "http://proxy.example.com:3128"], "proxy.url"),
+            (["proxy.mode": "environment", "proxy.exclusions": "localhost"], "proxy.exclusions"),
         ] as [([AbsoluteConfigKey: ConfigValue], String)])
     func valuesThatBelongTogether(values: [AbsoluteConfigKey: ConfigValue], key: String) throws {
         let error = try #require(throws: ConfigurationValueError.self) {

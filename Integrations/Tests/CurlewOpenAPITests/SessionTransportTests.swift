@@ -68,6 +68,9 @@ struct SessionTransportTests {
         ("@evil.example/x", "http://127.0.0.1:1/v1"), ("x", "http://127.0.0.1:1/v1"), ("*", "http://127.0.0.1:1"),
         ("https://evil.example/x", "http://127.0.0.1:1"), ("?x", "http://127.0.0.1:1"),
         ("//evil.example/x", "/"), ("//\u{301}evil.example/x", "/"), ("//evil.example/x", "/v1"),
+        ("/users/../orders", "http://127.0.0.1:1/v1"), ("/..", "http://127.0.0.1:1/v1"),
+        ("/users/%2e./orders", "http://127.0.0.1:1"), ("/users/./orders?x", "http://127.0.0.1:1"),
+        ("/users/%2E%2E", "http://127.0.0.1:1"),
     ])
     func aPathThatIsNoneIsRefused(path: String, base: String) async throws {
         let baseURL = try #require(URL(string: base))
@@ -80,6 +83,7 @@ struct SessionTransportTests {
     @Test(arguments: [
         ("/v1", "/x", "/v1/x"), ("/v1/", "/x?y", "/v1/x?y"), ("", "//evil.example/x", "//evil.example/x"),
         ("/v1", "//x", "/v1//x"), ("/v1", "", "/v1"), ("", "/@evil.example", "/@evil.example"),
+        ("/v1", "/..x/...?a=/../b", "/v1/..x/...?a=/../b"), ("/v1", "/a%2F..%2Fb", "/v1/a%2F..%2Fb"),
     ])
     func aPathStaysBelowTheServersURL(base: String, path: String, target: String) async throws {
         let server = try await TestServer.start()

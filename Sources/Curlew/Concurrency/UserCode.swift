@@ -89,6 +89,13 @@ enum UserCode {
         callers.contains { if case .revalidation = $0 { true } else { false } }
     }
 
+    /// Whether the current task runs code for a request with which an OAuth 2 client asks for a token. The innermost
+    /// call counts: requests that the code of such a request sends are others.
+    static var isForTokenRequest: Bool {
+        guard case .request(let request)? = callers.last else { return false }
+        return request.record.withLock { $0.extras?.options.isTokenRequest == true }
+    }
+
     /// Whether the current task runs inside of a refresh by this interceptor.
     static func isInRefresh(of interceptor: ObjectIdentifier) -> Bool {
         callers.contains { if case .refresh(interceptor) = $0 { true } else { false } }

@@ -51,7 +51,7 @@ public final class LogEventMonitor: EventMonitor {
     private let write: @Sendable (_ level: Level, _ message: String, _ fields: [String: String]) -> Void
     private let running = Lock<[RequestKey: RunningRequest]>([:])
 
-    /// The state of a request, from its first exchange until the request has finished.
+    /// The state of a request, from its first exchange, or a retry after it has finished, until it has finished.
     private struct RunningRequest: Sendable {
         var attempt = 1
         var milliseconds: Int?
@@ -101,9 +101,12 @@ public final class LogEventMonitor: EventMonitor {
 
     public func requestIsRetrying(_ request: Request) {
         logEnded(of: request, atMost: .debug)
-        let attempt = change(request) { run in
-            run.attempt += 1
-            return run.attempt
+        // A retrier may be asked after `requestDidFinish`, about a body that could not be decoded: then the state is gone.
+        let sent = request.retryCount + 1
+        let attempt = running.withLock { running in
+            let attempt = running[RequestKey(request)].map { $0.attempt + 1 } ?? sent
+            running[RequestKey(request), default: RunningRequest()].attempt = attempt
+            return attempt
         }
         log(.info, "request retries", request, ["attempt": "\(attempt)"])
     }
@@ -153,8 +156,7 @@ public final class LogEventMonitor: EventMonitor {
         }
     }
 
-    @discardableResult
-    private func change<Value: Sendable>(_ request: Request, _ body: (inout RunningRequest) -> Value) -> Value {
+    private func change(_ request: Request, _ body: (inout RunningRequest) -> Void) {
         running.withLock { body(&$0[RequestKey(request), default: RunningRequest()]) }
     }
 

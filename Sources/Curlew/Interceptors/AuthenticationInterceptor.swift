@@ -6,7 +6,8 @@ public import FoundationNetworking
 /// Authenticates requests, and refreshes an expired credential once for all of them.
 ///
 /// New requests wait while an expired credential is refreshed. Requests that fail as unauthorized share one refresh and
-/// are sent again. Cancelling one of them ends its wait; the refresh continues.
+/// are sent again. Cancelling one of them ends its wait; the refresh continues. Token requests of an ``OAuth2Client`` that
+/// go over the same session are sent unchanged, and wait for no refresh.
 public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor {
     /// The credential that the authenticator applies and refreshes.
     public typealias Credential = AuthenticatorType.Credential
@@ -48,6 +49,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     /// Applies the credential, after a refresh if it requires one.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        if UserCode.isForTokenRequest { return urlRequest }
         let session = state.session
         // The requests that a refresh sends must not wait for it.
         if isInsideRefresh { return withoutRefresh(urlRequest) }
@@ -81,7 +83,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         for session: Session,
         dueTo error: any Error
     ) async -> RetryResult {
-        guard !isInsideRefresh,
+        guard !isInsideRefresh, !UserCode.isForTokenRequest,
             authenticator.didRequest(urlRequest, with: response, failDueToAuthenticationError: error)
         else { return .doNotRetry }
         let (current, version) = state.withLock { ($0.credential, $0.version) }

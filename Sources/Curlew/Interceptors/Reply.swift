@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewLocks
 public import Foundation
 
 /// The response of one exchange, as a middleware receives and returns it.
@@ -57,6 +58,10 @@ public struct Reply: Sendable {
 
     /// The origin of a reply that no middleware made.
     struct Source: Sendable {
+        /// The informational responses before the head, until they are delivered with the reply.
+        let informational: Lock<[ResponseHead]>
+        /// The status that the server has sent.
+        let status: Int
         /// The outcome of the transfer, once it has ended.
         let outcome: OneShot<Result<TransferOutcome, CurlewError>>
         /// The run that has sent the request: a middleware may return a reply that another run got.

@@ -23,9 +23,10 @@ public import FoundationNetworking
 ///   may turn into a file.
 /// - Cancelling the request, and its total timeout, cancel the task of the middleware. The request ends when the
 ///   middleware has returned.
-/// - Only the returned reply counts. The `Set-Cookie` and `Strict-Transport-Security` fields, the metrics and the
-///   trailers of other replies, such as those before a retry inside the middleware, are lost. A reply that was kept
-///   from an earlier exchange is delivered without those two fields, because it would set its old cookies again.
+/// - Only the returned reply counts. The `Set-Cookie` and `Strict-Transport-Security` fields, the metrics, the trailers
+///   and the informational responses of other replies, such as those before a retry inside the middleware, are lost.
+///   The returned reply's informational responses are delivered with it. A reply that was kept from an earlier exchange
+///   is delivered without those two fields, because it would set its old cookies again.
 ///
 /// - Warning: It is called for redirects to other origins too, which the server chooses. Curlew drops the secret fields
 ///   that a request has on such a redirect, but not those that a middleware sets anew. Set keys and tokens in a

@@ -17,8 +17,9 @@ public import FoundationNetworking
 /// does not send a refresh token again that the server has declared void: requests fail at once, or at their 401, until
 /// the interceptor's `credential` is set.
 ///
-/// Token requests go over `Session.default`, or a session of your own: they do not follow redirects, and are not
-/// repeated unless that session's retrier says so. Repeating the use of a refresh token can revoke it.
+/// Token requests go over `Session.default`, or a session of your own, even that of the interceptor: they carry the
+/// client's own credentials, never a token. They do not follow redirects, and are not repeated unless that session's
+/// retrier says so. Repeating the use of a refresh token can revoke it.
 public final class OAuth2Client: Authenticator {
     /// The way in which the client proves its identity (RFC 6749, 2.3).
     public enum ClientAuthentication: Sendable, Hashable {
@@ -73,8 +74,8 @@ public final class OAuth2Client: Authenticator {
         onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)? = nil
     ) {
         settings = OAuth2Settings(
-            tokenURL: OAuth2Settings.sent(tokenURL), authorizationURL: authorizationURL,
-            deviceAuthorizationURL: deviceAuthorizationURL.map(OAuth2Settings.sent),
+            tokenURL: tokenURL.absoluteURL, authorizationURL: authorizationURL,
+            deviceAuthorizationURL: deviceAuthorizationURL?.absoluteURL,
             redirectURL: redirectURL, issuer: issuer, clientID: clientID, clientSecret: clientSecret,
             authentication: clientSecret == nil ? .none : authentication,
             scope: scopes.isEmpty ? nil : scopes.joined(separator: " "), parameters: parameters, expirySkew: expirySkew,
@@ -225,10 +226,7 @@ public final class OAuth2Client: Authenticator {
 
     /// Adds `Authorization: Bearer …`.
     public func apply(_ credential: OAuth2Token, to urlRequest: inout URLRequest) {
-        // The client's own requests over the same session have credentials of their own.
-        guard !credential.accessToken.isEmpty, urlRequest.url != settings.tokenURL,
-            urlRequest.url == nil || urlRequest.url != settings.deviceAuthorizationURL
-        else { return }
+        guard !credential.accessToken.isEmpty else { return }
         urlRequest.headers.add(.authorization(bearerToken: credential.accessToken))
     }
 

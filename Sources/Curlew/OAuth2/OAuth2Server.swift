@@ -109,6 +109,7 @@ struct OAuth2Server: Sendable {
         let sent = session.request(request)
             .redirect(using: Redirector(behavior: .doNotFollow))
             .acceptingAnyStatus()
+            .asTokenRequest()
             .maximumBodySize(Self.maximumBodySize)
         // Without TLS, a proxy could read the secrets, and its `localhost` is another machine.
         if !OAuth2Settings.usesTLS(url) { sent.bypassingProxy() }

@@ -3,10 +3,8 @@ internal import Foundation
 
 /// The settings of an OAuth 2 client.
 struct OAuth2Settings: Sendable {
-    /// As `sent` returns it.
     let tokenURL: URL
     let authorizationURL: URL?
-    /// As `sent` returns it.
     let deviceAuthorizationURL: URL?
     let redirectURL: URL?
     let issuer: String?
@@ -26,10 +24,6 @@ struct OAuth2Settings: Sendable {
         /// Returns false if the waiting task is cancelled.
         var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
     }
-
-    /// Returns the URL in the form that requests for it have, by which the client recognizes its own requests: without a
-    /// base and without dot segments.
-    static func sent(_ url: URL) -> URL { DotSegments.removed(from: url.absoluteURL) }
 
     /// Returns an endpoint that a call needs. Throws if the client was created without it, or if others could read what
     /// is sent to it (RFC 6749, 3.1 and 3.2).

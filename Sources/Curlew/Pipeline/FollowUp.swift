@@ -378,21 +378,23 @@ extension SessionContext {
         return lowered.body.isReplayable ? .mayAnswer : .none
     }
 
-    /// Stores credentials that the server has accepted, and forgets those that it has refused. Returns the credentials
+    /// Stores credentials that the server has accepted, and forgets those that it has refused. A 401 that middleware
+    /// made can ask for credentials, and refuses none. Returns the credentials
     /// to send the request again with, or `nil`. `keeps` says whether to store the request's own credentials.
     func learn(
         from exchange: Exchange,
         _ response: TransferOutcome,
         keeps: (TransferAuthentication) -> Bool
     ) -> TransferAuthentication? {
-        let (head, challenge, url) = (response.head, response.answeredChallenges.last, exchange.url)
+        let (head, url) = (response.head, exchange.url)
+        let challenge = response.isServersVerdict ? response.answeredChallenges.last : nil
         switch exchange.credentials {
         case .mayAnswer:
             guard head.status == 401, exchange.isProvisional else { return nil }
             let onlyBasic = exchange.request.kind.opensWebSocket
             return credentials.withLock { $0.answer(to: head, for: url, onlyBasic: onlyBasic) }
         case .offered(let used):
-            if head.status == 401 {
+            if head.status == 401, response.isServersVerdict {
                 credentials.withLock { $0.refused(used, for: url) }
             } else if let challenge {
                 credentials.withLock { $0.accepted(used, for: url, after: challenge) }

@@ -15,6 +15,8 @@ final class InterceptedTransfer: TransferSink {
     private let head = OneShot<Result<ResponseHead, CurlewError>>()
     private let task: ExchangeTask
     private let channel: BodyChannel
+    /// The informational responses. They wait for the reply: those of a reply that is not used are never delivered.
+    private let informational = Lock<[ResponseHead]>([])
 
     init(_ request: TransferRequest, key: Int, of run: MiddlewareRun) {
         self.request = request
@@ -51,11 +53,10 @@ final class InterceptedTransfer: TransferSink {
         run.controls.add(control, for: key)
     }
 
-    // These reach the exchange while it is sent, and so may come while a reply is delivered that a middleware has made
-    // meanwhile. What they change in the exchange is behind its lock.
+    func didReceive(informational head: ResponseHead) { informational.withLock { $0.append(head) } }
 
-    func didReceive(informational head: ResponseHead) { run.sink.didReceive(informational: head) }
-
+    // Reaches the exchange while the request is sent, and so may come while a reply is delivered that a middleware has
+    // made meanwhile. What it changes in the exchange is behind its lock.
     func didSend(bodyBytes: Int64, of expected: Int64?) { run.sink.didSend(bodyBytes: bodyBytes, of: expected) }
 
     func didReceive(head: ResponseHead) -> Disposition {
@@ -76,7 +77,7 @@ final class InterceptedTransfer: TransferSink {
             var reader = reader
             return { try await reader.next() }
         }
-        return Reply(head, .stream(body), from: source)
+        return Reply(head, .stream(body), from: source(head))
     }
 
     /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error
@@ -86,7 +87,7 @@ final class InterceptedTransfer: TransferSink {
             // The transport enforces the limit, if it is Curlew's own.
             let body = try await reply().data(upTo: limit)
             let head = try await outcome.waitThroughCancellation().get().head
-            return Reply(head, .data(body), from: source)
+            return Reply(head, .data(body), from: source(head))
         } catch {
             cancel()
             _ = await outcome.waitThroughCancellation()
@@ -94,7 +95,9 @@ final class InterceptedTransfer: TransferSink {
         }
     }
 
-    private var source: Reply.Source { Reply.Source(outcome: outcome, run: run.token) }
+    private func source(_ head: ResponseHead) -> Reply.Source {
+        Reply.Source(informational: informational, status: head.status, outcome: outcome, run: run.token)
+    }
 
     private func arrivedHead() async throws(CurlewError) -> ResponseHead {
         let arrived = await withTaskCancellationHandler {

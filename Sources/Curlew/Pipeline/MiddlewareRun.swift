@@ -88,6 +88,8 @@ final class MiddlewareRun: Sendable {
         let metrics = (isOwn ? reply.metrics : reply.ownMetrics) ?? TransferMetrics(queued: began, ended: Date())
         var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
         if isOwn { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
+        outcome.isServersVerdict =
+            isOwn && reply.source.map { ($0.status == 401) == (reply.head.status == 401) } ?? false
         return outcome
     }
 
@@ -180,6 +182,11 @@ final class MiddlewareRun: Sendable {
     // MARK: Delivery
 
     private func deliver(_ reply: Reply) async throws(CurlewError) {
+        if let source = reply.source, source.run === token {
+            for head in source.informational.withLock({ exchange(&$0, with: []) }) {
+                sink.didReceive(informational: head)
+            }
+        }
         let limit = wire.sent.options.maximumBodySize
         let deadline = budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
         do {

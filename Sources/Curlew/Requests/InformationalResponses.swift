@@ -13,7 +13,8 @@ extension Request {
     /// The closure is called on `queue`, or else on the session's completion queue, one response after the other. The
     /// final head waits until it has returned: `onHTTPResponse`, `head()`, the body and the result come later. A
     /// redirect, a retry and a challenge can each bring informational responses of their own. The last closure set is
-    /// used. A response from the cache has none, and the 101 of a WebSocket is its final response.
+    /// used. With middleware, those of the reply that it returns arrive with that reply. A response from the cache has
+    /// none, and the 101 of a WebSocket is its final response.
     @discardableResult
     public func onInformationalResponse(
         on queue: DispatchQueue? = nil,

@@ -188,6 +188,12 @@ extension Request {
 }
 
 extension Request {
+    /// Marks the request as one with which an OAuth 2 client asks for a token.
+    func asTokenRequest() -> Self {
+        record.withLock { $0.ownExtras.options.isTokenRequest = true }
+        return self
+    }
+
     var timeouts: Timeouts { record.withLock { $0.extras?.options.timeouts } ?? context.configuration.timeouts }
 
     /// The maximum size of a body in memory, or of a line or event of a stream.
@@ -217,6 +223,9 @@ struct RequestOptions {
     var multiplexes = true
     /// For requests that follow no redirect.
     var bypassesProxy = false
+    /// Whether an OAuth 2 client asks for a token with the request. It carries the client's own credentials:
+    /// authentication interceptors leave it unchanged, and it waits for none of their refreshes.
+    var isTokenRequest = false
     /// The trailer fields that follow the body; `nil` if there are none.
     var trailers: RequestTrailers?
     /// Whether the user decides about the body when its head has arrived.

@@ -39,6 +39,9 @@ public struct TransferOutcome: Sendable {
     public var metrics: TransferMetrics
     /// The heads with status 401 that the transport answered itself with the request's credentials.
     package var answeredChallenges: [ResponseHead] = []
+    /// Whether the server has refused credentials exactly if the status is 401. False if middleware made or changed
+    /// that status.
+    package var isServersVerdict = true
 
     /// Creates an outcome.
     public init(head: ResponseHead, trailers: HTTPHeaders = [:], metrics: TransferMetrics) {

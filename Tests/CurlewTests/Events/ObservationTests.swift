@@ -75,6 +75,27 @@ struct ObservationTests {
         #expect(!lines.all.contains { $0.level >= .warning })
     }
 
+    @Test("a retry because of a decoder goes on counting the attempts")
+    func retryAfterFinish() async throws {
+        let (lines, counted) = (Recorded<Line>(), Recorded<Int>())
+        let monitor = LogEventMonitor { lines.note(Line(level: $0, message: $1, fields: $2)) }
+        let transport = MockTransport { _ in
+            counted.note(1)
+            return counted.all.count == 1 ? .status(503) : .text(counted.all.count == 2 ? "{" : "[1]")
+        }
+        let session = Session(
+            transport: transport, interceptor: Retrier { _, _, _ in .retry }, eventMonitors: [monitor])
+        let handle = session.request("https://example.org/").validate().serializingDecodable([Int].self)
+        #expect(try await handle.value == [1])
+        await session.drain()
+        await monitor.queue.settled()
+        let ends = lines.all.filter { $0.message.hasPrefix("exchange ") && $0.message != "exchange started" }
+        #expect(ends.map(\.fields["attempt"]) == ["1", "2", "3"])
+        #expect(lines.all.filter { $0.message == "request retries" }.map(\.fields["attempt"]) == ["2", "3"])
+        #expect(lines.all.filter { $0.message == "exchange started" }.map(\.fields["attempt"]) == ["1", "2", "3"])
+        #expect(monitor.requestsInProgress == 0)
+    }
+
     @Test(arguments: [(404, LogEventMonitor.Level.info), (503, .warning)])
     func serverErrorsAreWarnings(status: Int, level: LogEventMonitor.Level) async throws {
         let lines = Recorded<Line>()

@@ -104,6 +104,42 @@ struct MiddlewareRuleTests {
         await session.invalidate()
     }
 
+    @Test(arguments: [false, true])
+    func `a 401 of a middleware's own lets the session keep the credentials that the server has accepted`(
+        isChanged: Bool
+    ) async throws {
+        let server = try TestServer()
+        server.protect("/in/*")
+        let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
+        let url = server.url("/in/a")
+        _ = try await session.request(url).authenticate(username: "ada", password: "secret").data()
+        let refusing = Wrap { request, next in
+            guard isChanged else { return Reply(status: 401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]) }
+            var reply = try await next(request)
+            reply.head.status = 401
+            return reply
+        }
+        #expect(await failure(of: session.request(url).middleware(refusing).validate())?.responseCode == 401)
+        server.clearRequests()
+        #expect(try await session.request(url).string() == "in")
+        #expect(server.requests.map { $0.headers["Authorization"] != nil } == [true])
+        await session.invalidate()
+    }
+
+    @Test func `a 401 of the server passes middleware, and the session forgets the credentials`() async throws {
+        let server = try TestServer()
+        server.protect("/in/*")
+        let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
+        let url = server.url("/in/a")
+        _ = try await session.request(url).authenticate(username: "ada", password: "secret").data()
+        server.route("/in/*") { _ in .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"") }
+        #expect(await failure(of: session.request(url).middleware(Wrap.passing).validate())?.responseCode == 401)
+        server.clearRequests()
+        #expect(await failure(of: session.request(url).validate())?.responseCode == 401)
+        #expect(server.requests.map { $0.headers["Authorization"] != nil } == [false])
+        await session.invalidate()
+    }
+
     @Test func `a 401 of a middleware's own gets no credentials of another realm`() async throws {
         let server = try TestServer()
         server.protect("/in/*")

@@ -276,21 +276,76 @@ struct OAuth2ClientTests {
         #expect(other.requests.count == 1 && authorization.forms.count == 1)
     }
 
-    @Test("the client's own endpoints get no user's token")
-    func ownEndpoints() throws {
-        let (token, device) = (
-            try #require(URL(string: "https://e.com/token")), try #require(URL(string: "https://e.com/device"))
-        )
-        let client = OAuth2Client(tokenURL: token, clientID: "c", deviceAuthorizationURL: device)
-        for (url, isSent) in [(token, false), (device, false), (device.appending(path: "x"), true)] {
-            var request = URLRequest(url: url)
-            client.apply(OAuth2Token(accessToken: "a"), to: &request)
-            #expect((request.headers["Authorization"] != nil) == isSent)
+    @Test("token requests keep the client's own credentials, whatever other adapters change")
+    func adaptedTokenRequests() async throws {
+        let url = try #require(URL(string: "https://e.com/token"))
+        let interceptor = LateInterceptor()
+        let query = Adapter { request, _ in
+            var request = request
+            request.url?.append(queryItems: [URLQueryItem(name: "key", value: "k")])
+            return request
         }
+        let fields = Lock<[String?]>([])
+        let session = Session(
+            transport: MockTransport { request in
+                #expect(request.url.query() == "key=k")
+                fields.withLock { $0.append(request.headers["Authorization"]) }
+                return .json(["access_token": "a"])
+            }, interceptor: Interceptor(adapters: [query], interceptors: [interceptor]))
+        let client = OAuth2Client(tokenURL: url, clientID: "c", clientSecret: "s", session: session)
+        interceptor.own.withLock { $0 = client.interceptor(credential: OAuth2Token(accessToken: "users")) }
+        _ = try await client.token()
+        _ = try await session.request(url).data()
+        #expect(
+            fields.withLock { $0 } == [HTTPHeader.authorization(username: "c", password: "s").value, "Bearer users"])
+        // Ends the cycle of session, interceptor and client.
+        interceptor.own.withLock { $0 = nil }
+    }
+
+    @Test("requests that the adapters of a token request send carry the token")
+    func requestInsideTokenRequest() async throws {
+        let url = try #require(URL(string: "https://e.com/token"))
+        let interceptor = LateInterceptor()
+        let fields = Lock<[String: String]>([:])
+        let nested = Adapter { request, session in
+            if request.url == url { _ = try await session.request("https://e.com/key").data() }
+            return request
+        }
+        let session = Session(
+            transport: MockTransport { request in
+                fields.withLock { $0[request.url.path] = request.headers["Authorization"] }
+                return .json(["access_token": "a"])
+            }, interceptor: Interceptor(adapters: [nested], interceptors: [interceptor]))
+        let client = OAuth2Client(tokenURL: url, clientID: "c", session: session)
+        interceptor.own.withLock { $0 = client.interceptor(credential: OAuth2Token(accessToken: "users")) }
+        _ = try await client.token()
+        #expect(fields.withLock { $0 } == ["/key": "Bearer users"])
+        // Ends the cycle of session, interceptor and client.
+        interceptor.own.withLock { $0 = nil }
+    }
+
+    @Test("a login over the session with the interceptor waits for no refresh, and sends no other token request")
+    func loginOverSameSession() async throws {
+        let url = try #require(URL(string: "https://e.com/token"))
+        let interceptor = LateInterceptor()
+        let grants = Lock<[String]>([])
+        let session = Session(
+            transport: MockTransport { request in
+                let grant = TestServer.FormField.parse(request.bodyText ?? "").first { $0.name == "grant_type" }
+                grants.withLock { $0.append(grant?.value ?? "") }
+                return .json(["access_token": "a"])
+            }, interceptor: interceptor)
+        let client = OAuth2Client(tokenURL: url, clientID: "c", session: session)
+        let expired = OAuth2Token(accessToken: "old", refreshToken: "void", expires: .distantPast)
+        interceptor.own.withLock { $0 = client.interceptor(credential: expired) }
+        _ = try await client.token(code: "x")
+        #expect(grants.withLock { $0 } == ["authorization_code"])
+        // Ends the cycle of session, interceptor and client.
+        interceptor.own.withLock { $0 = nil }
     }
 
     @Test(
-        "the client's own requests are recognized however its endpoints are written",
+        "token requests carry no token, however the client's endpoints are written",
         arguments: ["https://e.com/a/../token", "https://e.com/a/%2E%2e/token?b=..", "token", "../x/../token"])
     func writtenEndpoints(_ text: String) async throws {
         let base = try #require(URL(string: "https://e.com/y/"))

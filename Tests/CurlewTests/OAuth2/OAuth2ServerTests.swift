@@ -129,17 +129,21 @@ struct OAuth2ServerTests {
         #expect(sent.withLock { $0 } == 2)
     }
 
-    @Test("a refresh over a session whose interceptor refreshes the same token ends")
+    @Test("a refresh over a session whose interceptor has the same token sends the refresh token once")
     func sameSession() async throws {
         let interceptor = OAuth2ClientTests.LateInterceptor()
+        let sent = Lock(0)
         let session = Session(
-            transport: MockTransport { _ in .json(["access_token": "new", "refresh_token": "r"]) },
-            interceptor: interceptor)
+            transport: MockTransport { _ in
+                sent.withLock { $0 += 1 }
+                return .json(["access_token": "new", "refresh_token": "r"])
+            }, interceptor: interceptor)
         let url = try #require(URL(string: "https://e.com/token"))
         let client = OAuth2Client(tokenURL: url, clientID: "c", session: session)
         let old = OAuth2Token(accessToken: "old", refreshToken: "r", expires: .distantPast)
         interceptor.own.withLock { $0 = client.interceptor(credential: old) }
         #expect(try await client.token(refreshing: old).accessToken == "new")
+        #expect(sent.withLock { $0 } == 1)
         // Ends the cycle of session, interceptor and client.
         interceptor.own.withLock { $0 = nil }
     }

@@ -110,6 +110,38 @@ struct InformationalResponseTests {
         #expect(seen.all == [103, 102, 103, 102])
     }
 
+    @Test("only those of the reply that a middleware returns are handed out", arguments: [false, true])
+    func middleware(isStream: Bool) async throws {
+        let transport = MockTransport { request in
+            var response = MockResponse.text(request.path)
+            response.interim = [ResponseHead(status: 103, headers: ["Link": request.path])]
+            return response
+        }
+        let session = Session(
+            over: transport,
+            Wrap { request, next in
+                var other = request
+                other.url = URL(string: "https://example.com/unused")
+                async let unused = next(other)
+                async let used = next(request)
+                _ = try await unused
+                return try await used
+            })
+        let events = Recorded<String>()
+        let url = "https://example.com/used"
+        if isStream {
+            let stream = session.streamRequest(url)
+                .onInformationalResponse(on: .global()) { events.note($0.headers["Link"] ?? "-") }
+            for try await chunk in stream.chunks { events.note(String(decoding: chunk, as: UTF8.self)) }
+        } else {
+            let request = session.request(url)
+                .onInformationalResponse(on: .global()) { events.note($0.headers["Link"] ?? "-") }
+            events.note(try await request.string())
+        }
+        #expect(events.all == ["/used", "/used"])
+        await session.invalidate()
+    }
+
     @Test("over HTTP/2")
     func http2() async throws {
         var configuration = TestServer.Configuration()
