@@ -136,13 +136,13 @@ public final class RedisCacheStore: CacheStore {
             guard let field = fields[index].data, let value = fields[index + 1].data else { continue }
             guard let record = RedisRecord(value), field == RedisKeys.field(record.entry.variant) else {
                 count(\.damagedEntries)
-                useless.append(removal(of: value, field, name))
+                useless.append(removeCommand(for: value, field, name))
                 continue
             }
             guard record.entry.key == key else { continue }
             // The hash lives as long as its longest-lived variant. The chunks of this variant have expired.
             guard !isOver(record.entry) else {
-                useless.append(removal(of: value, field, name))
+                useless.append(removeCommand(for: value, field, name))
                 continue
             }
             let body: any CacheBody =
@@ -269,7 +269,7 @@ public final class RedisCacheStore: CacheStore {
 
     // MARK: Removing
 
-    func removal(of record: Data, _ field: Data, _ name: String) -> RedisCommand {
+    private func removeCommand(for record: Data, _ field: Data, _ name: String) -> RedisCommand {
         RedisCommand(script: RedisScripts.remove, keys: [name], [field, record, Data(keys.chunks.utf8)])
     }
 
@@ -365,7 +365,7 @@ extension RedisCacheStore {
     private func remove(_ id: String, _ key: CacheKey, _ variant: String) async -> RemovalResult {
         guard let reply = await record(key, variant) else { return .failed }
         guard let bytes = reply.data, let record = RedisRecord(bytes), record.entry.id == id else { return .notThere }
-        let removal = removal(of: bytes, RedisKeys.field(variant), keys.entries(key))
+        let removal = removeCommand(for: bytes, RedisKeys.field(variant), keys.entries(key))
         guard let count = await replies([removal])?.first?.number else { return .failed }
         return count == 1 ? .done : .notThere
     }
