@@ -28,7 +28,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     private let uses: UseList
     private let writing: IndexLane
     private let lookups: [LookupLane]
-    private let failedRemovals = Lock(PendingCacheRemovals())
+    private let failedRemovals = FailedRemovals()
 
     /// Opens a store, or creates it if there is none. Takes a few milliseconds, regardless of its contents.
     ///
@@ -102,10 +102,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     // MARK: Looking up
 
     public func entries(for key: CacheKey) async -> [StoredEntry] {
-        let before = pendingRemovals
-        if !before.isEmpty { Task { await retryRemovals() } }
-        guard !before.cover(key) else { return [] }
-        return before.uncovered(await stored(key), pendingRemovals)
+        await failedRemovals.entries(for: key, startRetry: { Task { await retryRemovals() } }, lookUp: stored)
     }
 
     private func stored(_ key: CacheKey) async -> [StoredEntry] {
@@ -173,9 +170,10 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     public func removeAll() async { await remove(.everything) }
 
     private func remove(_ removal: CacheRemoval) async {
-        if await !isDone(removal) { failedRemovals.withLock { $0.add(removal) } }
+        if await !isDone(removal) { await failedRemovals.add(removal) }
     }
 
+    /// Carries out a removal. Returns false if it failed.
     private func isDone(_ removal: CacheRemoval) async -> Bool {
         switch removal {
         case .entry(let id, _, _):
@@ -192,25 +190,12 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         }
     }
 
-    private var pendingRemovals: PendingCacheRemovals { failedRemovals.withLock { $0 } }
+    private func retryRemovals() async { await failedRemovals.retry(isDone) }
 
-    private func retryRemovals() async {
-        let taken = failedRemovals.withLock { $0.beginRetry() }
-        for (removal, number) in taken {
-            guard await isDone(removal) else { break }
-            failedRemovals.withLock { $0.finish(removal, number: number) }
-        }
-        if !taken.isEmpty { failedRemovals.withLock { $0.endRetry() } }
-    }
-
-    /// Whether an entry may be stored under a key. A failed removal that covers the key has to succeed first: its
-    /// repetition would otherwise remove the new entry.
     private func mayStore(_ key: CacheKey) async -> Bool {
-        guard !pendingRemovals.isEmpty else { return true }
-        await retryRemovals()
-        guard pendingRemovals.cover(key) else { return true }
-        counts.count(\.failedWrites)
-        return false
+        let mayStore = await failedRemovals.mayStore(key, retry: retryRemovals)
+        if !mayStore { counts.count(\.failedWrites) }
+        return mayStore
     }
 
     /// Handles a row that cannot be read. It is removed only if it is known to be damaged or its file is missing.

@@ -21,7 +21,7 @@ public final class RedisCacheStore: CacheStore {
     let keys: RedisKeys
     /// The claims that this process holds, by the names of their keys.
     let claims = Lock<[String: RedisClaims]>([:])
-    let failedRemovals = Lock(PendingCacheRemovals())
+    let failedRemovals = FailedRemovals()
     private let problem: RedisFault?
     private let maximumEntrySize: Int64
     let claimTimes: RedisClaimTimes
@@ -125,10 +125,7 @@ public final class RedisCacheStore: CacheStore {
     // MARK: Looking up
 
     public func entries(for key: CacheKey) async -> [StoredEntry] {
-        let before = pendingRemovals
-        if !before.isEmpty { Task { await retryRemovals() } }
-        guard !before.cover(key) else { return [] }
-        return before.uncovered(await stored(key), pendingRemovals)
+        await failedRemovals.entries(for: key, startRetry: { Task { await retryRemovals() } }, lookUp: stored)
     }
 
     private func stored(_ key: CacheKey) async -> [StoredEntry] {
@@ -139,13 +136,13 @@ public final class RedisCacheStore: CacheStore {
             guard let field = fields[index].data, let value = fields[index + 1].data else { continue }
             guard let record = RedisRecord(value), field == RedisKeys.field(record.entry.variant) else {
                 count(\.damagedEntries)
-                useless.append(removal(of: value, field, name))
+                useless.append(removeCommand(for: value, field, name))
                 continue
             }
             guard record.entry.key == key else { continue }
             // The hash lives as long as its longest-lived variant. The chunks of this variant have expired.
             guard !isOver(record.entry) else {
-                useless.append(removal(of: value, field, name))
+                useless.append(removeCommand(for: value, field, name))
                 continue
             }
             let body: any CacheBody =
@@ -244,7 +241,9 @@ public final class RedisCacheStore: CacheStore {
 
     /// Commits a record. Returns `nil` if the server did not respond, so that the result is unknown.
     func commit(_ record: RedisRecord) async -> Bool? {
-        guard let time = timeToLive(record.entry.lifetime), await mayStore(record.entry.key) else { return false }
+        guard let time = timeToLive(record.entry.lifetime),
+            await failedRemovals.mayStore(record.entry.key, retry: retryRemovals)
+        else { return false }
         let command = RedisCommand(
             script: RedisScripts.commit,
             keys: names(of: record),
@@ -270,7 +269,7 @@ public final class RedisCacheStore: CacheStore {
 
     // MARK: Removing
 
-    func removal(of record: Data, _ field: Data, _ name: String) -> RedisCommand {
+    private func removeCommand(for record: Data, _ field: Data, _ name: String) -> RedisCommand {
         RedisCommand(script: RedisScripts.remove, keys: [name], [field, record, Data(keys.chunks.utf8)])
     }
 
@@ -342,29 +341,14 @@ extension RedisCacheStore {
     /// later.
     func remove(_ removal: CacheRemoval) async -> RemovalResult {
         let result = await attempt(removal)
-        if result == .failed, server != nil { failedRemovals.withLock { $0.add(removal) } }
+        if result == .failed, server != nil { await failedRemovals.add(removal) }
         return result
     }
 
     /// Repeats the failed removals, unless the breaker keeps the server from being asked.
-    func retryRemovals() async {
+    private func retryRemovals() async {
         guard server?.mayAnswer == true else { return }
-        let taken = failedRemovals.withLock { $0.beginRetry() }
-        for (removal, number) in taken {
-            guard await attempt(removal) != .failed else { break }
-            failedRemovals.withLock { $0.finish(removal, number: number) }
-        }
-        if !taken.isEmpty { failedRemovals.withLock { $0.endRetry() } }
-    }
-
-    var pendingRemovals: PendingCacheRemovals { failedRemovals.withLock { $0 } }
-
-    /// Whether an entry may be stored under a key. A failed removal that covers the key has to succeed first: its
-    /// repetition would otherwise remove the new entry.
-    func mayStore(_ key: CacheKey) async -> Bool {
-        guard !pendingRemovals.isEmpty else { return true }
-        await retryRemovals()
-        return !pendingRemovals.cover(key)
+        await failedRemovals.retry { await attempt($0) != .failed }
     }
 
     // MARK: Commands
@@ -381,7 +365,7 @@ extension RedisCacheStore {
     private func remove(_ id: String, _ key: CacheKey, _ variant: String) async -> RemovalResult {
         guard let reply = await record(key, variant) else { return .failed }
         guard let bytes = reply.data, let record = RedisRecord(bytes), record.entry.id == id else { return .notThere }
-        let removal = removal(of: bytes, RedisKeys.field(variant), keys.entries(key))
+        let removal = removeCommand(for: bytes, RedisKeys.field(variant), keys.entries(key))
         guard let count = await replies([removal])?.first?.number else { return .failed }
         return count == 1 ? .done : .notThere
     }

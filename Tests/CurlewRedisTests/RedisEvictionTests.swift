@@ -2,6 +2,7 @@ import CurlewCore
 import Foundation
 import StoreSupport
 import Testing
+
 @testable import CurlewRedis
 
 /// A Redis that needs memory may evict any key. These tests delete the sets with which removals find entries.
@@ -54,6 +55,30 @@ struct RedisEvictionTests {
         #expect(try await found.first?.body.whole() == bytes(20_000, seed: 2))
         // The keys are the hash, two sets and a chunk.
         #expect(await number("DBSIZE") == 4)
+    }
+
+    @Test("a record that the server has no memory for leaves its chunk to expire", arguments: [false, true])
+    func outOfMemory(updates: Bool) async throws {
+        let stored = entry("a", variant: "x", usable: 86_400)
+        let chunk = bytes(20_000)
+        let record = RedisRecord(
+            entry: stored, size: 20_000, rest: RedisRecord.bytes(RedisRecord.check(chunk, number: 0), count: 8))
+        #expect(await store.put(chunk, number: 0, of: stored))
+        if updates {
+            #expect(await store.commit(record) == true)
+            #expect(await number("PEXPIRE", store.keys.chunk(stored.id, 0), "600000") == 1)
+        }
+        let keys = await number("DBSIZE")
+        _ = await store.replies([RedisCommand(["CONFIG", "SET", "maxmemory", "1"])])
+        if updates { await store.update(stored) } else { #expect(await store.commit(record) == false) }
+        #expect(store.faults.refused == 1)
+        #expect(await number("DBSIZE") == keys)
+        #expect(try #require(await number("PTTL", store.keys.chunk(stored.id, 0))) <= 600_000)
+        // With memory, the same step succeeds, and the chunk lives as long as the entry.
+        _ = await store.replies([RedisCommand(["CONFIG", "SET", "maxmemory", "0"])])
+        if updates { await store.update(stored) } else { #expect(await store.commit(record) == true) }
+        #expect(try #require(await number("PTTL", store.keys.chunk(stored.id, 0))) > 80_000_000)
+        #expect(try await store.entries(for: stored.key).first?.body.whole() == chunk)
     }
 
     @Test("other keys of a URL whose origin is not known any more go with it") func otherPartition() async throws {

@@ -268,13 +268,8 @@ extension PartitionText {
 enum CacheDigest {
     /// SHA-256 in hexadecimal digits.
     static func name(of text: String) -> String {
-        guard let digest = try? Digest(.sha256) else {
-            // A libcrypto without SHA-256 supports no TLS either. A unique name makes every lookup a miss.
-            return newIdentifier()
-        }
-        var text = text
-        text.withUTF8 { digest.update(UnsafeRawBufferPointer($0)) }
-        return SignatureV4.hex(digest.finish())
+        // A libcrypto without SHA-256 supports no TLS either. A unique name makes every lookup a miss.
+        Digest.sha256(of: text) ?? newIdentifier()
     }
 
     /// 32 random hexadecimal digits, which identify an entry.

@@ -18,9 +18,8 @@ extension CacheRun {
     }
 
     /// Waits until the request can be sent. False if the store has to be asked again.
-    mutating func waitForTurn(as role: SharedFetches.Role?) async throws(CurlewError) -> Bool {
+    mutating func waitForTurn(as role: SharedFetches.Role) async throws(CurlewError) -> Bool {
         switch role {
-        case nil: return true
         case .lookAgain: return false
         case .lead(let led):
             // It is the first in this process. Another process may have sent one.
@@ -60,11 +59,12 @@ extension CacheRun {
     }
 }
 
-// Waits for events other than those of the network. The reader and the request's own time limits can end them.
+// Waits for another request's fetch, or for the store's claim. The reader and the request's own time limits can end
+// both.
 extension CacheRun {
     /// Waits for the end of a fetch that another request leads.
     private mutating func end(of other: FetchWaiters) async throws(CurlewError) -> SharedFetch.End {
-        let exchange = ownExchange()
+        let delivery = ownDelivery()
         let timeouts = WaiterTimeouts(request.options.timeouts, remaining: budget.remaining, joined: .now)
         while true {
             if let end = other.end { return end }
@@ -77,14 +77,14 @@ extension CacheRun {
             }
             let event = OneShot<Bool>()
             other.add(event)
-            try await wait(on: exchange, for: event, until: limit?.instant)
+            try await wait(on: delivery, for: event, until: limit?.instant)
         }
     }
 
     /// Waits until the store lets this process send the request. False if another process has stored the response.
     private mutating func claim() async throws(CurlewError) -> Bool {
         let (store, key) = (cache.store, asked.key)
-        let exchange = ownExchange()
+        let delivery = ownDelivery()
         let timeouts = WaiterTimeouts(request.options.timeouts, remaining: budget.remaining, joined: .now)
         let limit = timeouts.limit(lastBytes: nil)
         let (event, answer) = (OneShot<Bool>(), OneShot<Bool>())
@@ -95,7 +95,7 @@ extension CacheRun {
             }
             defer { group.cancelAll() }
             do throws(CurlewError) {
-                try await wait(on: exchange, for: event, until: limit?.instant)
+                try await wait(on: delivery, for: event, until: limit?.instant)
                 return nil
             } catch {
                 return error
@@ -110,23 +110,23 @@ extension CacheRun {
 
     /// Returns at the event or at the deadline. Throws the error that the request was ended with.
     private func wait(
-        on exchange: ResponseDelivery,
+        on delivery: ResponseDelivery,
         for event: OneShot<Bool>,
         until deadline: ContinuousClock.Instant?
     ) async throws(CurlewError) {
-        let isThere = await withTaskGroup(of: Void.self) { group in
+        let hasArrived = await withTaskGroup(of: Void.self) { group in
             if let deadline {
                 group.addTask {
                     _ = await Pause.wait(until: deadline)
                     event.resolve(false)
                 }
             }
-            let isThere = await exchange.wait(for: event) != nil
+            let hasArrived = await delivery.wait(for: event) != nil
             group.cancelAll()
-            return isThere
+            return hasArrived
         }
-        if let ending = exchange.ending { throw ending }
-        if !isThere { throw CurlewError(.cancelled, phase: .waiting, url: request.url) }
+        if let ending = delivery.ending { throw ending }
+        if !hasArrived { throw CurlewError(.cancelled, phase: .waiting, url: request.url) }
     }
 
     private func timeout(_ verdict: WaiterTimeouts.Verdict) -> CurlewError {

@@ -2,8 +2,11 @@ internal import CurlewCore
 internal import Foundation
 
 extension CacheRun {
-    /// Sends the request, and stores the response if that is allowed. With `stored`, the response may validate that
-    /// one.
+    /// Sends the request, and stores the response if that is allowed. `stored` is the stored response that a 304
+    /// confirms.
+    ///
+    /// A response that neither is stored nor concerns stored ones ends the run without another wait. That is the path of
+    /// most requests.
     mutating func send(
         _ status: CacheStatus,
         adding fields: [HTTPHeader],
@@ -13,7 +16,7 @@ extension CacheRun {
             return try await pass(status, adding: fields)
         }
         // The stored response may be served in the end, so the sink must not hold the network's control.
-        if stored != nil { _ = ownExchange() }
+        if stored != nil { _ = ownDelivery() }
         let withholding = stored.map { [self] stored in { withholds($0, for: stored) } }
         let cacheSink = CacheSink(self, requestTime: cache.clock(), withholds: withholding)
         var outcome: TransferOutcome
@@ -21,7 +24,7 @@ extension CacheRun {
             outcome = try await network.perform(try outgoing(adding: fields), sink: cacheSink)
         } catch {
             await cacheSink.storage?.drop()
-            exchange?.detach()
+            delivery?.detach()
             if let stored, isFailureOfServer(error, cacheSink.fate), allowsOnFailure(stored) {
                 if case .withheld = cacheSink.fate {
                     return try await serveInsteadOfFailure(stored, .brokenResponse(error))
@@ -31,7 +34,7 @@ extension CacheRun {
             await endFetch(.failed)
             throw error
         }
-        exchange?.detach()
+        delivery?.detach()
         if let stored, case .withheld(let response) = cacheSink.fate {
             guard response.head.status == 304 else {
                 return try await serveInsteadOfFailure(stored, .response(response, outcome))
@@ -45,9 +48,11 @@ extension CacheRun {
 
     /// Ends the run without a wait, if the response neither is stored nor concerns stored ones. True for most responses
     /// that are not stored.
-    mutating func endWithoutWaiting(_ status: CacheStatus, _ outcome: inout TransferOutcome, _ cacheSink: CacheSink)
-        -> Bool
-    {
+    private mutating func endWithoutWaiting(
+        _ status: CacheStatus,
+        _ outcome: inout TransferOutcome,
+        _ cacheSink: CacheSink
+    ) -> Bool {
         guard cacheSink.storage == nil, asked.policy != .reload, !cache.storeMayWait, asked.method.isSafe,
             !cacheSink.mayInvalidate
         else { return false }
@@ -58,11 +63,11 @@ extension CacheRun {
 
     /// Concludes the run after the reader has received a complete response, which may have to be stored, or may affect
     /// stored ones.
-    mutating func conclude(
+    private mutating func conclude(
         _ status: CacheStatus,
         _ outcome: inout TransferOutcome,
         _ cacheSink: CacheSink,
-        validating stored: StoredEntry? = nil
+        validating stored: StoredEntry?
     ) async {
         let invalidation = Invalidation(method: request.method, url: request.url, head: outcome.head)
         if invalidation != .none { await cache.invalidate(invalidation) }
@@ -76,12 +81,6 @@ extension CacheRun {
         let isOutdated = invalidation == .none && cacheSink.storage?.isOutdated == true
         await endFetch(isStored ? .stored : isOutdated ? .abandoned : .notStored)
         setStatus(status, of: &outcome)
-    }
-
-    /// Concludes the run of a failed request.
-    mutating func abandon(_ storage: ResponseStorage?) async {
-        await storage?.drop()
-        await endFetch(.failed)
     }
 
     /// Whether a response must not reach the reader, because it is about a stored one.

@@ -1,8 +1,8 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Performs one exchange over a cache. `CacheDecision` makes the decisions. `CachingTransport.perform` itself has the
-/// short path of a request for which nothing is stored.
+/// Performs one exchange over a cache: asks the store, and then serves a stored response, sends the request, or refuses.
+/// `CacheDecision` makes the decisions.
 struct CacheRun: Sendable {
     let request: TransferRequest
     let asked: CacheRequest
@@ -14,7 +14,7 @@ struct CacheRun: Sendable {
     /// The total timeout, which covers waits and all exchanges.
     let budget: TimeoutBudget
     /// The control that the sink has, if it is the cache's and not the network's.
-    var exchange: ResponseDelivery?
+    var delivery: ResponseDelivery?
     /// The fetch that this request leads while it is sent: others may wait for its response.
     var fetch: SharedFetch?
     /// The end of the fetch that this request has waited for.
@@ -68,28 +68,23 @@ struct CacheRun: Sendable {
         case refuse
         case serve(StoredEntry, AnswerForm, CacheStatus)
         case serveAndRevalidate(StoredEntry, AnswerForm)
-        /// Send the request with these fields added, when it is its turn. With `validating`, the response may validate
-        /// that one.
+        /// Send the request with these fields added. `validating`: the stored response that a 304 confirms. With a role,
+        /// the request first waits for its turn among equal requests.
         case send(CacheStatus, adding: [HTTPHeader], validating: StoredEntry?, SharedFetches.Role?)
     }
 
-    /// Returns the first step if it is known without a wait: the request is plain, and the store has its entries at hand.
-    mutating func firstStep() -> Step? {
-        guard asked.isPlain, !request.hasBody else { return nil }
-        let mark = fetches.storedCount
-        guard let entries = cache.entriesAtHand(for: asked.key) else { return nil }
-        return step(with: entries, since: mark, mayWait: true)
-    }
-
-    /// Carries out the request. `first` is the result of `firstStep`.
+    /// Carries out the request.
     ///
     /// A response that was found may be gone when it is read, and a request that this one waits for may fail. The store
     /// is then asked again, a limited number of times.
-    mutating func outcome(beginningWith first: Step?) async throws(CurlewError) -> TransferOutcome {
-        if first == nil, let outcome = try await outcomeWithoutStore() { return outcome }
+    mutating func outcome() async throws(CurlewError) -> TransferOutcome {
+        // Most requests find nothing in a store in memory. They are then sent without having waited for anything.
+        var known = stepWithoutWaiting()
+        if known == nil, let outcome = try await outcomeWithoutStore() { return outcome }
         for round in 0..<4 {
             let step =
-                if round == 0, let first { first } else { await nextStep(mayWait: round < 3) }
+                if let step = known { step } else { await nextStep(mayWait: round < 3) }
+            known = nil
             switch step {
             case .refuse:
                 await endFetch(.failed)
@@ -100,12 +95,20 @@ struct CacheRun: Sendable {
                 revalidateInBackground(stored)
                 if let outcome = try await serve(stored, form, .stale(.whileRevalidate)) { return outcome }
             case .send(let status, let fields, let stored, let role):
-                if try await waitForTurn(as: role) {  // CacheRun+Collapsing.swift
-                    return try await send(status, adding: fields, validating: stored)  // CacheRun+Sending.swift
-                }
+                if let role, try await !waitForTurn(as: role) { continue }  // CacheRun+Collapsing.swift
+                return try await send(status, adding: fields, validating: stored)  // CacheRun+Sending.swift
             }
         }
         return try await send(.miss, adding: [])
+    }
+
+    /// Returns the first step if it is known without a wait: the request is plain, and the store has its entries at
+    /// hand.
+    private mutating func stepWithoutWaiting() -> Step? {
+        guard asked.isPlain, !request.hasBody else { return nil }
+        let mark = fetches.storedCount
+        guard let entries = cache.entriesAtHand(for: asked.key) else { return nil }
+        return step(with: entries, since: mark, mayWait: true)
     }
 
     /// The outcome of a request that no stored response may answer; `nil` if one may.
@@ -173,10 +176,10 @@ struct CacheRun: Sendable {
     }
 
     /// Returns the cache's control. The first call gives it to the sink, in place of the network's.
-    mutating func ownExchange() -> ResponseDelivery {
-        if let exchange { return exchange }
+    mutating func ownDelivery() -> ResponseDelivery {
+        if let delivery { return delivery }
         let made = ResponseDelivery()
-        exchange = made
+        delivery = made
         sink.willStart(made)
         return made
     }
@@ -224,11 +227,11 @@ extension CacheRun {
         _ head: ResponseHead,
         _ reader: (any CacheReader)?
     ) async throws(CurlewError) -> Int64 {
-        let (exchange, sink, limit) = (ownExchange(), sink, request.options.maximumBodySize)
+        let (delivery, sink, limit) = (ownDelivery(), sink, request.options.maximumBodySize)
         let deadline = budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
         let result: Result<Int64, CurlewError> = await withTaskCancellationHandler {
             do throws(CurlewError) {
-                let size = try await exchange.deliver(head, to: sink, limit: limit, deadline: deadline) {
+                let size = try await delivery.deliver(head, to: sink, limit: limit, deadline: deadline) {
                     () async throws(CurlewError) -> Data? in try await reader?.next()
                 }
                 return .success(size)
@@ -236,7 +239,7 @@ extension CacheRun {
                 return .failure(error)
             }
         } onCancel: {
-            exchange.cancel(with: CurlewError(.cancelled, phase: .receive))
+            delivery.cancel(with: CurlewError(.cancelled, phase: .receive))
         }
         return try result.get()
     }

@@ -18,7 +18,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
 
     private let reader: any TransferSink
     /// The control that the reader has already; `nil` if it gets the network's.
-    private let exchange: ResponseDelivery?
+    private let delivery: ResponseDelivery?
     private let request: TransferRequest
     private let asked: CacheRequest
     private let context: CacheContext
@@ -41,7 +41,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     /// Creates the sink for the request of a run, with the run's state at this moment.
     init(_ run: borrowing CacheRun, requestTime: Date, withholds: ((ResponseHead) -> Bool)? = nil) {
         reader = run.sink
-        exchange = run.exchange
+        delivery = run.delivery
         request = run.request
         asked = run.asked
         context = run.context
@@ -53,7 +53,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
 
     func willStart(_ control: any TransferControl) {
         self.control = control
-        if let exchange { exchange.attach(control) } else { reader.willStart(control) }
+        if let delivery { delivery.attach(control) } else { reader.willStart(control) }
     }
 
     func didReceive(informational head: ResponseHead) { reader.didReceive(informational: head) }

@@ -17,23 +17,7 @@ final class CachingTransport: Transport {
 
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
         var run = CacheRun(request, sink: sink, over: self)
-        let first = run.firstStep()
-        guard case .send(.miss, adding: let fields, validating: nil, nil)? = first, fields.isEmpty else {
-            return try await run.outcome(beginningWith: first)
-        }
-        // The path of most requests, as `CacheRun.send` without a wait: no response is stored for them. Unless their own
-        // response is stored or concerns stored ones, they wait only for the network.
-        let cacheSink = CacheSink(run, requestTime: run.began)
-        var outcome: TransferOutcome
-        do throws(CurlewError) {
-            outcome = try await context.network.perform(request, sink: cacheSink)
-        } catch {
-            await run.abandon(cacheSink.storage)
-            throw error
-        }
-        if run.endWithoutWaiting(.miss, &outcome, cacheSink) { return outcome }
-        await run.conclude(.miss, &outcome, cacheSink)
-        return outcome
+        return try await run.outcome()
     }
 
     func shutdown() async {

@@ -19,7 +19,8 @@ final class ResponseDelivery: TransferControl {
         var ending: CurlewError?
         /// Resolved when bytes may be delivered.
         var wait: OneShot<Bool>?
-        /// Another event that is awaited. Only the end of the exchange interrupts this wait.
+        /// The end of a shared fetch or the answer to a claim, for which the cache waits. Resolved with `false` if the
+        /// exchange ends first.
         var event: OneShot<Bool>?
 
         var isClear: Bool { ending != nil || !(isSuspended || isPaused) }

@@ -1,6 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 public import Foundation
+internal import Glibc
 
 /// Records on disk how to continue downloads that a process does not finish.
 ///
@@ -27,10 +28,15 @@ public struct DownloadJournal: Sendable, Hashable {
     /// A journal in a directory that other processes of the same user may share.
     public init(directory: URL) { self.directory = directory }
 
-    private func folder(of session: String?) -> URL {
-        // Hexadecimal, because an identifier may have characters that a file name cannot have.
-        let name = (session ?? "").utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        return directory.appending(path: "session-\(name)", directoryHint: .isDirectory)
+    /// The folder of a session's entries. Its name has the identifier's bytes in hexadecimal digits, because an
+    /// identifier may have characters that a file name cannot have; if that is too long for a file name, their SHA-256.
+    func folder(of session: String?) -> URL {
+        let identifier = session ?? ""
+        var name = "session-" + Checksum.hex(Array(identifier.utf8))
+        if name.utf8.count > Int(NAME_MAX), let digest = Digest.sha256(of: identifier) {
+            name = "session-sha256-" + digest
+        }
+        return directory.appending(path: name, directoryHint: .isDirectory)
     }
 
     /// Returns the downloads left by earlier processes and by ended requests of this one, oldest first. Blocks.
@@ -113,10 +119,14 @@ public struct UnfinishedDownload: Sendable, Identifiable {
         self.part = part
     }
 
-    /// Removes the download's file and its entry.
+    /// Removes the download's file and its entry, unless another download, perhaps of another process, continues the file
+    /// at this moment.
     public func discard() async {
         await FileLane.next().carryOut { [part, file] in
-            part.removeFile()
+            guard part.removeFile() else { return }
+            // A download that has started over writes to another file, which its entry names.
+            let entry = (try? Data(contentsOf: file)).flatMap(JournalEntry.init)
+            guard entry.map({ $0.part.file == part.file }) ?? true else { return }
             try? FileManager.default.removeItem(at: file)
         }
     }

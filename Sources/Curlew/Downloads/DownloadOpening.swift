@@ -56,6 +56,9 @@ struct OpenedDownload: Sendable {
     /// Directories that were created for the file.
     let madeDirectories: [String]
 
+    /// Whether the file is an error page beside the part, which stays.
+    var isErrorPage: Bool { if case .errorPage = step { true } else { false } }
+
     /// Without a destination the file stays in its temporary directory, under a name that mentions Curlew.
     var destination: Target {
         if let target { return target }

@@ -92,18 +92,6 @@ extension DownloadRequest {
         return range == request?.value(forHTTPHeaderField: "Range") ? requestedRange : .wholeFile
     }
 
-    /// Discards the part, and the file of the exchange, because the response neither continues nor replaces it. The next
-    /// exchange asks for the whole file. Called on a file lane.
-    func startOver(discarding opened: OpenedDownload? = nil) {
-        let old = download.withLock { record in
-            // A server without proper ranges is not asked for segments again.
-            if case .probe = record.described?.range { record.segments = 1 }
-            return record.part.discard()
-        }
-        opened?.discard()
-        old?.removeFile()
-    }
-
     /// Records the file of a body that is about to be written. Called on a file lane.
     func recordFile(of step: DownloadStep, _ head: ResponseHead, total: Int64, in file: URL) {
         let old = download.withLock { record in
@@ -111,52 +99,9 @@ extension DownloadRequest {
         }
         old?.removeFile()
     }
-
-    /// Keeps or discards the file of a failed exchange, which has `received` bytes. Called on a file lane.
-    func keepPart(of opened: OpenedDownload, after received: Int64, _ error: CurlewError) {
-        if case .errorPage = opened.step { return opened.discard() }
-        let isKept = download.withLock { record in
-            record.part.end(
-                after: received,
-                isWanted: error.code == .cancelled ? record.onCancel.keepsPart : error.leavesGoodBytes
-            )
-        }
-        if isKept { opened.file.keep() } else { opened.discard() }
-    }
-
-    /// Discards the file of a response that was found unacceptable. Called on a file lane.
-    func discard(_ opened: OpenedDownload) {
-        opened.discard()
-        if case .errorPage = opened.step { return }
-        forgetPart()
-    }
-
-    /// Settles a download for which an error page was accepted instead of the rest. Called on a file lane.
-    ///
-    /// If the request's own validations have accepted the page, the part is discarded. Without validations the status
-    /// was not judged: a part from the resume data that the user passed remains for another attempt. A part of an
-    /// earlier attempt is discarded, because nothing else refers to it.
-    func acceptErrorPage() {
-        guard let part = download.withLock({ $0.part.discard() }), hasOwnRules || !began(with: part) else { return }
-        part.removeFile()
-    }
-
-    private func began(with part: ResumeData) -> Bool {
-        guard case .resumeData(let data) = downloadable, let given = try? ResumeData(data) else { return false }
-        return given.file == part.file
-    }
-
-    /// Forgets the part, because there is nothing left to continue.
-    func forgetPart() { download.withLock { $0.part = .none } }
 }
 
 extension CurlewError {
-    /// Whether the bytes received before the error are worth keeping.
-    fileprivate var leavesGoodBytes: Bool {
-        if code == .unacceptableStatus, phase == .validation { return true }
-        return isConnectivity || isTimeout || isTLS || code == .protocolViolation || code == .truncated
-    }
-
     /// Thrown instead of writing the surplus, which would overwrite bytes of the next part.
     static var partIsTooLong: CurlewError {
         CurlewError(.protocolViolation, phase: .receive, reason: "a part is longer than it said")

@@ -147,10 +147,10 @@ final class DownloadTaskDelegate: TaskDelegate {
             guard let ending else { return complete(opened, exchange) }
             let failure = download.isCancelled ? download.cancellation : ending
             if case .segment(_, let progress, _) = opened.step, progress.isOutdated {
-                await file.lane.carryOut { download.startOver(discarding: opened) }
+                await file.lane.carryOut { download.end(opened, .startsOver) }
                 return CollectedBody(error: failure, startsOver: true)
             }
-            await file.lane.carryOut { download.keepPart(of: opened, after: span.position, failure) }
+            await file.lane.carryOut { download.end(opened, .failed(failure, received: span.position)) }
             return CollectedBody(error: failure)
         }
     }
@@ -205,45 +205,56 @@ final class DownloadTaskDelegate: TaskDelegate {
     }
 }
 
-/// A download whose bytes have all arrived, under its temporary name.
-struct CompleteDownload: UnplacedFile {
-    let request: DownloadRequest
-    let opened: OpenedDownload
-    let lane: FileLane
-    let exchange: Exchange
+/// Collects the body of a data request in a file, because the user has turned the request into a download.
+///
+/// The file is opened for the first bytes: a response without a body has no file.
+final class FileTaskDelegate: TaskDelegate, UnplacedFile {
+    private let file = ResponseFile()
+    private let request: DataRequest
+    private let opening: DownloadOpening
 
-    func place(ifAccepted isAccepted: Bool) async throws(CurlewError) -> ReceivedBody {
-        let (request, opened) = (request, opened)
-        guard isAccepted else {
-            await lane.carryOut { request.discard(opened) }
-            return .none
-        }
-        do throws(CurlewError) {
-            let url = try await lane.run { () throws(CurlewError) -> URL in
-                do throws(CurlewError) { try opened.verify(unless: { request.isCancelled }) } catch {
-                    request.discard(opened)
-                    throw error
-                }
-                if case .errorPage = opened.step {
-                    // If the move fails, the part of the file is kept, as if the error page had been rejected.
-                    let url = try opened.move()
-                    request.acceptErrorPage()
-                    return url
-                }
-                request.forgetPart()
-                return try opened.move()
+    init(for request: DataRequest, _ response: LazyResponse) {
+        self.request = request
+        opening = DownloadOpening(
+            step: .wholeFile,
+            response: response,
+            destination: request.downloadDestination(unless: nil),
+            checksums: [],
+            isCancelled: { request.isCancelled }
+        )
+    }
+
+    func untilReady() async { await file.lane.barrier() }
+
+    func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition {
+        if case .unopened = file.phase {
+            file.open(by: opening, resuming: exchange.control) { [request] opened in
+                request.context.configuration.decisions?.didBecomeDownload?(request, opened.file.url)
             }
-            emit(.success(url))
-            return .file(url)
-        } catch {
-            emit(.failure(error))
-            throw error
+            return .pause
+        }
+        return file.receive(bytes) { _, _ in exchange.received(bytes) }
+    }
+
+    func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
+        // The file may still be about to be opened.
+        await file.lane.barrier()
+        switch file.phase {
+        case .unopened, .opening, .useless: return CollectedBody(error: error, file: self)
+        case .failed(let failure): return CollectedBody(error: error ?? failure, file: self)
+        case .open(let opened):
+            guard let error else { return CollectedBody(body: .file(opened.file.url), file: self) }
+            await file.lane.carryOut { opened.discard() }
+            return CollectedBody(error: error)
         }
     }
 
-    private func emit(_ result: Result<URL, CurlewError>) {
-        guard let events = exchange.events else { return }
-        let (task, request) = (exchange.task, request)
-        events.emit { $0.request(request, didFinishDownloading: result, of: task) }
+    func place(ifAccepted isAccepted: Bool) async throws(CurlewError) -> ReceivedBody {
+        guard case .open(let opened) = file.phase else { return .none }
+        guard isAccepted else {
+            await file.lane.carryOut { opened.discard() }
+            return .none
+        }
+        return .file(try await file.lane.run { () throws(CurlewError) -> URL in try opened.move() })
     }
 }

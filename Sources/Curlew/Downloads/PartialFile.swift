@@ -18,8 +18,14 @@ extension TemporaryFile {
 }
 
 extension ResumeData {
-    /// Removes the file, unless another download writes to it. Blocks.
-    func removeFile() { TemporaryFile.reopen(file, keeping: 0)?.discard() }
+    /// Removes the file. Returns false if another download writes to it, which then keeps it. Blocks.
+    @discardableResult
+    func removeFile() -> Bool {
+        guard let file = try? PartialFile.open(self.file, isFromOutside: false) else { return true }
+        guard file.lockForWriting() else { return false }
+        TemporaryFile(file).discard()
+        return true
+    }
 }
 
 /// The state of the file that resume data names. The path is untrusted input and must not give access to any other

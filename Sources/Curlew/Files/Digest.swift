@@ -36,6 +36,14 @@ final class Digest: @unchecked Sendable {
         return Array(bytes.prefix(Int(count)))
     }
 
+    /// Returns the SHA-256 of a text in hexadecimal digits; `nil` if the running libcrypto has none.
+    static func sha256(of text: String) -> String? {
+        guard let digest = try? Digest(.sha256) else { return nil }
+        var text = text
+        text.withUTF8 { digest.update(UnsafeRawBufferPointer($0)) }
+        return Checksum.hex(digest.finish())
+    }
+
     private static func function(_ algorithm: ChecksumAlgorithm) -> OpaquePointer? {
         switch algorithm {
         case .md5: EVP_md5()

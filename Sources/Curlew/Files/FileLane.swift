@@ -6,7 +6,8 @@ internal import Dispatch
 /// Swift's cooperative threads.
 ///
 /// The process has a fixed number of lanes, so that a thousand downloads that end together do not start a thousand
-/// threads. An exchange of a download stays on one lane, so its work runs in order.
+/// threads. An exchange of a download stays on one lane, so its work runs in order; the next exchange begins after that
+/// and may have another lane.
 struct FileLane: Sendable {
     private let queue: DispatchQueue
     private let handoff = Handoff()

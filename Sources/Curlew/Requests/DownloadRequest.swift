@@ -78,15 +78,6 @@ public final class DownloadRequest: Request, @unchecked Sendable {
             return request
         }
     }
-
-    fileprivate func endParts() async {
-        let keepsPart = !isCancelled || download.withLock { $0.onCancel.keepsPart }
-        if !keepsPart, let part = download.withLock({ $0.part.discard() }) {
-            await FileLane.next().carryOut { part.removeFile() }
-        }
-        await journalEnd()
-        await tellResumeData()
-    }
 }
 
 /// The closures that wait for a download's resume data, which are called before response handlers, also if the download

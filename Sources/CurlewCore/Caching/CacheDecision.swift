@@ -21,8 +21,8 @@ package enum CacheDecision: Sendable {
             self = .refuse
             return
         }
-        let saysSo = reason == .reload && request.control.isEmpty
-        let fields = saysSo ? [("Cache-Control", "no-cache"), ("Pragma", "no-cache")] : []
+        let sendsNoCache = reason == .reload && request.control.isEmpty
+        let fields = sendsNoCache ? [("Cache-Control", "no-cache"), ("Pragma", "no-cache")] : []
         self = .send(.bypassed(reason), adding: fields.map { HTTPHeader(name: $0.0, value: $0.1) })
     }
 
@@ -58,8 +58,8 @@ package enum CacheDecision: Sendable {
         _ now: Date
     ) -> CacheDecision {
         let isFresh = freshness.isFresh(at: now)
-        let asksAnyway = request.policy == .revalidate && !(isFresh && freshness.isImmutable)
-        if !asksAnyway, !request.control.has("no-cache"), !freshness.isFromTheFuture(at: now) {
+        let forcesValidation = request.policy == .revalidate && !(isFresh && freshness.isImmutable)
+        if !forcesValidation, !request.control.has("no-cache"), !freshness.isFromTheFuture(at: now) {
             let allows = request.allows(freshness, at: now)
             if isFresh, allows { return .serve(stored, form, .hit) }
             if !freshness.mustRevalidate {

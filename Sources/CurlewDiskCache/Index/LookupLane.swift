@@ -22,9 +22,7 @@ final class LookupLane: Sendable {
     }
 
     /// The rows of a key, read after this call began.
-    func rows(
-        of key: CacheKey,
-    ) async -> Result<[OpenedRow], DatabaseFault> {
+    func rows(of key: CacheKey) async -> Result<[OpenedRow], DatabaseFault> {
         await withCheckedContinuation { answer in
             let isFirst = waiting.withLock { waiting in
                 waiting.append(Lookup(key: key, answer: answer))

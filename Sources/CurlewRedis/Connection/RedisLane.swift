@@ -149,7 +149,7 @@ final class RedisPool: Sendable {
     func ask(
         _ commands: [RedisCommand]
     ) async -> Result<[RedisReply], RedisFault> {
-        guard server.isAvailable else {
+        guard server.admitQuestion() else {
             server.counts.withLock { $0.count(.suspended) }
             return .failure(.suspended)
         }

@@ -22,10 +22,11 @@ final class RedisServer: Sendable {
         names = RedisNames(address.host)
     }
 
-    /// Whether a question may be sent. The answer may make the caller's question the trial of the breaker.
-    var isAvailable: Bool { breaker.withLock { $0.allows(at: .now) } }
+    /// Admits a question, or returns false while the breaker is open. The first question after its pause is the trial
+    /// that closes it.
+    func admitQuestion() -> Bool { breaker.withLock { $0.allows(at: .now) } }
 
-    /// Whether a question might be sent. Does not start the trial of the breaker.
+    /// Whether a question would be admitted. Does not begin the trial of the breaker.
     var mayAnswer: Bool { breaker.withLock { $0.mayAllow(at: .now) } }
 
     func answered() { breaker.withLock { $0.succeeded() } }

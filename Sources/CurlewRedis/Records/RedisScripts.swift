@@ -106,17 +106,23 @@ enum RedisScripts {
     /// names.
     ///
     /// The server may have evicted a set while its hashes are still there. Removals since then have not found those
-    /// hashes, so they are deleted before the set names them again. `HSET` is the first write of an inline record that
-    /// replaces nothing: the server checks its memory limit only at the first write of a script.
+    /// hashes, so they are deleted before the set names them again.
+    ///
+    /// Otherwise `HSET` is the first write, because the server checks its memory limit only at the first write of a
+    /// script. If it refuses the record, the chunks still expire ten minutes after they were sent: they get the entry's
+    /// time to live only with an entry. No key expires while a script runs, so the chunks that exist at its beginning
+    /// exist at its end.
     static let commit =
         live + forget + limit + """
             for i = 4, #KEYS do
-                if redis.call('PEXPIRE', KEYS[i], ARGV[3]) == 0 then return 0 end
+                if redis.call('EXISTS', KEYS[i]) == 0 then return 0 end
             end
             if redis.call('SISMEMBER', KEYS[3], KEYS[2]) == 0 then forgetURL(KEYS[2], ARGV[4], id(ARGV[2])) end
             if redis.call('SISMEMBER', KEYS[2], KEYS[1]) == 0 then forgetKey(KEYS[1], ARGV[4], id(ARGV[2])) end
-            forget(redis.call('HGET', KEYS[1], ARGV[1]), ARGV[4], id(ARGV[2]))
+            local replaced = redis.call('HGET', KEYS[1], ARGV[1])
             redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+            for i = 4, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
+            forget(replaced, ARGV[4], id(ARGV[2]))
             limit(KEYS[1], ARGV[1], ARGV[4])
             live(KEYS[1], tonumber(ARGV[3]))
             mark(KEYS[2], KEYS[1], tonumber(ARGV[3]))
@@ -124,8 +130,8 @@ enum RedisScripts {
             return 1
             """
 
-    /// Replaces a record. Returns 0 and changes nothing if a removal could not have found the old record. Returns 0 as
-    /// well if a chunk has expired.
+    /// Replaces a record. Returns 0 and changes nothing if a removal could not have found the old record, or if a chunk
+    /// has expired.
     ///
     /// KEYS: hash, set of its URL, set of its origin, chunks. ARGV: field, record, milliseconds, the record to replace.
     static let update =
@@ -134,9 +140,10 @@ enum RedisScripts {
             if redis.call('SISMEMBER', KEYS[3], KEYS[2]) == 0 then return 0 end
             if redis.call('SISMEMBER', KEYS[2], KEYS[1]) == 0 then return 0 end
             for i = 4, #KEYS do
-                if redis.call('PEXPIRE', KEYS[i], ARGV[3]) == 0 then return 0 end
+                if redis.call('EXISTS', KEYS[i]) == 0 then return 0 end
             end
             redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+            for i = 4, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
             live(KEYS[1], tonumber(ARGV[3]))
             mark(KEYS[2], KEYS[1], tonumber(ARGV[3]))
             mark(KEYS[3], KEYS[2], tonumber(ARGV[3]))

@@ -1,4 +1,5 @@
 import CurlewCore
+import Foundation
 import Testing
 
 @Suite("removals that have failed")
@@ -37,5 +38,82 @@ struct PendingCacheRemovalsTests {
         #expect(pending.beginRetry().isEmpty)
         pending.endRetry()
         #expect(pending.beginRetry().count == 1)
+    }
+}
+
+@Suite("a store's failed removals")
+struct FailedRemovalsTests {
+    private let key = CacheKey(url: "http://store.test/a")
+
+    private func entry(_ id: String) -> StoredEntry {
+        let response = StoredResponse(
+            head: ResponseHead(status: 200), requestTime: .distantPast, responseTime: .distantPast)
+        let lifetime = CacheLifetime(freshUntil: .distantFuture, usableUntil: .distantFuture, canBeValidated: true)
+        let entry = CacheEntry(id: id, key: key, response: response, lifetime: lifetime)
+        return StoredEntry(entry: entry, body: DataCacheBody(Data()))
+    }
+
+    private func found(_ removals: FailedRemovals, during lookUp: () async -> Void = {}) async -> [String] {
+        let entries = [entry("1"), entry("2")]
+        let found = await removals.entries(
+            for: key,
+            startRetry: {},
+            lookUp: { _ in
+                await lookUp()
+                return entries
+            }
+        )
+        return found.map(\.entry.id)
+    }
+
+    @Test("a lookup leaves out an entry whose removal failed before it or during it") func lookup() async {
+        let removals = FailedRemovals()
+        #expect(await found(removals) == ["1", "2"])
+        await removals.add(CacheRemoval(entry("1").entry))
+        #expect(await found(removals) == ["2"])
+        #expect(await found(removals) { await removals.add(CacheRemoval(entry("2").entry)) } == [])
+        // A repetition that succeeds during the lookup may have been too late for its result.
+        #expect(await found(removals) { await removals.retry { _ in true } } == [])
+        #expect(await found(removals) == ["1", "2"])
+    }
+
+    @Test("a lookup asks for a repetition only if there is one to make") func retryStarts() async {
+        let removals = FailedRemovals()
+        var starts = 0
+        _ = await removals.entries(for: key, startRetry: { starts += 1 }, lookUp: { _ in [] })
+        #expect(starts == 0)
+        await removals.add(.url(key.url))
+        _ = await removals.entries(for: key, startRetry: { starts += 1 }, lookUp: { _ in [] })
+        #expect(starts == 1)
+    }
+
+    @Test("an entry is stored once the removal that covers its key has succeeded") func storing() async {
+        let removals = FailedRemovals()
+        await removals.add(.url(key.url))
+        #expect(await !removals.mayStore(key) { await removals.retry { _ in false } })
+        #expect(await removals.mayStore(key) { await removals.retry { _ in true } })
+        #expect(await removals.mayStore(key) { Issue.record("nothing is left to repeat") })
+    }
+
+    @Test("a repetition ends with the first failure, and one runs at a time") func retry() async {
+        let removals = FailedRemovals()
+        await removals.add(.url("http://store.test/a"))
+        await removals.add(.url("http://store.test/b"))
+        var attempts = 0
+        await removals.retry { _ in
+            attempts += 1
+            await removals.retry { _ in
+                Issue.record("another repetition ran")
+                return true
+            }
+            return false
+        }
+        #expect(attempts == 1)
+        await removals.retry { _ in
+            attempts += 1
+            return true
+        }
+        #expect(attempts == 3)
+        #expect(await removals.pending.isEmpty)
     }
 }

@@ -26,6 +26,25 @@ import Testing
         #expect(statistics.misses == 1 && statistics.hits + statistics.collapsed == 999)
     }
 
+    @Test(
+        "equal calls of a middleware's next share one exchange, unless they ask for the server",
+        arguments: [false, true])
+    func callsOfNext(asksServer: Bool) async throws {
+        let server = CacheServer { _ in cacheable("hello") }
+        let twice = Wrap { request, next in
+            var request = request
+            if asksServer { request.setValue("no-cache", forHTTPHeaderField: "Cache-Control") }
+            let sent = request
+            async let first = next(sent)
+            async let second = next(sent)
+            _ = try await first
+            return try await second
+        }
+        let text = try await server.session.request(CacheServer.url).middleware(twice).string()
+        #expect(text == "hello")
+        #expect(server.sent == (asksServer ? 2 : 1))
+    }
+
     @Test func waitersGetTheResponseOfTheFirst() async throws {
         let gate = Gate()
         let server = CacheServer { _ in

@@ -28,6 +28,26 @@ import Testing
         }
     }
 
+    /// RFC 9111, 4.2.4 and 5.1: without a validation, the response has its current age; 5.5: no `Warning` is made.
+    @Test("a response that is served instead of a failure has its own fields and its age") func fields() async {
+        let stored: HTTPHeaders = ["ETag": "\"e\"", "Age": "7", "X-Own": "stored", "Set-Cookie": "own=1"]
+        let server = CacheServer { request in
+            guard request.index > 0 else { return cacheable("hello", "max-age=1, stale-if-error=60", stored) }
+            var failure = MockResponse.text("busy", status: 503)
+            failure.headers.append(name: "Retry-After", value: "9")
+            failure.headers.append(name: "X-Own", value: "failure")
+            return failure
+        }
+        _ = await server.get()
+        server.advance(by: 5)
+        let response = await server.get()
+        let headers = response.head?.headers ?? [:]
+        #expect(response.cacheStatus == .stale(.ifError) && response.head?.status == 200)
+        #expect(headers.filter { $0.name == "Age" }.map(\.value) == ["12"])
+        #expect(headers.value(for: "X-Own") == "stored" && headers.value(for: "ETag") == "\"e\"")
+        #expect(headers.value(for: "Retry-After") == nil && headers.value(for: "Warning") == nil)
+    }
+
     @Test func aFailureMayBeLongAndMayBreakOff() async {
         let large = String(repeating: "busy ", count: 500_000)
         let failures: [MockResponse] = [

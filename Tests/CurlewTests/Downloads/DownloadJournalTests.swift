@@ -120,6 +120,58 @@ struct DownloadJournalTests {
         #expect(parts.isEmpty)
     }
 
+    @Test("a download that another one continues is not discarded")
+    func continuedElsewhere() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let session = session()
+        _ = try? await session.download(service.url, to: destination(scratch.file("a"))).file()
+        let found = try #require(await session.unfinishedDownloads().first)
+        service.change { $0.stall = 100_000 }
+        let continued = session.download(continuing: found)
+        async let response = continued.response()
+        for await progress in continued.downloadProgress() where progress.completedUnitCount > found.bytesWritten {
+            break
+        }
+        await found.discard()
+        #expect(parts.count == 1)
+        continued.cancel(producingResumeData: true)
+        _ = await response
+        let left = try #require(await session.unfinishedDownloads().first)
+        #expect(left.id == found.id && left.bytesWritten > found.bytesWritten)
+        await left.discard()
+        #expect(await session.unfinishedDownloads().isEmpty && parts.isEmpty)
+    }
+
+    @Test("an entry that has another file by now is not discarded with the old one")
+    func startedOver() async throws {
+        let service = try FileService { $0.cuts = [300_000, 300_000] }
+        let session = session()
+        _ = try? await session.download(service.url, to: destination(scratch.file("a"))).file()
+        let found = try #require(await session.unfinishedDownloads().first)
+        // The server has another version, so the continuation begins a new file under the old entry.
+        service.change { $0.tag = "\"v2\"" }
+        _ = try? await session.download(continuing: found).file()
+        let left = try #require(await session.unfinishedDownloads().first)
+        #expect(left.id == found.id && left.resumeData != found.resumeData)
+        await found.discard()
+        #expect(await session.unfinishedDownloads().map(\.id) == [left.id])
+        await left.discard()
+        #expect(await session.unfinishedDownloads().isEmpty && parts.isEmpty)
+    }
+
+    @Test("an identifier may be longer than a file name", arguments: [123, 124, 4000])
+    func longIdentifier(length: Int) async throws {
+        let identifier = String(repeating: "i", count: length)
+        let service = try FileService { $0.cuts = [300_000] }
+        let session = session(identifier)
+        _ = try? await session.download(service.url, to: destination(scratch.file("a"))).file()
+        #expect(await session.unfinishedDownloads().count == 1)
+        #expect(await self.session(identifier + "i").unfinishedDownloads().isEmpty)
+        #expect(await self.session(String(identifier.dropLast())).unfinishedDownloads().isEmpty)
+        let name = journal.folder(of: identifier).lastPathComponent
+        #expect(name.hasPrefix("session-sha256-") == (length > 123) && name.utf8.count <= 255)
+    }
+
     @Test("what has no version is not kept, nor what lost its file")
     func notKept() async throws {
         let service = try FileService {
