@@ -296,7 +296,7 @@ extension Request: CustomStringConvertible {
     public var description: String {
         let (request, response) = record.withLock { ($0.history.lastRequest, $0.response) }
         guard let request, let url = request.url else { return "No request created yet." }
-        let line = "\(request.method?.rawValue ?? "GET") \(Redaction.redacted(url).absoluteString)"
+        let line = "\(request.method.rawValue) \(Redaction.redacted(url).absoluteString)"
         return response.map { "\(line) (\($0.head.status))" } ?? line
     }
 }

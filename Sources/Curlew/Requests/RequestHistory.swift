@@ -92,7 +92,7 @@ extension Attempt: CustomStringConvertible, CustomReflectable {
     public var description: String {
         var text = "attempt \(number)"
         if let last = visibleRequests.last, let url = last.url {
-            text += ": \(last.method?.rawValue ?? "GET") \(Redaction.redacted(url).absoluteString)"
+            text += ": \(last.method.rawValue) \(Redaction.redacted(url).absoluteString)"
         }
         return error.map { "\(text): \($0)" } ?? text
     }
@@ -129,7 +129,7 @@ struct RequestHistory {
             ? lastFormer { $0.visibleRequests.isEmpty ? nil : $0.visibleRequests } ?? attempt.visibleRequests
             : attempt.visibleRequests
         let first = requests.count > redirects ? requests[requests.count - redirects - 1] : nil
-        return (first?.urlRequest.method, requests.last?.urlRequest.method)
+        return (first?.method, requests.last?.method)
     }
 
     mutating func note(_ visible: RequestSnapshot, redirected parts: RedirectedParts? = nil) {

@@ -30,35 +30,6 @@ struct RequestKind: Sendable {
     var hasToCleanUp: Bool { cleanUp != nil || upload != nil }
 }
 
-/// The user's description of a request. Converted for every attempt.
-enum RequestSource: Sendable {
-    case plain(PlainRequest)
-    case convertible(any URLRequestConvertible)
-    /// The request makes the description itself.
-    case own(@Sendable (Request) throws -> URLRequest)
-
-    /// Returns a cheaper description for requests that no monitor looks at. `nil` if only a `URLRequest` can express
-    /// it.
-    func plainRequest(in context: SessionContext) throws -> RequestSnapshot? {
-        switch self {
-        case .plain(let plain):
-            try plain.asSnapshot(keepsDotSegments: context.configuration.keepsDotSegments, base: context.baseURL)
-        case .convertible, .own: nil
-        }
-    }
-
-    func urlRequest(of request: Request) throws -> URLRequest {
-        switch self {
-        case .plain(let plain): try plain.asURLRequest()
-        case .convertible(let convertible): try convertible.asURLRequest()
-        case .own(let make): try make(request)
-        }
-    }
-}
-
-/// A programming error: the kind does not fit the class of the request.
-struct NoDescription: Error {}
-
 /// The reader of a response that is delivered while it arrives.
 protocol ResponseReader: Sendable {
     /// Makes a handle for a run that must not keep the user's handle alive.

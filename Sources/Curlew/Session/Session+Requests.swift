@@ -122,26 +122,3 @@ struct EncodableRequest<P: Encodable & Sendable>: URLRequestConvertible {
         return try encoder.encode(parameters, into: request)
     }
 }
-
-/// A request that consists of a URL without parameters.
-package struct PlainRequest: URLRequestConvertible {
-    let url: any URLConvertible
-    let method: HTTPMethod
-    let headers: HTTPHeaders?
-    let modifier: Session.RequestModifier?
-
-    package init(
-        url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders?, modifier: Session.RequestModifier?
-    ) {
-        self.url = url
-        self.method = method
-        self.headers = headers
-        self.modifier = modifier
-    }
-
-    package func asURLRequest() throws -> URLRequest {
-        var request = try URLRequest(url: url, method: method, headers: headers)
-        try modifier?(&request)
-        return request
-    }
-}
