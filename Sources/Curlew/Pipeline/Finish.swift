@@ -10,7 +10,7 @@ private struct AcceptanceRules {
     let acceptsAnyStatus: Bool
 
     init(_ record: RequestRecord) {
-        isCancelled = record.isCancelled
+        isCancelled = record.lifecycle.isCancelled
         validations = record.extras?.options.validations ?? []
         acceptsAnyStatus = record.extras?.options.acceptsAnyStatus == true
     }

@@ -41,7 +41,7 @@ extension Run {
             return OutgoingRequest(snapshot: visible, transfer: transfer, announcement: .described(isNoted: isNoted))
         } catch {
             // The request was created, although it cannot be sent.
-            try request.created(visible, isNoted: isNoted, events)
+            try request.reportCreation(of: visible, isNoted: isNoted, events)
             throw error
         }
     }

@@ -206,7 +206,9 @@ extension DataStreamRequest {
     /// request; the server is kept waiting until you do, or until the session is drained. Cancelling this call cancels
     /// the request, unless something else has started it, reads its body or waits for its head.
     public func head() async throws(CurlewError) -> ResponseHead {
-        let heads = stream(.bufferingOldest(1), last: { $0.acceptedHead }) { (head: ResponseHead) in head }
+        let heads = stream(.bufferingOldest(1), last: { $0.exchange?.withLock { $0.acceptedHead } }) {
+            (head: ResponseHead) in head
+        }
         reading.withLock { $0.headsAwaited += 1 }
         // Resolved by the end or the cancellation of the wait, of which only the first counts.
         let end = OneShot<Void>()

@@ -80,7 +80,7 @@ public class Request: @unchecked Sendable {
     // MARK: State
 
     /// The current state.
-    public var state: State { record.withLock { $0.state } }
+    public var state: State { record.withLock { $0.lifecycle.state } }
     /// Whether the request has not been started yet.
     public var isInitialized: Bool { state == .initialized }
     /// Whether the request is running, or waits for its turn.
@@ -143,7 +143,7 @@ public class Request: @unchecked Sendable {
     /// Suspends the request: no byte is transferred until `resume()`. Only the total timeout continues.
     @discardableResult
     public func suspend() -> Self {
-        let (didSuspend, task) = record.withLock { ($0.lifecycle.suspend(), $0.startedTask) }
+        let (didSuspend, task) = record.withLock { ($0.lifecycle.suspend(), $0.currentTask) }
         guard didSuspend else { return self }
         tellControl()
         eventSink?.emit { [self] in $0.requestDidSuspend(self) }
@@ -184,7 +184,7 @@ public class Request: @unchecked Sendable {
     }
 
     /// The error of the cancelled request.
-    var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .cancelled }
+    var cancellation: CurlewError { record.withLock { $0.lifecycle.cancellation } ?? .cancelled }
 
     /// Records the failure of an attempt, for retriers to look at. An earlier error of the attempt is kept.
     func recordFailure(_ error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
@@ -338,7 +338,7 @@ extension Request {
     package var sessionReference: SessionReference {
         SessionReference(
             identifier: context.configuration.identifier,
-            session: context.monitoredSession.withLock { $0 }?.session ?? record.withLock { $0.session }
+            session: context.monitoredSession.withLock { $0 }?.session ?? record.withLock { $0.link.session }
         )
     }
 

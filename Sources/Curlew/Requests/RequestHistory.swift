@@ -14,7 +14,7 @@ extension Request {
     /// The last `URLRequest`, after adaptation.
     public var request: URLRequest? { record.withLock { $0.history.lastRequest }?.urlRequest }
     /// The identifier of the exchange in flight. `nil` if there is none, for instance between two attempts.
-    public var task: TaskIdentifier? { record.withLock { $0.startedTask } }
+    public var task: TaskIdentifier? { record.withLock { $0.currentTask } }
     /// The metrics of the last exchange.
     public var metrics: TransferMetrics? { record.withLock { $0.history.lastMetrics } }
 
