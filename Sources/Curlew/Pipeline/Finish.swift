@@ -76,6 +76,7 @@ extension Run {
             metrics: exchange.metrics,
             body: body,
             error: error,
+            isStatusChecked: checksStatus,
             isStatusCheckOnly: isStatusCheckOnly,
             resumeData: request.producedResumeData,
             sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders

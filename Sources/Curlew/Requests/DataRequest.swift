@@ -97,13 +97,11 @@ extension Request {
     /// Returns the shared result, or throws its error. An awaiting method also throws for an unacceptable status.
     func acceptable(_ result: RunResult) throws(CurlewError) -> RunResult {
         if let error = result.error { throw error }
-        // A run that handlers have started does not check the status.
-        guard let response = result.response,
-            let error = StatusCheck.error(for: response, to: result.request?.method, body: result.body)
-        else {
-            return result
+        if !result.isStatusChecked, let response = result.response,
+            let error = StatusCheck.error(for: response, to: result.request?.method, body: result.body), !hasOwnRules
+        {
+            throw error
         }
-        if !hasOwnRules { throw error }
         return result
     }
 
