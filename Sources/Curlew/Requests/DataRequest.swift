@@ -288,3 +288,30 @@ extension DataRequest {
         )
     }
 }
+
+extension DataRequest {
+    func addUnserialized(
+        _ delivery: Delivery,
+        _ completion: @escaping @Sendable (DataResponse<Data?, CurlewError>) -> Void
+    ) {
+        addHandler(delivery, serializes: false, completion) { (monitor, request: DataRequest, response) in
+            monitor.request(request, didParseResponse: response, using: nil)
+        } make: {
+            try $0.unserializedData.get()
+        }
+    }
+
+    package func addSerialized<Serializer: DataResponseSerializerProtocol>(
+        _ delivery: Delivery,
+        _ serializer: Serializer,
+        _ completion: @escaping @Sendable (DataResponse<Serializer.SerializedObject, CurlewError>) -> Void
+    ) {
+        addHandler(delivery, completion) { (monitor, request: DataRequest, response) in
+            monitor.request(request, didParseResponse: response, using: serializer)
+        } make: {
+            try serializer.serialize(
+                request: $0.request?.urlRequest, response: $0.response?.value, data: $0.body.contents,
+                error: $0.sharedError)
+        }
+    }
+}

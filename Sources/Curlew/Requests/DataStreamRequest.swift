@@ -213,7 +213,7 @@ extension DataStreamRequest {
         // Resolved by the end or the cancellation of the wait, of which only the first counts.
         let end = OneShot<Void>()
         defer { if end.resolve(()) { headWaitEnded(isCancelled: false) } }
-        StreamRun.start(self, reads: false)
+        startRun(reads: false)
         let head = await withTaskCancellationHandler {
             await heads.first { _ in true }
         } onCancel: {
@@ -236,7 +236,7 @@ extension DataStreamRequest {
         if let end { cancel(with: end) }
     }
 
-    private func reader() -> StreamReader { StreamReader(channel) { StreamRun.start(self, reads: true) } }
+    private func reader() -> StreamReader { StreamReader(channel) { self.startRun(reads: true) } }
 
     private func connection() -> StreamEvents.Connection {
         StreamEvents.Connection(
