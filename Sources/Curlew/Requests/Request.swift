@@ -2,6 +2,7 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 package import FoundationNetworking
+internal import Synchronization
 
 /// A request to a server: its options, its state and the history of its attempts.
 ///
@@ -42,7 +43,8 @@ public class Request: @unchecked Sendable {
     ) {
         context = session.context
         self.kind = kind
-        serial = context.nextSerial()
+        // Relaxed: the numbers only have to differ, which an atomic increment guarantees in any order.
+        serial = context.requestCount.wrappingAdd(1, ordering: .relaxed).newValue
         automaticallyResumes = shouldAutomaticallyResume
         original = nil
         record = Lock(making: { RequestRecord(session: .strong(session), interceptor: interceptor) })
@@ -70,8 +72,9 @@ public class Request: @unchecked Sendable {
     /// Whether this handle belongs to the run.
     var isHandleOfRun: Bool { original != nil }
 
-    /// Called by the factories of data requests, uploads and downloads. Not of streams and WebSockets: their own run
-    /// ends with its reader.
+    /// Passes the request to the session's hook, which may begin its run. Called by the factories of data requests,
+    /// uploads and downloads, and not by those of streams and WebSockets, whose run is for a reader that they do not have
+    /// yet.
     func wasCreated() -> Self {
         context.configuration.requestWasCreated?(self)
         return self

@@ -30,15 +30,12 @@ struct RequestRegistry {
     /// Registers a request whose run begins, unless the session refuses it.
     mutating func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
         guard lifecycle.takesRequests else { throw .sessionInvalidated() }
-        return name(request)
+        return nextTask(of: request, after: nil)
     }
 
-    mutating func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
-        byTask[last] = nil
-        return name(request)
-    }
-
-    private mutating func name(_ request: Request) -> TaskIdentifier {
+    /// Lists the request under a new identifier, in place of that of its last exchange.
+    mutating func nextTask(of request: Request, after last: TaskIdentifier?) -> TaskIdentifier {
+        if let last { byTask[last] = nil }
         lastIdentifier += 1
         let identifier = TaskIdentifier(rawValue: lastIdentifier)
         byTask[identifier] = request
