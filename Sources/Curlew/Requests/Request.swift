@@ -352,7 +352,7 @@ extension Request {
     package var bodyFileURL: URL? { record.withLock { $0.body }.fileURL }
 
     /// The final `URLRequest` of the latest attempt, before redirects. `nil` before the first one exists.
-    package var describedRequest: URLRequest? { record.withLock { $0.history.toldRequest } }
+    package var describedRequest: URLRequest? { record.withLock { $0.history.lastFinalRequest } }
 
     /// The latest exchange.
     package var latestTask: TaskIdentifier? { record.withLock { $0.history.lastTask } }

@@ -120,7 +120,7 @@ struct RequestHistory {
     /// The metrics of the last exchange that has ended, in any attempt.
     var lastMetrics: TransferMetrics? { attempt.collectedMetrics.last ?? lastFormer(\.collectedMetrics.last) }
     /// The final `URLRequest` of the last attempt that has one.
-    var toldRequest: URLRequest? { (attempt.announcedRequest ?? lastFormer(\.announcedRequest))?.urlRequest }
+    var lastFinalRequest: URLRequest? { (attempt.announcedRequest ?? lastFormer(\.announcedRequest))?.urlRequest }
 
     /// The method with which this attempt began, and the method after its redirects.
     var methods: (first: HTTPMethod?, last: HTTPMethod?) {

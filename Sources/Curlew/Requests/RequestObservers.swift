@@ -112,7 +112,7 @@ extension Request {
 extension Request {
     /// The final `URLRequest`s of all attempts.
     package func createdRequests(_ policy: StreamOf<URLRequest>.BufferingPolicy) -> StreamOf<URLRequest> {
-        stream(policy, last: { $0.history.toldRequest }) { $0 }
+        stream(policy, last: { $0.history.lastFinalRequest }) { $0 }
     }
 
     /// The identifiers of all exchanges.
@@ -127,7 +127,7 @@ extension Request {
         stream(
             bufferingPolicy,
             last: { record in
-                record.history.toldRequest.map { _ in CURLCommand(text: self.cURLDescription(of: record)) }
+                record.history.lastFinalRequest.map { _ in CURLCommand(text: self.cURLDescription(of: record)) }
             }
         ) { (command: CURLCommand) in command.text }
     }

@@ -142,7 +142,7 @@ extension Request {
         on queue: DispatchQueue,
         _ handler: @escaping @Sendable (URLRequest) -> Void
     ) -> Self {
-        set(Hook(queue: queue, body: handler), at: \.onRequestCreation) { $0.history.toldRequest }
+        set(Hook(queue: queue, body: handler), at: \.onRequestCreation) { $0.history.lastFinalRequest }
     }
 
     /// Sets a closure that is called with the identifier of every exchange, immediately if there is one already. The
