@@ -2,7 +2,6 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 package import FoundationNetworking
-internal import Synchronization
 
 /// A request to a server: its options, its state and the history of its attempts.
 ///
@@ -43,8 +42,7 @@ public class Request: @unchecked Sendable {
     ) {
         context = session.context
         self.kind = kind
-        // Relaxed: the numbers only have to differ, which an atomic increment guarantees in any order.
-        serial = context.requestCount.wrappingAdd(1, ordering: .relaxed).newValue
+        serial = context.nextSerial()
         automaticallyResumes = shouldAutomaticallyResume
         original = nil
         record = Lock(making: { RequestRecord(session: .strong(session), interceptor: interceptor) })

@@ -2,7 +2,6 @@ public import CurlewCore
 internal import CurlewLocks
 package import Dispatch
 internal import Foundation
-internal import Synchronization
 
 /// Creates requests, keeps track of the running ones, and owns the connections and stores that they share.
 ///
@@ -220,7 +219,7 @@ extension Session {
         completion: @escaping @Sendable () -> Void
     ) {
         // Requests that are created after this line are not cancelled.
-        let serial = context.requestCount.load(ordering: .relaxed)
+        let serial = context.lastSerial
         let delivery = Delivery(queue: queue)
         Task {
             // The caller does not wait for this task, so the wait may include the request whose code has called.

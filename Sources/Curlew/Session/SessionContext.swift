@@ -28,9 +28,8 @@ package final class SessionContext: Sendable {
     let registry = Lock(RequestRegistry())
     /// Credentials that servers have accepted, for later requests to the same protection spaces.
     let credentials = MostlyEmpty(CredentialStore(), isNothing: \.isEmpty)
-    /// The number of requests that were created, and the serial number of the latest. Atomic, because every request
-    /// takes a number, on any thread.
-    let requestCount = Atomic<UInt64>(0)
+    // Atomic, because every request takes a number, on any thread.
+    private let serial = Atomic<UInt64>(0)
     /// `nil` if the session has none, a failure if relative URLs cannot be resolved against it.
     let baseURL: Result<BaseURL, CurlewError>?
     /// The fields of every request. One object, so that a transport converts it only once.
@@ -111,6 +110,12 @@ package final class SessionContext: Sendable {
         guard let hook = configuration.decisions?.sessionDidBecomeInvalid else { return }
         Delivery(queue: handlerQueue) { hook(session) }
     }
+
+    /// The number of the latest request.
+    var lastSerial: UInt64 { serial.load(ordering: .relaxed) }
+
+    // Relaxed: the numbers only have to differ, which an atomic increment guarantees in any order.
+    func nextSerial() -> UInt64 { serial.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
 extension SessionContext {
