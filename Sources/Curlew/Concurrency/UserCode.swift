@@ -289,7 +289,7 @@ extension Request {
         let call = UserCodeCall { try await UserCode.call(for: self) { try await work() } }
         let isCancelled = record.withLock { record in
             record.lifecycle.driver?.userCall = call
-            return record.isCancelled
+            return record.lifecycle.isCancelled
         }
         if isCancelled { call.cancel() }
         defer {

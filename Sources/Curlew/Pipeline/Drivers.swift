@@ -195,14 +195,14 @@ enum HandlerRun {
         // request. It leaves the shelf afterwards: a thread that looks at the shelf first and then at the registry
         // finds it.
         let run = Result { () throws(CurlewError) in
-            guard let session = request.record.withLock({ $0.session }) else { throw .sessionReleased }
+            guard let session = request.record.withLock({ $0.link.session }) else { throw .sessionReleased }
             return try Run(request: request, session: session, checksStatus: false, ownsTask: true)
         }
         request.unshelve()
         let task = Task { [run] in await carryOut(request, run) }
         let isCancelled = request.record.withLock { record in
             record.lifecycle.driver?.ownedTask = task
-            return record.isCancelled
+            return record.lifecycle.isCancelled
         }
         if isCancelled { task.cancel() }
     }
@@ -310,7 +310,7 @@ extension RequestRecord {
         of result: RunResult
     ) -> (serializer: HandlerQueue.Serializer, given: RunResult)? {
         guard let serializer = handlers.nextSerializer() else { return nil }
-        guard result.error == nil, isCancelled, let cancellation else { return (serializer, result) }
+        guard result.error == nil, let cancellation = lifecycle.cancellation else { return (serializer, result) }
         let error = cancellation.located(in: result)
         return (serializer, result.failing(with: error, resumeData: result.resumeData))
     }

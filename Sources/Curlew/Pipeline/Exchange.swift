@@ -101,7 +101,7 @@ final class Exchange: KeepingSink {
     private func attach(_ control: any TransferControl) {
         // The former control is released without the lock.
         _ = state.withLock { $0.setControl(control) }
-        let (requestState, cancellation) = request.record.withLock { ($0.state, $0.cancellation) }
+        let (requestState, cancellation) = request.record.withLock { ($0.lifecycle.state, $0.lifecycle.cancellation) }
         switch requestState {
         case .cancelled: control.cancel(with: cancellation ?? .cancelled)
         case .suspended: request.tellControl(of: state)

@@ -10,7 +10,7 @@ private struct AcceptanceRules {
     let acceptsAnyStatus: Bool
 
     init(_ record: RequestRecord) {
-        isCancelled = record.isCancelled
+        isCancelled = record.lifecycle.isCancelled
         validations = record.extras?.options.validations ?? []
         acceptsAnyStatus = record.extras?.options.acceptsAnyStatus == true
     }
@@ -76,6 +76,7 @@ extension Run {
             metrics: exchange.metrics,
             body: body,
             error: error,
+            isStatusChecked: checksStatus,
             isStatusCheckOnly: isStatusCheckOnly,
             resumeData: request.producedResumeData,
             sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders

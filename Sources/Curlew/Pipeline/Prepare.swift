@@ -41,7 +41,7 @@ extension Run {
             return OutgoingRequest(snapshot: visible, transfer: transfer, announcement: .described(isNoted: isNoted))
         } catch {
             // The request was created, although it cannot be sent.
-            try request.created(visible, isNoted: isNoted, events)
+            try request.reportCreation(of: visible, isNoted: isNoted, events)
             throw error
         }
     }
@@ -52,15 +52,19 @@ extension Run {
     /// Returns the request as the user described it, and whether it is in the history already.
     private func initialRequest() throws(CurlewError) -> (RequestSnapshot, isNoted: Bool) {
         do {
-            if events == nil, let plain = try request.kind.source.plainRequest(in: request.context) {
+            let context = request.context
+            if events == nil, case .plain(let description) = request.kind.source,
+                let plain = try description.asSnapshot(
+                    keepsDotSegments: context.configuration.keepsDotSegments, base: context.baseURL)
+            {
                 // A plain request is recorded here only if adapters look at it, and otherwise when its exchange begins.
                 // A request with a separate body is never plain.
                 let isSeen = !attempt.options.adapters.isEmpty
                 if isSeen { request.note(plain) }
                 return (plain, isSeen)
             }
-            let made = try request.kind.source.urlRequest(of: request).absolute(in: request.context)
-                .withoutDotSegments(in: request.context)
+            let made = try request.kind.source.urlRequest(of: request).absolute(in: context)
+                .withoutDotSegments(in: context)
             try made.validate()
             request.note(.made(made))
             events?.emit { [request] in $0.request(request, didCreateInitialURLRequest: made) }
@@ -84,7 +88,7 @@ extension Run {
             let adapted = try await adapted(given).withoutDotSegments(in: request.context)
             // A request that the adapters returned unchanged keeps its cheaper form.
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
-            if case .made = visible { try adapted.validate() }
+            if visible !== initial { try adapted.validate() }
             request.note(visible)
             events?.emit { [request] in $0.request(request, didAdaptInitialRequest: given, to: adapted) }
             return visible
@@ -158,7 +162,7 @@ struct Lowering {
         }
         // The upgrade to https precedes the choice of credentials, proxy and cookies, which depend on the scheme.
         try context.upgrade(&target)
-        let method = visible.method ?? .get
+        let method = visible.method
         guard method.isValid else {
             throw CurlewError(
                 .requestCreationFailed, phase: .creation, reason: "the method is not a valid HTTP token", url: target)
@@ -172,7 +176,7 @@ struct Lowering {
         }
         let defaultHeaders = context.defaultHeaders(for: target)
         if headers.asksForIdentity ?? defaultHeaders.asksForIdentity { options.decodesContent = false }
-        if case .made(let request) = visible {
+        if let request = visible.original {
             request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
         }
         if own?.bypassesProxy == true {
@@ -252,7 +256,7 @@ struct Lowering {
 
     private static func body(of visible: RequestSnapshot, _ upload: BodySource?) throws(CurlewError) -> BodySource {
         if let upload { return upload }
-        guard case .made(let request) = visible else { return .none }
+        guard let request = visible.original else { return .none }
         if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
         // SAFETY: an unopened stream is handed over with its request: the body's queue alone reads it.
         nonisolated(unsafe) let stream = request.httpBodyStream
@@ -313,7 +317,7 @@ extension Run {
 extension RequestSnapshot {
     /// The cache policy of the `URLRequest`. Policies that differ only for remote caches are the same here.
     var cachePolicy: CachePolicy {
-        guard case .made(let request) = self else { return .useProtocol }
+        guard let request = original else { return .useProtocol }
         switch request.cachePolicy {
         case .useProtocolCachePolicy: return .useProtocol
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return .reload

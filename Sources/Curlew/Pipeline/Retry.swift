@@ -191,7 +191,7 @@ extension Request {
     /// Begins the next attempt without the data of the last one. Returns `false` if the request has been cancelled.
     func prepareForRetry() -> Bool {
         let (isReady, _, _) = record.withLock { record -> (Bool, [Attempt], ReceivedBody?) in
-            guard !record.isCancelled else { return (false, [], nil) }
+            guard !record.lifecycle.isCancelled else { return (false, [], nil) }
             record.history.beginNextAttempt()
             let body = record.exchange?.withLock { $0.forgetBody() }
             record.handlers.startOver()

@@ -135,7 +135,7 @@ extension RequestRecord {
             events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
             totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
             isAskedFor: lifecycle.isAskedFor,
-            isCancelled: isCancelled
+            isCancelled: lifecycle.isCancelled
         )
     }
 }

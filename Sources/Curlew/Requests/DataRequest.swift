@@ -97,13 +97,11 @@ extension Request {
     /// Returns the shared result, or throws its error. An awaiting method also throws for an unacceptable status.
     func acceptable(_ result: RunResult) throws(CurlewError) -> RunResult {
         if let error = result.error { throw error }
-        // A run that handlers have started does not check the status.
-        guard let response = result.response,
-            let error = StatusCheck.error(for: response, to: result.request?.method, body: result.body)
-        else {
-            return result
+        if !result.isStatusChecked, let response = result.response,
+            let error = StatusCheck.error(for: response, to: result.request?.method, body: result.body), !hasOwnRules
+        {
+            throw error
         }
-        if !hasOwnRules { throw error }
         return result
     }
 
@@ -288,5 +286,32 @@ extension DataRequest {
             ),
             completionHandler: completionHandler
         )
+    }
+}
+
+extension DataRequest {
+    func addUnserialized(
+        _ delivery: Delivery,
+        _ completion: @escaping @Sendable (DataResponse<Data?, CurlewError>) -> Void
+    ) {
+        addHandler(delivery, serializes: false, completion) { (monitor, request: DataRequest, response) in
+            monitor.request(request, didParseResponse: response, using: nil)
+        } make: {
+            try $0.unserializedData.get()
+        }
+    }
+
+    package func addSerialized<Serializer: DataResponseSerializerProtocol>(
+        _ delivery: Delivery,
+        _ serializer: Serializer,
+        _ completion: @escaping @Sendable (DataResponse<Serializer.SerializedObject, CurlewError>) -> Void
+    ) {
+        addHandler(delivery, completion) { (monitor, request: DataRequest, response) in
+            monitor.request(request, didParseResponse: response, using: serializer)
+        } make: {
+            try serializer.serialize(
+                request: $0.request?.urlRequest, response: $0.response?.value, data: $0.body.contents,
+                error: $0.sharedError)
+        }
     }
 }

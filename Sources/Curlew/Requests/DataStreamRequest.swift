@@ -220,12 +220,14 @@ extension DataStreamRequest {
     /// request; the server is kept waiting until you do, or until the session is drained. Cancelling this call cancels
     /// the request, unless something else has started it, reads its body or waits for its head.
     public func head() async throws(CurlewError) -> ResponseHead {
-        let heads = stream(.bufferingOldest(1), last: { $0.acceptedHead }) { (head: ResponseHead) in head }
+        let heads = stream(.bufferingOldest(1), last: { $0.exchange?.withLock { $0.acceptedHead } }) {
+            (head: ResponseHead) in head
+        }
         reading.withLock { $0.headsAwaited += 1 }
         // Resolved by the end or the cancellation of the wait, of which only the first counts.
         let end = OneShot<Void>()
         defer { if end.resolve(()) { headWaitEnded(isCancelled: false) } }
-        StreamRun.start(self, reads: false)
+        startRun(reads: false)
         let head = await withTaskCancellationHandler {
             await heads.first { _ in true }
         } onCancel: {
@@ -248,7 +250,7 @@ extension DataStreamRequest {
         if let end { cancel(with: end) }
     }
 
-    private func reader() -> StreamReader { StreamReader(channel) { StreamRun.start(self, reads: true) } }
+    private func reader() -> StreamReader { StreamReader(channel) { self.startRun(reads: true) } }
 
     private func connection() -> StreamEvents.Connection {
         StreamEvents.Connection(

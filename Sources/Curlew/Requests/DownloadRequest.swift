@@ -331,3 +331,34 @@ extension DownloadRequest {
         )
     }
 }
+
+extension DownloadRequest {
+    func addUnserialized(
+        _ delivery: Delivery,
+        _ completion: @escaping @Sendable (DownloadResponse<URL?, CurlewError>) -> Void
+    ) {
+        givesFileAway()
+        addHandler(delivery, serializes: false, completion) { (monitor, request: DownloadRequest, response) in
+            monitor.request(request, didParseResponse: response, using: nil)
+        } make: {
+            try $0.unserializedFile.get()
+        }
+    }
+
+    package func addSerialized<Serializer: DownloadResponseSerializerProtocol>(
+        _ delivery: Delivery,
+        _ serializer: Serializer,
+        _ completion: @escaping @Sendable (DownloadResponse<Serializer.SerializedObject, CurlewError>) -> Void
+    ) {
+        givesFileAway()
+        addHandler(delivery, completion) { (monitor, request: DownloadRequest, response) in
+            monitor.request(request, didParseResponse: response, using: serializer)
+        } make: { [weak self] result in
+            try DownloadedFile.$currentLimit.withValue(self?.bodyLimit) {
+                try serializer.serializeDownload(
+                    request: result.request?.urlRequest, response: result.response?.value,
+                    fileURL: result.body.fileURL, error: result.sharedError)
+            }
+        }
+    }
+}

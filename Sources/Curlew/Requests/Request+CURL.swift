@@ -64,7 +64,7 @@ extension Request {
         let hook = CURLHook(hook: Hook(queue: queue, body: handler), form: form)
         // The former hook is released without the lock.
         let (isCreated, _) = record.withLock { record in
-            let isCreated = record.history.toldRequest != nil || record.lifecycle.result != nil
+            let isCreated = record.history.lastFinalRequest != nil || record.lifecycle.result != nil
             return (isCreated, isCreated ? nil : exchange(&record.ownExtras.hooks.onCURL, with: hook))
         }
         if isCreated { hook.call { cURLDescription(as: $0) } }

@@ -70,8 +70,9 @@ public class Request: @unchecked Sendable {
     /// Whether this handle belongs to the run.
     var isHandleOfRun: Bool { original != nil }
 
-    /// Called by the factories of data requests, uploads and downloads. Not of streams and WebSockets: their own run
-    /// ends with its reader.
+    /// Passes the request to the session's hook, which may begin its run. Called by the factories of data requests,
+    /// uploads and downloads, and not by those of streams and WebSockets, whose run is for a reader that they do not have
+    /// yet.
     func wasCreated() -> Self {
         context.configuration.requestWasCreated?(self)
         return self
@@ -80,7 +81,7 @@ public class Request: @unchecked Sendable {
     // MARK: State
 
     /// The current state.
-    public var state: State { record.withLock { $0.state } }
+    public var state: State { record.withLock { $0.lifecycle.state } }
     /// Whether the request has not been started yet.
     public var isInitialized: Bool { state == .initialized }
     /// Whether the request is running, or waits for its turn.
@@ -143,7 +144,7 @@ public class Request: @unchecked Sendable {
     /// Suspends the request: no byte is transferred until `resume()`. Only the total timeout continues.
     @discardableResult
     public func suspend() -> Self {
-        let (didSuspend, task) = record.withLock { ($0.lifecycle.suspend(), $0.startedTask) }
+        let (didSuspend, task) = record.withLock { ($0.lifecycle.suspend(), $0.currentTask) }
         guard didSuspend else { return self }
         tellControl()
         eventSink?.emit { [self] in $0.requestDidSuspend(self) }
@@ -184,7 +185,7 @@ public class Request: @unchecked Sendable {
     }
 
     /// The error of the cancelled request.
-    var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .cancelled }
+    var cancellation: CurlewError { record.withLock { $0.lifecycle.cancellation } ?? .cancelled }
 
     /// Records the failure of an attempt, for retriers to look at. An earlier error of the attempt is kept.
     func recordFailure(_ error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
@@ -296,7 +297,7 @@ extension Request: CustomStringConvertible {
     public var description: String {
         let (request, response) = record.withLock { ($0.history.lastRequest, $0.response) }
         guard let request, let url = request.url else { return "No request created yet." }
-        let line = "\(request.method?.rawValue ?? "GET") \(Redaction.redacted(url).absoluteString)"
+        let line = "\(request.method.rawValue) \(Redaction.redacted(url).absoluteString)"
         return response.map { "\(line) (\($0.head.status))" } ?? line
     }
 }
@@ -338,7 +339,7 @@ extension Request {
     package var sessionReference: SessionReference {
         SessionReference(
             identifier: context.configuration.identifier,
-            session: context.monitoredSession.withLock { $0 }?.session ?? record.withLock { $0.session }
+            session: context.monitoredSession.withLock { $0 }?.session ?? record.withLock { $0.link.session }
         )
     }
 
@@ -349,7 +350,7 @@ extension Request {
     package var bodyFileURL: URL? { record.withLock { $0.body }.fileURL }
 
     /// The final `URLRequest` of the latest attempt, before redirects. `nil` before the first one exists.
-    package var describedRequest: URLRequest? { record.withLock { $0.history.toldRequest } }
+    package var describedRequest: URLRequest? { record.withLock { $0.history.lastFinalRequest } }
 
     /// The latest exchange.
     package var latestTask: TaskIdentifier? { record.withLock { $0.history.lastTask } }

@@ -14,7 +14,7 @@ extension Request {
     /// The last `URLRequest`, after adaptation.
     public var request: URLRequest? { record.withLock { $0.history.lastRequest }?.urlRequest }
     /// The identifier of the exchange in flight. `nil` if there is none, for instance between two attempts.
-    public var task: TaskIdentifier? { record.withLock { $0.startedTask } }
+    public var task: TaskIdentifier? { record.withLock { $0.currentTask } }
     /// The metrics of the last exchange.
     public var metrics: TransferMetrics? { record.withLock { $0.history.lastMetrics } }
 
@@ -92,7 +92,7 @@ extension Attempt: CustomStringConvertible, CustomReflectable {
     public var description: String {
         var text = "attempt \(number)"
         if let last = visibleRequests.last, let url = last.url {
-            text += ": \(last.method?.rawValue ?? "GET") \(Redaction.redacted(url).absoluteString)"
+            text += ": \(last.method.rawValue) \(Redaction.redacted(url).absoluteString)"
         }
         return error.map { "\(text): \($0)" } ?? text
     }
@@ -120,7 +120,7 @@ struct RequestHistory {
     /// The metrics of the last exchange that has ended, in any attempt.
     var lastMetrics: TransferMetrics? { attempt.collectedMetrics.last ?? lastFormer(\.collectedMetrics.last) }
     /// The final `URLRequest` of the last attempt that has one.
-    var toldRequest: URLRequest? { (attempt.announcedRequest ?? lastFormer(\.announcedRequest))?.urlRequest }
+    var lastFinalRequest: URLRequest? { (attempt.announcedRequest ?? lastFormer(\.announcedRequest))?.urlRequest }
 
     /// The method with which this attempt began, and the method after its redirects.
     var methods: (first: HTTPMethod?, last: HTTPMethod?) {
@@ -129,7 +129,7 @@ struct RequestHistory {
             ? lastFormer { $0.visibleRequests.isEmpty ? nil : $0.visibleRequests } ?? attempt.visibleRequests
             : attempt.visibleRequests
         let first = requests.count > redirects ? requests[requests.count - redirects - 1] : nil
-        return (first?.urlRequest.method, requests.last?.urlRequest.method)
+        return (first?.method, requests.last?.method)
     }
 
     mutating func note(_ visible: RequestSnapshot, redirected parts: RedirectedParts? = nil) {

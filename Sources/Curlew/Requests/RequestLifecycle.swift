@@ -16,7 +16,7 @@ internal import CurlewLocks
 /// The two are apart because neither implies the other: a suspended request may have no run yet; a cancelled one may
 /// have a run that is still ending; a request is finished only when its handlers have run, after the run.
 struct RequestLifecycle {
-    /// Before, during or after the run. Nothing else says so.
+    /// The only record of whether a run exists.
     enum RunState {
         /// The result has not been asked for.
         case idle
@@ -30,7 +30,8 @@ struct RequestLifecycle {
         var ownedTask: Task<Void, Never>?
         /// User code that is running, if the driver's task is the user's.
         var userCall: InterruptibleUserCode?
-        /// The driver waits for it while the request is suspended.
+        /// Lets a driver continue that waits because the request is suspended, or because its result has not been asked
+        /// for. Resolved by `resume()`, `cancel()`, and the first call that awaits the result.
         var hold: OneShot<Void>?
         /// The user's handle, if handlers of a stream or a WebSocket need it and the run has another one.
         var handle: Request?
@@ -87,7 +88,7 @@ struct RequestLifecycle {
     enum Resumption {
         /// Start the run, and with it the handlers.
         case start
-        /// The run, or the handlers of an ended one, continue. `hold`: the driver waits for it.
+        /// The run, or the handlers of an ended one, continue. Resolve `hold`, for which the driver waits.
         case proceed(hold: OneShot<Void>?)
     }
 
@@ -110,8 +111,8 @@ struct RequestLifecycle {
         /// The caller is the driver. `becameResumed`: the state has just changed to resumed. `startsHandlers`: a task
         /// for the handlers that were added before has to be started.
         case drive(becameResumed: Bool, startsHandlers: Bool)
-        /// Another caller drives the request. `hold`: the driver waits for it without a total timeout, which begins now
-        /// that the result is asked for.
+        /// Another caller drives the request. Resolve `hold`: the driver waits for it without a total timeout, which
+        /// begins now that the result is asked for.
         case join(hold: OneShot<Void>?)
         case ended(RunResult)
     }

@@ -1,6 +1,6 @@
-internal import CurlewCore
+public import CurlewCore
 internal import CurlewLocks
-package import Dispatch
+public import Dispatch
 internal import Foundation
 public import FoundationNetworking
 
@@ -112,7 +112,7 @@ extension Request {
 extension Request {
     /// The final `URLRequest`s of all attempts.
     package func createdRequests(_ policy: StreamOf<URLRequest>.BufferingPolicy) -> StreamOf<URLRequest> {
-        stream(policy, last: { $0.history.toldRequest }) { $0 }
+        stream(policy, last: { $0.history.lastFinalRequest }) { $0 }
     }
 
     /// The identifiers of all exchanges.
@@ -127,7 +127,7 @@ extension Request {
         stream(
             bufferingPolicy,
             last: { record in
-                record.history.toldRequest.map { _ in CURLCommand(text: self.cURLDescription(of: record)) }
+                record.history.lastFinalRequest.map { _ in CURLCommand(text: self.cURLDescription(of: record)) }
             }
         ) { (command: CURLCommand) in command.text }
     }
@@ -167,3 +167,134 @@ struct Hook<Value: Sendable>: Sendable {
 /// Asks for a decision about a response's head. The body waits for it.
 typealias HeadHook =
     @Sendable (Request, LazyResponse, @escaping @Sendable (Request.ResponseDisposition) -> Void) -> Void
+
+extension Request {
+    /// Sets a closure that is called with each informational response: 100 (Continue), 102 (Processing), and 103 (Early
+    /// Hints), whose `Link` fields name what the page will need.
+    ///
+    ///     request.onInformationalResponse { head in
+    ///         if head.status == 103 { preload(head.headers.values(for: "Link")) }
+    ///     }
+    ///
+    /// The closure is called on `queue`, or else on the session's completion queue, one response after the other. The
+    /// final head waits until it has returned: `onHTTPResponse`, `head()`, the body and the result come later. A
+    /// redirect, a retry and a challenge can each bring informational responses of their own. The last closure set is
+    /// used. With middleware, those of the reply that it returns arrive with that reply. A response from the cache has
+    /// none, and the 101 of a WebSocket is its final response.
+    @discardableResult
+    public func onInformationalResponse(
+        on queue: DispatchQueue? = nil,
+        perform: @escaping @Sendable (ResponseHead) -> Void
+    ) -> Self {
+        let hook = InformationalHook(queue ?? context.handlerQueue, perform)
+        // The former hook is released without the lock: a `deinit` of an object that it holds may use the request.
+        _ = record.withLock { exchange(&$0.ownExtras.hooks.onInformational, with: hook) }
+        return self
+    }
+}
+
+/// Calls a user's closure with informational responses: in order, one at a time, even on a concurrent queue.
+final class InformationalHook: Sendable {
+    private let delivery: Delivery
+    private let perform: @Sendable (ResponseHead) -> Void
+    /// The number of responses for which the closure has not returned.
+    private let pending = Lock(0)
+
+    init(_ queue: DispatchQueue, _ perform: @escaping @Sendable (ResponseHead) -> Void) {
+        // A serial queue that runs on the user's.
+        delivery = Delivery(queue: DispatchQueue(label: "curlew.informational-responses", target: queue))
+        self.perform = perform
+    }
+
+    /// Calls the closure with a response, after the earlier ones.
+    func call(_ head: ResponseHead) {
+        pending.withLock { $0 += 1 }
+        delivery { [self] in
+            perform(head)
+            pending.withLock { $0 -= 1 }
+        }
+    }
+
+    /// Returns what to ask about a final head: `ask`, once the closure has returned for the responses before that head.
+    /// Returns `ask` itself if it has.
+    func before(_ ask: HeadHook?) -> HeadHook? {
+        guard pending.withLock({ $0 > 0 }) else { return ask }
+        return { [delivery] request, response, answer in
+            delivery { if let ask { ask(request, response, answer) } else { answer(.allow) } }
+        }
+    }
+}
+
+/// The state of response handlers: all serializers run in order, then all completions in order.
+struct HandlerQueue {
+    /// Serializes the result, and returns the completion to call.
+    typealias Serializer = @Sendable (RunResult) -> Serialized
+
+    struct Serialized: Sendable {
+        /// The failure to serialize, which retriers are asked about.
+        var error: CurlewError?
+        /// Calls the completion. An error in its parameter replaces the serializer's result.
+        var complete: @Sendable (CurlewError?) -> Void
+    }
+
+    private var serializers: [Serializer] = []
+    private var next = 0
+
+    var isEmpty: Bool { serializers.isEmpty }
+
+    mutating func add(_ serializer: @escaping Serializer) { serializers.append(serializer) }
+
+    mutating func nextSerializer() -> Serializer? {
+        guard next < serializers.count else { return nil }
+        defer { next += 1 }
+        return serializers[next]
+    }
+
+    /// Called before another attempt: every serializer runs again.
+    mutating func startOver() { next = 0 }
+}
+
+extension Request {
+    /// Adds a handler, and starts the request if the first handler starts it.
+    func add(_ serializer: @escaping HandlerQueue.Serializer) {
+        let (action, task) = record.withLock { record in
+            (record.add(serializer, startsImmediately: startsImmediately), record.reportedTask)
+        }
+        switch action {
+        case .none: break
+        case .resume(let resumption): finishResuming(resumption, reporting: task)
+        case .shelve: shelve()
+        case .startHandlers: HandlerRun.start(self, drives: false)
+        }
+    }
+
+    /// Adds a handler that gets the value made from the result by `make`. Unless it serializes, its failure is not
+    /// reported to retriers.
+    func addHandler<Own: Request, Response: HandledResponse>(
+        _ delivery: Delivery,
+        serializes: Bool = true,
+        _ completion: @escaping @Sendable (Response) -> Void,
+        announce: @escaping @Sendable (any EventMonitor, Own, Response) -> Void,
+        make: @escaping @Sendable (RunResult) throws -> Response.Value
+    ) {
+        add { [weak self] result in
+            let started = serializes ? ContinuousClock.now : nil
+            let made: Result<Response.Value, CurlewError>
+            var failure: CurlewError?
+            do {
+                made = .success(try make(result))
+            } catch {
+                let error = ErrorWrapping.serialization(error).located(in: result)
+                made = .failure(error)
+                failure = serializes ? error : nil
+            }
+            let duration = started.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0
+            let response = Response(of: result, serializationDuration: duration, result: made)
+            if let events = self?.eventSink, let own = self as? Own { events.emit { announce($0, own, response) } }
+            return HandlerQueue.Serialized(error: failure) { replacement in
+                let final = replacement.map { response.failing(with: $0) } ?? response
+                delivery { completion(final) }
+            }
+        }
+    }
+}

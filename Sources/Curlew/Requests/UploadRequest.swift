@@ -61,7 +61,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     }
 }
 
-/// Makes the body of every attempt of a request, and removes the files that belong to Curlew.
+/// Makes the body of every attempt of a request, and removes the files that belong to Curlew. The counterpart of a
+/// `TaskDelegate` for what is sent.
 final class UploadTaskDelegate: Sendable {
     typealias Uploadable = UploadRequest.Uploadable
 

@@ -12,6 +12,8 @@ final class RunResult: Sendable {
     let metrics: TransferMetrics?
     let body: ReceivedBody
     let error: CurlewError?
+    /// Whether the run has checked the status for awaiting methods. A run that handlers or `resume()` started has not.
+    let isStatusChecked: Bool
     /// Whether `error` exists only because the awaiting method that started the run rejects unacceptable statuses.
     let isStatusCheckOnly: Bool
     let resumeData: Data?
@@ -25,6 +27,7 @@ final class RunResult: Sendable {
         metrics: TransferMetrics? = nil,
         body: ReceivedBody = .none,
         error: CurlewError?,
+        isStatusChecked: Bool = false,
         isStatusCheckOnly: Bool = false,
         resumeData: Data? = nil,
         sensitiveHeaders: [String] = []
@@ -37,6 +40,7 @@ final class RunResult: Sendable {
         var error = error
         if let resumeData { error?.downloadResumeData = resumeData }
         self.error = error
+        self.isStatusChecked = isStatusChecked
         self.isStatusCheckOnly = isStatusCheckOnly
         self.resumeData = resumeData
         self.sensitiveHeaders = sensitiveHeaders
@@ -47,31 +51,23 @@ final class RunResult: Sendable {
 }
 
 extension RunResult {
+    /// The result of the same exchange with another error.
     func failing(with error: CurlewError, resumeData: Data?) -> RunResult {
-        RunResult(
-            request: request,
-            response: response,
-            trailers: trailers,
-            metrics: metrics,
-            body: body,
-            error: error,
-            resumeData: resumeData,
-            sensitiveHeaders: sensitiveHeaders
-        )
+        changed(body: body, error: error, isStatusCheckOnly: false, resumeData: resumeData)
     }
 
     /// The result without its body.
     var withoutBody: RunResult {
+        changed(body: .none, error: error, isStatusCheckOnly: isStatusCheckOnly, resumeData: resumeData)
+    }
+
+    private func changed(
+        body: ReceivedBody, error: CurlewError?, isStatusCheckOnly: Bool, resumeData: Data?
+    ) -> RunResult {
         RunResult(
-            request: request,
-            response: response,
-            trailers: trailers,
-            metrics: metrics,
-            error: error,
-            isStatusCheckOnly: isStatusCheckOnly,
-            resumeData: resumeData,
-            sensitiveHeaders: sensitiveHeaders
-        )
+            request: request, response: response, trailers: trailers, metrics: metrics, body: body, error: error,
+            isStatusChecked: isStatusChecked, isStatusCheckOnly: isStatusCheckOnly, resumeData: resumeData,
+            sensitiveHeaders: sensitiveHeaders)
     }
 }
 

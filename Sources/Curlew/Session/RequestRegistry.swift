@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 
 /// The running requests of a session, and the tasks that wait for their end. Protected by the session's lock.
 struct RequestRegistry {
@@ -29,15 +30,12 @@ struct RequestRegistry {
     /// Registers a request whose run begins, unless the session refuses it.
     mutating func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
         guard lifecycle.takesRequests else { throw .sessionInvalidated() }
-        return name(request)
+        return nextTask(of: request, after: nil)
     }
 
-    mutating func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
-        byTask[last] = nil
-        return name(request)
-    }
-
-    private mutating func name(_ request: Request) -> TaskIdentifier {
+    /// Lists the request under a new identifier, in place of that of its last exchange.
+    mutating func nextTask(of request: Request, after last: TaskIdentifier?) -> TaskIdentifier {
+        if let last { byTask[last] = nil }
         lastIdentifier += 1
         let identifier = TaskIdentifier(rawValue: lastIdentifier)
         byTask[identifier] = request
@@ -98,4 +96,18 @@ struct RequestRegistry {
             return others.isEmpty ? nil : others
         }
     }
+}
+
+/// Requests with handlers that were not started. The session holds them, so that their handlers are called when it is
+/// released at the latest.
+final class RequestShelf: Sendable {
+    private let requests = Lock<Set<Request>>([])
+
+    func put(_ request: Request) { _ = requests.withLock { $0.update(with: request) } }
+
+    func take(_ request: Request) { _ = requests.withLock { $0.remove(request) } }
+
+    var all: [Request] { requests.withLock { Array($0) } }
+
+    func empty() -> [Request] { Array(requests.withLock { exchange(&$0, with: []) }) }
 }

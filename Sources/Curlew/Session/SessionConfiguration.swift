@@ -1,7 +1,7 @@
 public import CurlewCore
 public import Dispatch
 public import Foundation
-internal import FoundationNetworking
+package import FoundationNetworking
 
 /// The settings that the requests of a session share. Every limit is finite by default.
 ///
@@ -192,59 +192,6 @@ public struct SessionConfiguration: Sendable {
     }
 }
 
-/// The URL that relative URLs are resolved against, by RFC 3986, as if its path ended with a slash.
-package struct BaseURL: Sendable {
-    /// The base without its query, and with a slash at the end of its path. Without the slash, the last segment would
-    /// be replaced.
-    package let url: URL
-
-    /// Throws `.invalidURL` if the URL's scheme is not HTTP's or WebSocket's, or if there is no host.
-    package init(_ url: URL) throws(CurlewError) {
-        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme,
-            ["http", "https", "ws", "wss"].contains(scheme.lowercased()), parts.host?.isEmpty == false
-        else {
-            throw CurlewError(
-                .invalidURL, phase: .creation,
-                reason: "the base URL must have a host and the scheme http, https, ws or wss", url: url)
-        }
-        // A reference that is empty or only a fragment would be resolved to the base with its query.
-        parts.percentEncodedQuery = nil
-        parts.fragment = nil
-        if !parts.percentEncodedPath.isEmpty, !parts.percentEncodedPath.hasSuffix("/") {
-            parts.percentEncodedPath += "/"
-        }
-        guard let url = parts.url else { throw .invalidURL(url.absoluteString) }
-        self.url = url
-    }
-
-    /// Returns a reference resolved against the base: the base itself for an empty string, and an absolute URL
-    /// unchanged.
-    package func resolve(_ reference: String) throws(CurlewError) -> URL {
-        guard !reference.isEmpty else { return url }
-        guard let resolved = URL(string: reference, relativeTo: url) else { throw .invalidURL(reference) }
-        return resolved.absoluteURL
-    }
-}
-
-extension URL {
-    /// Returns an absolute URL unchanged, and any other resolved against the base, if there is one. A failure is the
-    /// reason why the base cannot be used.
-    func absolute(against base: Result<BaseURL, CurlewError>?) throws(CurlewError) -> URL {
-        guard let base, scheme == nil else { return self }
-        return try base.get().resolve(absoluteString)
-    }
-}
-
-extension URLRequest {
-    /// Returns the request with its URL resolved against the session's base URL.
-    func absolute(in context: SessionContext) throws(CurlewError) -> URLRequest {
-        guard let base = context.baseURL, let url, url.scheme == nil else { return self }
-        var request = self
-        request.url = try url.absolute(against: base)
-        return request
-    }
-}
-
 extension SessionConfiguration {
     /// Returns the fields of every request. A default `Accept-Encoding` is replaced by the codings in
     /// `acceptedEncodings`, or else by those that the transport supports.
@@ -265,4 +212,49 @@ extension SessionConfiguration {
         let first = ["br", "gzip", "deflate"]
         return first.filter(codings.contains) + codings.filter { !first.contains($0) }
     }
+}
+
+// Used by other modules of this package: `CurlewAFNetworking` implements its hooks and its runtime headers with them.
+
+/// Decisions for every request of a session. A property that is `nil` decides nothing.
+package protocol SessionDecisions: Sendable {
+    /// Called when the session was invalidated or released.
+    var sessionDidBecomeInvalid: (@Sendable (SessionReference) -> Void)? { get }
+
+    /// Returns another body if one that can be read only once has to be sent again.
+    var newBodyStream: (@Sendable (Request) async -> BodySource?)? { get }
+
+    /// Decides about redirects, if neither the session nor the request has a handler.
+    var redirectHandler: (any RedirectHandler)? { get }
+
+    /// Decides what to do with a response when its head has arrived.
+    var responseDisposition: (@Sendable (Request, HTTPURLResponse) async -> Request.ResponseDisposition)? { get }
+
+    /// Called when the body of a data request begins to be written to a file.
+    var didBecomeDownload: (@Sendable (DataRequest, URL) -> Void)? { get }
+
+    /// Returns the destination of a download, or `nil` to use the request's own.
+    var downloadDestination:
+        (
+            @Sendable (Request, URL, HTTPURLResponse) -> (destinationURL: URL, options: DownloadRequest.Options)?
+        )?
+    { get }
+
+    /// Returns the credentials to send a challenged request again with, or `nil` to deliver the response. A failure
+    /// ends the request. The last parameter is the number of credentials that the server did not accept.
+    var credentials:
+        (
+            @Sendable (Request, HTTPURLResponse, [AuthenticationChallenge], Int) async
+                -> Result<TransferAuthentication?, any Error>
+        )?
+    { get }
+}
+
+/// Header fields that may change between two requests of a session.
+package protocol ChangingHeaders: Sendable {
+    /// The only origin that gets the fields. `nil` means every origin.
+    var origin: URL? { get }
+
+    /// Returns the session's own fields, with these taking precedence.
+    func over(_ base: DefaultHeaders, for url: URL) -> DefaultHeaders
 }

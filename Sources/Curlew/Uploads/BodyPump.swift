@@ -5,6 +5,15 @@ internal import Foundation
 
 /// A body that is read ahead, two buffers at a time, on a separate queue: files and input streams block, and the
 /// transport's thread must not.
+///
+///     queue:               producer ──produce──▶ deliver ──▶ filled (at most two buffers)
+///                                                   │ wake, if the reader waits      │
+///     transport's thread:                           └───────────────────▶ read ◀─────┘
+///                                                                           │
+///     queue:               fillNow ◀── fill, if there is room again ────────┘
+///
+/// A round begins with each start of the body from its beginning, and ends with `close()` or the next start. Work that
+/// the queue still does for an earlier round has no effect.
 final class BodyPump: BodyStream {
     private struct State: Sendable {
         /// Incremented by each start and close. Results of an earlier round are dropped.

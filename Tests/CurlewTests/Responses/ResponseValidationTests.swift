@@ -26,6 +26,29 @@ struct ResponseValidationTests {
         #expect(error?.responseBody == Data("page".utf8))
     }
 
+    /// The run checks the status only if an awaiting method that does so has started it.
+    @Test("every awaiting method checks the status, whatever has started the run", arguments: [false, true])
+    func checksOnce(acceptsAnyStatus: Bool) async throws {
+        let session = Session(transport: MockTransport { _ in .text("page", status: 404) })
+        let starts: [@Sendable (DataRequest) async -> Void] = [
+            { _ = try? await $0.data() }, { _ = await $0.response() }, { $0.resume() }, { $0.responseData { _ in } },
+        ]
+        for start in starts {
+            let request = session.request("https://example.org/")
+            if acceptsAnyStatus { request.acceptingAnyStatus() }
+            await start(request)
+            #expect(await request.response().error == nil)
+            for _ in 0..<2 {
+                let body = await Result { try await request.string() }
+                #expect((try? body.get()) == (acceptsAnyStatus ? "page" : nil))
+                if case .failure(let error) = body {
+                    #expect((error as? CurlewError)?.code == .unacceptableStatus)
+                    #expect((error as? CurlewError)?.responseBody == Data("page".utf8))
+                }
+            }
+        }
+    }
+
     @Test(arguments: [(199, false), (200, true), (299, true), (300, false), (404, false)])
     func checksTheStatus(status: Int, isAcceptable: Bool) {
         let error = error(ResponseValidation.status(status, in: 200..<300))
