@@ -81,7 +81,7 @@ final class Exchange: KeepingSink {
     }
 
     var url: URL { sent.url }
-    var control: (any TransferControl)? { state.withLock { $0.control } }
+    var control: (any TransferControl)? { state.withLock { $0.relay.control } }
 
     // MARK: The start
 
@@ -100,11 +100,11 @@ final class Exchange: KeepingSink {
     /// other's change.
     private func attach(_ control: any TransferControl) {
         // The former control is released without the lock.
-        _ = state.withLock { $0.setControl(control) }
+        _ = state.withLock { $0.relay.attach(control) }
         let (requestState, cancellation) = request.record.withLock { ($0.state, $0.cancellation) }
         switch requestState {
         case .cancelled: control.cancel(with: cancellation ?? .cancelled)
-        case .suspended: request.tellControl(of: state)
+        case .suspended: request.relaySuspension()
         case .initialized, .resumed, .finished: break
         }
     }
@@ -360,7 +360,7 @@ final class Exchange: KeepingSink {
             state.stage = .over
             // Those of a redirect that is not followed belong to no response that users see.
             if state.response != nil { state.trailers = trailers }
-            return (state.delivery, state.response, state.wasAborted, state.refusal, state.setControl(nil))
+            return (state.delivery, state.response, state.wasAborted, state.refusal, state.relay.attach(nil))
         }
         if case .delegated(let delegate) = delivery { return (response, refusal, wasAborted, delegate) }
         return (response, refusal, wasAborted, nil)

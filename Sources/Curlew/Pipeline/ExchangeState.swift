@@ -47,11 +47,8 @@ struct ExchangeState: Sendable {
     /// Whether the cookies of the response have been stored.
     var hasRemembered = false
 
-    private(set) var control: (any TransferControl)?
-    /// Whether the control was last told to suspend.
-    private var isSuspended = false
-    /// Whether a thread is calling the control.
-    private var isBeingTold = false
+    /// The control, from the start of the transfer to the end of the exchange.
+    var relay = SuspensionRelay()
 
     /// The progress of the upload, which does not decrease from one exchange to the next.
     private(set) var upload: TransferCount
@@ -74,28 +71,6 @@ struct ExchangeState: Sendable {
         case .waiting(isReported: true), .running: task
         case .waiting(isReported: false), .over: nil
         }
-    }
-
-    // MARK: The control
-
-    /// Returns the former control, to be released without the lock, because it may be a user's.
-    mutating func setControl(_ control: (any TransferControl)?) -> (any TransferControl)? {
-        // The new control has not been told anything yet, and nobody is calling it.
-        (isSuspended, isBeingTold) = (false, false)
-        return exchange(&self.control, with: control)
-    }
-
-    /// Reserves the control for the calling thread, to be told whether the request is suspended. `nil` if it knows, or
-    /// if another thread is calling it.
-    mutating func nextTold(isSuspended: Bool) -> (any TransferControl)? {
-        guard let control, !isBeingTold, self.isSuspended != isSuspended else { return nil }
-        (isBeingTold, self.isSuspended) = (true, isSuspended)
-        return control
-    }
-
-    /// The call to the control has returned: another thread may call it, unless another control has replaced it.
-    mutating func wasTold(_ told: any TransferControl) {
-        if control === told { isBeingTold = false }
     }
 
     // MARK: The response
@@ -188,7 +163,7 @@ struct ExchangeState: Sendable {
     /// a user's object.
     mutating func close() -> ((any TransferControl)?, Delivery) {
         stage = .over
-        return (setControl(nil), exchange(&delivery, with: .none))
+        return (relay.attach(nil), exchange(&delivery, with: .none))
     }
 
     /// Forgets the body, because another attempt follows. Returns it, to be released without the lock.

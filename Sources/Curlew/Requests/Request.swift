@@ -109,21 +109,11 @@ public class Request: @unchecked Sendable {
     }
 
     /// Suspends or resumes the current exchange, as the state of the request demands.
-    func tellControl() {
-        if let exchange = record.withLock({ $0.exchange }) { tellControl(of: exchange) }
-    }
-
-    /// Suspends or resumes an exchange, as the state of the request demands.
-    ///
-    /// `suspend()` and `resume()` may be called on two threads at once. The lock decides their order; then one thread
-    /// at a time tells the control the latest state, until the two agree. The control is called without a lock, because
-    /// a transport may be the user's.
-    func tellControl(of exchange: Lock<ExchangeState>) {
-        while true {
-            let isSuspended = isSuspended
-            guard let control = exchange.withLock({ $0.nextTold(isSuspended: isSuspended) }) else { return }
-            if isSuspended { control.suspend() } else { control.resume() }
-            exchange.withLock { $0.wasTold(control) }
+    func relaySuspension() {
+        SuspensionRelay.run { done in
+            record.withLock { record in
+                record.exchange?.withLock { $0.relay.next(after: done, isSuspended: record.state == .suspended) }
+            }
         }
     }
 
@@ -134,7 +124,7 @@ public class Request: @unchecked Sendable {
         switch resumption {
         case .start: HandlerRun.start(self, drives: true)
         case .proceed(let hold):
-            tellControl()
+            relaySuspension()
             hold?.resolve(())
             emitChange(of: task, to: .resumed, eventSink)
         }
@@ -145,7 +135,7 @@ public class Request: @unchecked Sendable {
     public func suspend() -> Self {
         let (didSuspend, task) = record.withLock { ($0.lifecycle.suspend(), $0.startedTask) }
         guard didSuspend else { return self }
-        tellControl()
+        relaySuspension()
         eventSink?.emit { [self] in $0.requestDidSuspend(self) }
         emitChange(of: task, to: .suspended, eventSink)
         return self
@@ -180,7 +170,7 @@ public class Request: @unchecked Sendable {
         driver.hold?.resolve(())
         driver.userCall?.cancel()
         driver.ownedTask?.cancel()
-        cancellation.exchange?.withLock { $0.control }?.cancel(with: error)
+        cancellation.exchange?.withLock { $0.relay.control }?.cancel(with: error)
     }
 
     /// The error of the cancelled request.

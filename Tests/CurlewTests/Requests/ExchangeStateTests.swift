@@ -97,32 +97,4 @@ struct ExchangeStateTests {
         #expect(again?.news == 2)
         #expect(again?.shown == TransferCount(completed: 8, total: 10))
     }
-
-    /// A transport is told one thing at a time, and only changes that it has not been told.
-    @Test func theControlIsToldWhatItDoesNotKnow() {
-        var state = state()
-        let control = NoControl()
-        #expect(state.nextTold(isSuspended: true) == nil)
-        _ = state.setControl(control)
-        #expect(state.nextTold(isSuspended: false) == nil)
-        #expect(state.nextTold(isSuspended: true) === control)
-        #expect(state.nextTold(isSuspended: false) == nil)
-        state.wasTold(control)
-        #expect(state.nextTold(isSuspended: true) == nil)
-        #expect(state.nextTold(isSuspended: false) === control)
-    }
-
-    /// A thread that has told one control must not release the next one, which another thread is telling.
-    @Test func oneThreadAtATimeTellsTheNextControl() {
-        var state = state()
-        let (first, second) = (NoControl(), NoControl())
-        _ = state.setControl(first)
-        #expect(state.nextTold(isSuspended: true) === first)
-        #expect(state.setControl(second) === first)
-        #expect(state.nextTold(isSuspended: true) === second)
-        state.wasTold(first)
-        #expect(state.nextTold(isSuspended: false) == nil)
-        state.wasTold(second)
-        #expect(state.nextTold(isSuspended: false) === second)
-    }
 }
