@@ -10,10 +10,11 @@ extension Request {
     func created(_ visible: RequestSnapshot, isNoted: Bool, _ events: EventSink?) throws(CurlewError) {
         let hooks = record.withLock { $0.isCancelled ? nil : $0.created(visible, isNoted: isNoted) }
         guard let hooks else { throw cancellation }
-        notify(hooks, of: visible, events)
+        call(hooks, with: visible, events)
     }
 
-    private func notify(_ hooks: CreationHooks, of visible: RequestSnapshot, _ events: EventSink?) {
+    /// Calls the observers of a final `URLRequest`.
+    func call(_ hooks: CreationHooks, with visible: RequestSnapshot, _ events: EventSink?) {
         if let events {
             let made = visible.urlRequest
             events.emit { [self] in $0.request(self, didCreateURLRequest: made) }
@@ -61,37 +62,16 @@ extension Request {
         let hook = record.withLock { record in record.extras.flatMap { exchange(&$0.hooks.onCURL, with: nil) } }
         hook?.call { cURLDescription(as: $0) }
     }
-
-    /// Begins an exchange. In the stage `waiting`, it has yet to be started, when the request is no longer suspended.
-    /// Returns `nil`, and begins none, if the request was cancelled. One step under the lock.
-    ///
-    /// With `readsOptions`, it waits in any case, if only for a moment: the options and the total timeout were read
-    /// before the result was asked for, and are read again after the wait.
-    func beginExchange(
-        _ next: OutgoingRequest,
-        as task: TaskIdentifier,
-        readsOptions: Bool,
-        _ events: EventSink?
-    ) -> Lock<ExchangeState>? {
-        let (hooks, beginning) = record.withLock { $0.beginExchange(next, as: task, readsOptions: readsOptions) }
-        if let hooks { notify(hooks, of: next.snapshot, events) }
-        guard let beginning else { return nil }
-        if !next.announcement.isStarted { notify(beginning, of: task, events) }
-        return beginning.exchange
-    }
-
-    private func notify(_ beginning: RequestRecord.Beginning, of task: TaskIdentifier, _ events: EventSink?) {
-        events?.emit { [self] in $0.request(self, didCreateTask: task) }
-        if beginning.isSuspended { emitChange(of: task, to: .suspended, events) }
-        beginning.hook?.call(task)
-        for stream in beginning.streams { stream.send(task) }
-    }
 }
 
 extension RequestRecord {
-    /// The observers of an exchange that begins.
+    /// An exchange that begins, and its observers.
     struct Beginning {
         let exchange: Lock<ExchangeState>
+        /// Whether the exchange has yet to be started, when the request is no longer suspended.
+        let waits: Bool
+        /// The observers of the `URLRequest`, if they have not been called yet.
+        let creation: CreationHooks?
         let hook: Hook<TaskIdentifier>?
         let streams: [any RequestStream]
         let isSuspended: Bool
@@ -107,35 +87,40 @@ extension RequestRecord {
         return extras?.hooks.takeForCreation() ?? CreationHooks()
     }
 
-    fileprivate mutating func beginExchange(
+    /// Begins an exchange. Returns `nil`, and begins none, if the request was cancelled.
+    ///
+    /// With `readsOptions`, it waits in any case, if only for a moment: the options and the total timeout were read
+    /// before the result was asked for, and are read again after the wait.
+    mutating func beginExchange(
         _ next: OutgoingRequest,
         as task: TaskIdentifier,
         readsOptions: Bool
-    ) -> (CreationHooks?, Beginning?) {
+    ) -> Beginning? {
         // A repeated exchange begins even if the request is cancelled, and waits: monitors know of its start and must
         // hear of its end. `startWaiting` throws the cancellation.
         let isRepeated = next.announcement.isStarted
-        guard isRepeated || !isCancelled else { return (nil, nil) }
-        var hooks: CreationHooks?
-        if case .described(let isNoted) = next.announcement { hooks = created(next.snapshot, isNoted: isNoted) }
+        guard isRepeated || !isCancelled else { return nil }
+        var creation: CreationHooks?
+        if case .described(let isNoted) = next.announcement { creation = created(next.snapshot, isNoted: isNoted) }
         if !isRepeated { history.attempt.identifiers.append(task) }
         let waits = isRepeated || lifecycle.holdsDriver || readsOptions
         let began = Lock(making: { [upload] in
             ExchangeState(task, waits ? .waiting(isReported: isRepeated) : .running, uploaded: upload)
         })
-        let beginning = Beginning(
+        return Beginning(
             exchange: began,
+            waits: waits,
+            creation: creation,
             hook: extras?.hooks.onTaskCreation,
             streams: extras?.hooks.streams ?? [],
             isSuspended: state == .suspended,
             former: Swift.exchange(&exchange, with: began)
         )
-        return (hooks, beginning)
     }
 }
 
 /// The observers of a final `URLRequest`.
-fileprivate struct CreationHooks {
+struct CreationHooks {
     var onRequest: Hook<URLRequest>?
     var onCURL: CURLHook?
     var streams: [any RequestStream] = []
