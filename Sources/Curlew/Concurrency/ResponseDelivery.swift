@@ -8,12 +8,8 @@ internal import Foundation
 /// from the network is passed on.
 final class ResponseDelivery: TransferControl {
     private struct State: Sendable {
-        var network: (any TransferControl)?
-        /// The number of network controls that have been attached.
-        var attachments = 0
-        /// The suspension that was last passed on to the attached network, and whether a thread is passing it on.
-        var isToldSuspended = false
-        var isBeingTold = false
+        /// The control of the network's exchange.
+        var network = SuspensionRelay()
         var isPaused = false
         var isSuspended = false
         var ending: CurlewError?
@@ -42,11 +38,11 @@ final class ResponseDelivery: TransferControl {
     }
     func suspend() {
         change { $0.isSuspended = true }
-        tellSuspension()
+        relaySuspension()
     }
     func resume() {
         change { $0.isSuspended = false }
-        tellSuspension()
+        relaySuspension()
     }
 
     func cancel(with error: CurlewError) {
@@ -60,7 +56,7 @@ final class ResponseDelivery: TransferControl {
     private func change(_ change: (inout State) -> Void, and tell: (any TransferControl) -> Void = { _ in }) {
         let (network, wait, event) = state.withLock { state in
             change(&state)
-            return (state.network, state.isClear ? state.wait : nil, state.ending != nil ? state.event : nil)
+            return (state.network.control, state.isClear ? state.wait : nil, state.ending != nil ? state.event : nil)
         }
         if let network { tell(network) }
         wait?.resolve(true)
@@ -71,34 +67,18 @@ final class ResponseDelivery: TransferControl {
 
     /// Connects an exchange of the network, and passes the reader's commands on to it.
     func attach(_ network: any TransferControl) {
-        let (ending, _) = state.withLock { state in
-            state.attachments += 1
-            state.isToldSuspended = false
-            state.isBeingTold = false
-            return (state.ending, exchange(&state.network, with: network))
-        }
-        tellSuspension()
+        let (ending, _) = state.withLock { ($0.ending, $0.network.attach(network)) }
+        relaySuspension()
         if let ending { network.cancel(with: ending) }
     }
 
-    /// Passes the reader's suspension on to the network until it is up to date. Only one thread does so at a time. With
-    /// two, `suspend` and `resume` could arrive in the wrong order: the network would then stay suspended for ever, or
-    /// continue despite the suspension.
-    private func tellSuspension() {
-        while let (network, number, isSuspended) = state.withLock({ state -> (any TransferControl, Int, Bool)? in
-            guard let network = state.network, !state.isBeingTold, state.isToldSuspended != state.isSuspended else {
-                return nil
-            }
-            state.isBeingTold = true
-            state.isToldSuspended = state.isSuspended
-            return (network, state.attachments, state.isSuspended)
-        }) {
-            if isSuspended { network.suspend() } else { network.resume() }
-            state.withLock { if $0.attachments == number { $0.isBeingTold = false } }
+    private func relaySuspension() {
+        SuspensionRelay.run { done in
+            state.withLock { $0.network.next(after: done, isSuspended: $0.isSuspended) }
         }
     }
 
-    func detach() { _ = state.withLock { exchange(&$0.network, with: nil) } }
+    func detach() { _ = state.withLock { $0.network.attach(nil) } }
 
     // MARK: Waiting
 

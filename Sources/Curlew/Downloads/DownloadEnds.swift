@@ -185,8 +185,10 @@ extension Request {
         else { return }
         // The old result is released outside the lock.
         _ = record.withLock { record in
-            record.exchange?.withLock { $0.body = .none }
-            return record.lifecycle.replaceResult { $0.withoutBody }
+            (
+                record.exchange?.withLock { $0.replaceBody(by: .none) },
+                record.lifecycle.replaceResult { $0.withoutBody }
+            )
         }
         await FileLane.next().carryOut { try? FileManager.default.removeItem(at: url) }
     }

@@ -96,7 +96,7 @@ final class DownloadTaskDelegate: TaskDelegate {
     }
 
     private func open(_ step: DownloadStep, _ head: ResponseHead, _ exchange: Exchange) {
-        let (control, shown) = exchange.state.withLock { ($0.control, $0.response) }
+        let (control, shown) = exchange.state.withLock { ($0.relay.control, $0.response) }
         guard let response = shown else { return }
         let opening = DownloadOpening(
             step: step,

@@ -96,8 +96,9 @@ extension Request {
         while result.error == nil, let failure = await value.make(of: result) {
             switch await run.decideRetry(after: failure, of: result) {
             case .again: result = await run.result()
-            case .end: return
-            case .endWith(let error): return value.fail(with: error)
+            case .end(let replacement):
+                if let replacement { value.fail(with: replacement) }
+                return
             }
         }
     }
@@ -270,8 +271,7 @@ enum HandlerRun {
                 if let error = serialized.error, !request.isCancelled {
                     switch await run.decideRetry(after: error, of: result) {
                     case .again: continue tries
-                    case .end: break
-                    case .endWith(let error): replacement = error
+                    case .end(let error): replacement = error
                     }
                 }
                 completions.append { [replacement] in serialized.complete(replacement) }

@@ -81,32 +81,30 @@ final class Exchange: KeepingSink {
     }
 
     var url: URL { sent.url }
-    var control: (any TransferControl)? { state.withLock { $0.control } }
+    var control: (any TransferControl)? { state.withLock { $0.relay.control } }
 
     // MARK: The start
-
-    func willStart(_ control: any TransferControl) { attach(control) }
-
-    /// Called when a segmented download starts its other segments. `control` steers all of them.
-    func continueUnder(_ control: any TransferControl) {
-        state.withLock { $0.stage = .running }
-        attach(control)
-    }
 
     /// Sets the control of the exchange.
     ///
     /// Another thread may cancel or suspend the request at the same time. It changes the request's state before it
     /// reads the control, and this thread sets the control before it reads the state. So one of the two sees the
     /// other's change.
-    private func attach(_ control: any TransferControl) {
+    func willStart(_ control: any TransferControl) {
         // The former control is released without the lock.
-        _ = state.withLock { $0.setControl(control) }
+        _ = state.withLock { $0.relay.attach(control) }
         let (requestState, cancellation) = request.record.withLock { ($0.lifecycle.state, $0.lifecycle.cancellation) }
         switch requestState {
         case .cancelled: control.cancel(with: cancellation ?? .cancelled)
-        case .suspended: request.tellControl(of: state)
+        case .suspended: request.relaySuspension()
         case .initialized, .resumed, .finished: break
         }
+    }
+
+    /// Called when a segmented download starts its other segments. `control` steers all of them.
+    func continueUnder(_ control: any TransferControl) {
+        state.withLock { $0.stage = .running }
+        willStart(control)
     }
 
     // MARK: The head
@@ -144,21 +142,25 @@ final class Exchange: KeepingSink {
             state.withLock { $0.headArrived(response) }
             return record.extras.map { HeadObservers($0.hooks) }
         }
-        if let observers { notify(observers, response) }
+        if let observers {
+            observers.progress?.started(state.withLock { $0.download })
+            for stream in observers.streams { stream.send(response) }
+        }
+        // Monitors and streams hear of every response, and the error tells its status. But the user is not asked about
+        // a response that is refused.
+        if head.status == 206, let refusal = refusal(ofPart: head) { return abort(refusal) }
         var ask = observers?.hook ?? request.sessionHeadHook
         if let informational = observers?.informational { ask = informational.before(ask) }
-        if let ask {
-            let decision = HeadDecision()
-            state.withLock { state in
-                state.delivery = .asked
-                state.decision = decision
-            }
-            ask(request, response) { [weak self] disposition in
-                decision.make { self?.apply(disposition, about: response) }
-            }
+        guard let ask else { return begin(request.kind.makeDelegate(self), response) }
+        let decision = HeadDecision()
+        state.withLock { state in
+            state.delivery = .asked
+            state.decision = decision
         }
-        if head.status == 206, let refusal = refusal(ofPart: head) { return abort(refusal) }
-        return ask == nil ? begin(request.kind.makeDelegate(self), response) : .pause
+        ask(request, response) { [weak self] disposition in
+            decision.make { self?.apply(disposition, about: response) }
+        }
+        return .pause
     }
 
     /// The observers of a head, as the request has them when it arrives.
@@ -172,11 +174,6 @@ final class Exchange: KeepingSink {
             (hook, informational) = (hooks.onHead, hooks.onInformational)
             (streams, progress) = (hooks.streams, hooks.downloadProgress)
         }
-    }
-
-    private func notify(_ observers: HeadObservers, _ response: LazyResponse) {
-        if let progress = observers.progress { progress.started(state.withLock { $0.download }) }
-        for stream in observers.streams { stream.send(response) }
     }
 
     /// Carries out the user's decision about the head. May be called on any thread, while the transport waits.
@@ -194,7 +191,7 @@ final class Exchange: KeepingSink {
         case .proceed: break
         // The delegate resumes the transport.
         case .pause: return
-        case .abort(let error): state.withLock { $0.refusal = error }
+        case .abort(let error): state.withLock { $0.delivery = .refused(error, by: delegate) }
         }
         control?.resumeReceiving()
     }
@@ -218,11 +215,11 @@ final class Exchange: KeepingSink {
         case .whole: return nil
         case .unsaid where request.kind.purpose != .file: return nil
         case .part, .unsaid:
-            let said = head.headers.value(for: "Content-Range") ?? "no Content-Range"
+            let contentRange = head.headers.value(for: "Content-Range") ?? "no Content-Range"
             return CurlewError(
                 .protocolViolation,
                 phase: .receive,
-                reason: "the server sent a part that was not asked for (206, \(said))"
+                reason: "the server sent a part that was not asked for (206, \(contentRange))"
             )
         }
     }
@@ -233,7 +230,7 @@ final class Exchange: KeepingSink {
 
     var keepsData: Bool {
         if case .delegated(let delegate) = state.withLock({ $0.delivery }) {
-            delegate is DataTaskDelegate
+            delegate.keepsData
         } else {
             false
         }
@@ -305,7 +302,7 @@ final class Exchange: KeepingSink {
     // MARK: Called by the run
 
     /// Records the outcome of sending the request.
-    func ended(_ outcome: consuming Result<TransferOutcome, CurlewError>, _ metrics: TransferMetrics) {
+    func recordOutcome(_ outcome: consuming Result<TransferOutcome, CurlewError>, _ metrics: TransferMetrics) {
         self.metrics = metrics
         switch consume outcome {
         case .success(let response):
@@ -344,46 +341,18 @@ final class Exchange: KeepingSink {
             if request.isCancelled { throw request.cancellation }
         }
         await untilReady()
-        guard !body.isEmpty, try !takes(body) else { return }
+        guard !body.isEmpty, try !deliverBody(body) else { return }
         // The delegate opens a file for the first bytes.
         await untilReady()
-        _ = try takes(body)
+        _ = try deliverBody(body)
     }
-
-    /// Ends the exchange. Returns the response, the error of a delegate that could not begin, whether Curlew has ended
-    /// the exchange, and the delegate, which has to be closed.
-    func end() -> (
-        response: LazyResponse?, refusal: CurlewError?, wasAborted: Bool, delegate: (any TaskDelegate)?
-    ) {
-        // The control is released without the lock, because it may be a user's.
-        let (delivery, response, wasAborted, refusal, _) = state.withLock { state in
-            state.stage = .over
-            // Those of a redirect that is not followed belong to no response that users see.
-            if state.response != nil { state.trailers = trailers }
-            return (state.delivery, state.response, state.wasAborted, state.refusal, state.setControl(nil))
-        }
-        if case .delegated(let delegate) = delivery { return (response, refusal, wasAborted, delegate) }
-        return (response, refusal, wasAborted, nil)
-    }
-
-    /// Records the body that the delegate has collected, and releases the delegate. Ends the exchange once more: a
-    /// segmented download has continued it while its delegate was being closed.
-    func closed(_ body: ReceivedBody) {
-        _ = state.withLock { state in
-            state.body = body
-            return state.close()
-        }
-    }
-
-    /// Records the place of a body that has been moved or removed.
-    func keep(_ body: ReceivedBody) { state.withLock { $0.body = body } }
 
     private func untilReady() async {
         if case .delegated(let delegate) = state.withLock({ $0.delivery }) { await delegate.untilReady() }
     }
 
     /// Delivers the body of a provisional response. Returns `false` if it has to be delivered again.
-    private func takes(_ body: Data) throws(CurlewError) -> Bool {
+    private func deliverBody(_ body: Data) throws(CurlewError) -> Bool {
         switch didReceive(data: body) {
         case .proceed: true
         case .pause: false
@@ -392,12 +361,11 @@ final class Exchange: KeepingSink {
     }
 
     /// Stores the parts of the response that concern later requests: cookies, and the demand for https (HSTS). Does it
-    /// once: for a WebSocket when it opens, for other exchanges when they have ended.
+    /// once: for a WebSocket when it opens, or when its handshake has failed; for other exchanges when they have ended.
     func remember(_ fields: HTTPHeaders) {
         let context = request.context
-        guard context.remembersFields, state.withLock({ !Swift.exchange(&$0.hasRemembered, with: true) }) else {
-            return
-        }
+        guard context.remembersFields else { return }
+        if request.kind.opensWebSocket, state.withLock({ Swift.exchange(&$0.hasRemembered, with: true) }) { return }
         context.remember(fields, from: url, handlesCookies: outgoing.snapshot.handlesCookies)
     }
 }

@@ -93,18 +93,3 @@ extension Exchange {
         }
     }
 }
-
-extension Request {
-    /// Runs user code of an exchange. Its control, which `give` passes to the owner of the exchange, and the total
-    /// timeout cancel it.
-    func callingUserCode<T: Sendable>(
-        in phase: CurlewError.Phase,
-        _ budget: TimeoutBudget,
-        behind give: (any TransferControl) -> Void,
-        _ work: @escaping @Sendable () async throws -> T
-    ) async throws -> T {
-        let call = UserCodeCall { try await UserCode.call(for: self) { try await work() } }
-        give(UserCodeControl(call))
-        return try await budget.limit(phase) { try await call.run() }
-    }
-}

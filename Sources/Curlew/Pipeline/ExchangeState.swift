@@ -16,15 +16,24 @@ struct ExchangeState: Sendable {
         case over
     }
 
-    /// The receiver of the response.
+    /// The receiver of the response, and at last its body.
+    ///
+    ///     none ─┬─▶ provisional ─┬─▶ asked ─▶ refused ─┐
+    ///           └────────────────┴─────┴──▶ delegated ─┴─▶ closed
+    ///
+    /// An exchange that fails, or is followed by another one, may be closed in any state.
     enum Delivery {
-        /// No head has arrived, or the delegate has been closed.
+        /// No head has arrived.
         case none
         /// The exchange keeps the response until the run has decided whether another request follows.
         case provisional(ProvisionalResponse)
         /// The user decides about the head. The transport delivers the body again later.
         case asked
         case delegated(any TaskDelegate)
+        /// The delegate that the user has chosen late could not begin. The transport is told with the next bytes.
+        case refused(CurlewError, by: any TaskDelegate)
+        /// The body that the delegate has collected, or `.none`.
+        case closed(ReceivedBody)
     }
 
     let task: TaskIdentifier
@@ -36,22 +45,15 @@ struct ExchangeState: Sendable {
     var isHeadAccepted = false
     /// The user's decision about the head, if it was asked for.
     var decision: HeadDecision?
-    /// The error of a delegate that could not begin.
-    var refusal: CurlewError?
-    /// The body, once its delegate has been closed.
-    var body = ReceivedBody.none
     /// The fields behind the body, as received, once a complete response has ended.
     var trailers: HTTPHeaders?
     /// Whether Curlew has ended the exchange, and not its peer.
     var wasAborted = false
-    /// Whether the cookies of the response have been stored.
+    /// Whether the cookies of a WebSocket's response have been stored.
     var hasRemembered = false
 
-    private(set) var control: (any TransferControl)?
-    /// Whether the control was last told to suspend.
-    private var isSuspended = false
-    /// Whether a thread is calling the control.
-    private var isBeingTold = false
+    /// The control, from the start of the transfer to the end of the exchange.
+    var relay = SuspensionRelay()
 
     /// The progress of the upload, which does not decrease from one exchange to the next.
     private(set) var upload: TransferCount
@@ -74,28 +76,6 @@ struct ExchangeState: Sendable {
         case .waiting(isReported: true), .running: task
         case .waiting(isReported: false), .over: nil
         }
-    }
-
-    // MARK: The control
-
-    /// Returns the former control, to be released without the lock, because it may be a user's.
-    mutating func setControl(_ control: (any TransferControl)?) -> (any TransferControl)? {
-        // The new control has not been told anything yet, and nobody is calling it.
-        (isSuspended, isBeingTold) = (false, false)
-        return exchange(&self.control, with: control)
-    }
-
-    /// Reserves the control for the calling thread, to be told whether the request is suspended. `nil` if it knows, or
-    /// if another thread is calling it.
-    mutating func nextTold(isSuspended: Bool) -> (any TransferControl)? {
-        guard let control, !isBeingTold, self.isSuspended != isSuspended else { return nil }
-        (isBeingTold, self.isSuspended) = (true, isSuspended)
-        return control
-    }
-
-    /// The call to the control has returned: another thread may call it, unless another control has replaced it.
-    mutating func wasTold(_ told: any TransferControl) {
-        if control === told { isBeingTold = false }
     }
 
     // MARK: The response
@@ -122,13 +102,8 @@ struct ExchangeState: Sendable {
         if case .provisional(let response) = delivery { response.head } else { response?.head }
     }
 
-    /// Whether the run or the user has to decide before the body can be closed.
-    var isUndecided: Bool {
-        switch delivery {
-        case .provisional, .asked: true
-        case .none, .delegated: false
-        }
-    }
+    /// The body, once its delegate has been closed.
+    var body: ReceivedBody { if case .closed(let body) = delivery { body } else { .none } }
 
     /// The route of the next bytes of the body.
     enum BodyRoute {
@@ -141,17 +116,17 @@ struct ExchangeState: Sendable {
     }
 
     mutating func route(of bytes: UnsafeRawBufferPointer) -> BodyRoute {
-        if let refusal { return .refuse(refusal) }
         switch delivery {
         case .delegated(let delegate): return .deliver(delegate)
         case .asked: return .wait
+        case .refused(let error, _): return .refuse(error)
         case .provisional(var response):
             // Without its other owner, the body is appended to in place.
             delivery = .none
             defer { delivery = .provisional(response) }
             do throws(CurlewError) { try response.keep(bytes) } catch { return .refuse(error) }
             return .kept
-        case .none:
+        case .none, .closed:
             return .refuse(CurlewError(.protocolViolation, phase: .receive, reason: "a body came without a head"))
         }
     }
@@ -184,17 +159,62 @@ struct ExchangeState: Sendable {
 
     // MARK: The end
 
-    /// Ends the exchange. Returns its control and its delegate, to be released without the lock: they may be, or hold,
-    /// a user's object.
-    mutating func close() -> ((any TransferControl)?, Delivery) {
+    /// What the run needs of an exchange that has ended.
+    struct Ending {
+        let response: LazyResponse?
+        /// The delegate, which has to be closed.
+        let delegate: (any TaskDelegate)?
+        /// The error of a delegate that could not begin.
+        let refusal: CurlewError?
+        /// Whether Curlew has ended the exchange, and not its peer.
+        let wasAborted: Bool
+    }
+
+    /// Ends the exchange, as `end` does. Returns `nil`, and does nothing, if the run or the user has to decide about
+    /// the response before, or if the user's decision may still be carried out.
+    mutating func endIfDecided(_ trailers: HTTPHeaders?) -> (Ending, (any TransferControl)?)? {
+        switch delivery {
+        case .provisional, .asked: nil
+        case .none, .delegated, .refused, .closed: decision == nil ? end(trailers) : nil
+        }
+    }
+
+    /// Ends the exchange. Its delegate is closed next, and then the exchange, with the body. Returns the control too, to
+    /// be released without the lock, because it may be a user's.
+    mutating func end(_ trailers: HTTPHeaders?) -> (Ending, (any TransferControl)?) {
         stage = .over
-        return (setControl(nil), exchange(&delivery, with: .none))
+        // The trailers of a redirect that is not followed belong to no response that users see.
+        if response != nil { self.trailers = trailers }
+        let (delegate, refusal): ((any TaskDelegate)?, CurlewError?) =
+            switch delivery {
+            case .delegated(let delegate): (delegate, nil)
+            case .refused(let error, let delegate): (delegate, error)
+            case .none, .provisional, .asked, .closed: (nil, nil)
+            }
+        let ending = Ending(response: response, delegate: delegate, refusal: refusal, wasAborted: wasAborted)
+        return (ending, relay.attach(nil))
+    }
+
+    /// Records the body that the delegate has collected, and releases the delegate. Ends the exchange once more: a
+    /// segmented download has continued it while its delegate was being closed. Returns the control and the delegate,
+    /// to be released without the lock: they may be, or hold, a user's object.
+    mutating func close(with body: ReceivedBody) -> ((any TransferControl)?, Delivery) {
+        stage = .over
+        return (relay.attach(nil), exchange(&delivery, with: .closed(body)))
+    }
+
+    /// Replaces the body of a closed exchange, which has been moved or removed. Returns the former one, to be released
+    /// without the lock.
+    mutating func replaceBody(by body: ReceivedBody) -> ReceivedBody {
+        guard case .closed(let former) = delivery else { return .none }
+        delivery = .closed(body)
+        return former
     }
 
     /// Forgets the body, because another attempt follows. Returns it, to be released without the lock.
     mutating func forgetBody() -> ReceivedBody {
         download = TransferCount()
-        return exchange(&body, with: .none)
+        return replaceBody(by: .none)
     }
 }
 

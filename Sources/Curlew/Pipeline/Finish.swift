@@ -21,15 +21,19 @@ extension Run {
     /// be neither followed nor delivered.
     func finish(_ exchange: Exchange, refusing refusal: CurlewError? = nil) async -> RunResult {
         var error = refusal ?? exchange.failure
-        if exchange.state.withLock({ $0.isUndecided || $0.decision != nil }) {
+        let ending: ExchangeState.Ending
+        if let (decided, _) = exchange.state.withLock({ $0.endIfDecided(exchange.trailers) }) {
+            ending = decided
+        } else {
             if error == nil {
                 do throws(CurlewError) { try await exchange.decideDelivery() } catch let failure { error = failure }
             }
             // Afterwards no delegate begins.
             if let decision = exchange.state.withLock({ $0.decision }) { await decision.expire() }
+            (ending, _) = exchange.state.withLock { $0.end(exchange.trailers) }
         }
-        let (response, delegateError, wasAborted, delegate) = exchange.end()
-        error = error ?? delegateError
+        let response = ending.response
+        error = error ?? ending.refusal
         let acceptance = request.record.withLock { record in
             // Those of other exchanges were recorded by `followUp`.
             if exchange.followable == nil, let metrics = exchange.metrics {
@@ -38,10 +42,10 @@ extension Run {
             return AcceptanceRules(record)
         }
         if acceptance.isCancelled { error = request.cancellation }
-        if let error, isEarly(error, wasAborted) { emitEarlyFailure(error) }
-        let collected = await delegate?.close(error, of: exchange) ?? CollectedBody(error: error)
+        if let error, isEarly(error, ending.wasAborted) { emitEarlyFailure(error) }
+        let collected = await ending.delegate?.close(error, of: exchange) ?? CollectedBody(error: error)
         // Before validations run, which may ask the request for the file.
-        exchange.closed(collected.body)
+        _ = exchange.state.withLock { $0.close(with: collected.body) }
         emitEnd(of: exchange, collected.error)
         var body = collected.body
         var isStatusCheckOnly = false
@@ -93,7 +97,7 @@ extension Run {
         do throws(CurlewError) { body = try await file.place(ifAccepted: error == nil) } catch {
             first = first ?? error
         }
-        exchange.keep(body)
+        _ = exchange.state.withLock { $0.replaceBody(by: body) }
         return (body, first)
     }
 
@@ -102,7 +106,7 @@ extension Run {
         var error = error
         if request.isCancelled { error = request.cancellation }
         // An exchange that another one was to follow, which could not begin. Its parts are released without the lock.
-        _ = request.record.withLock { $0.exchange?.withLock { $0.close() } }
+        _ = request.record.withLock { $0.exchange?.withLock { $0.close(with: $0.body) } }
         let visible = request.record.withLock { $0.history.lastRequest }
         error.url = request.asGiven(error.url ?? visible?.url)
         error.attempt = attempt.number
@@ -208,54 +212,6 @@ extension Run {
         guard let events else { return }
         let (request, task) = (request, task)
         events.emit { $0.request(request, didCompleteTask: task, with: error) }
-    }
-}
-
-// MARK: Downloads that a retrier may replace
-
-/// A download whose response is acceptable, but which a retrier may still replace. Until that is decided, the file at
-/// the destination is not changed, and monitors do not hear of the completion.
-// A class, so that an absent value costs one pointer in every run.
-final class HeldDownload {
-    let exchange: Exchange
-    let response: LazyResponse?
-    let file: any UnplacedFile
-
-    init(_ exchange: Exchange, _ response: LazyResponse?, _ file: any UnplacedFile) {
-        self.exchange = exchange
-        self.response = response
-        self.file = file
-    }
-}
-
-extension Run {
-    /// Whether a retrier has to be asked about the status of an acceptable response.
-    func retriersDecide(_ response: LazyResponse?) -> Bool {
-        guard attempt.options.hasRetriers, let status = response?.head.status, status != 200 else { return false }
-        return request.retriers.contains { $0.retryableHTTPStatusCodes.contains(status) }
-    }
-
-    /// Moves the file to its destination, and ends the exchange.
-    func deliverFile(of held: HeldDownload) async -> RunResult {
-        heldDownload = nil
-        let (body, failure) = await placed(held.file, of: held.exchange, nil)
-        let error = failure.map { located($0, held.exchange, held.response, .none) }
-        emitCompletion(error)
-        return result(of: held.exchange, held.response, body, error)
-    }
-
-    /// Removes the file of the held download, if there is one, and ends its exchange.
-    func dropHeldDownload() async {
-        guard let held = Swift.exchange(&heldDownload, with: nil) else { return }
-        _ = try? await held.file.place(ifAccepted: false)
-        held.exchange.keep(.none)
-        emitCompletion(nil)
-    }
-
-    /// Removes the file of the download, and returns its result without a body.
-    func dropped(_ held: HeldDownload) async -> RunResult {
-        await dropHeldDownload()
-        return result(of: held.exchange, held.response, .none, nil)
     }
 }
 

@@ -12,11 +12,12 @@ enum FollowUp {
     case send(OutgoingRequest)
 }
 
-// Decides what follows a redirect, a challenge or stored credentials. No other code does.
+// Decides what follows a redirect, a challenge or stored credentials. No other code does. The request that a redirect
+// leads to is made in RedirectedRequest.swift.
 extension Run {
     /// Decides about a response that another exchange may follow: deliver it, refuse it, or send another request.
     func followUp(_ exchange: Exchange, _ response: TransferOutcome) async -> FollowUp {
-        if let answer = request.context.learn(from: exchange, response, keeps: keepsAuthentication) {
+        if let answer = request.context.updateCredentials(after: response, of: exchange) {  // StoredCredentials.swift
             // To monitors and users this is one exchange, as if the transport had answered the challenge.
             var again = exchange.outgoing
             again.storedAnswer = answer
@@ -34,8 +35,8 @@ extension Run {
         }
     }
 
-    /// Returns the next exchange, under a new identifier.
-    private func moves(to lowered: TransferRequest, _ visible: RequestSnapshot) -> FollowUp {
+    /// Takes a new identifier, and returns the request to send next under it.
+    private func sendNext(_ lowered: TransferRequest, _ visible: RequestSnapshot) -> FollowUp {
         task = session.nextTask(of: request, after: task)
         var lowered = lowered
         lowered.identifier = task
@@ -47,14 +48,6 @@ extension Run {
         guard let metrics else { return }
         let (request, task) = (request, task)
         events?.emitExchange { $0.request(request, task: task, didFinishCollecting: metrics) }
-    }
-
-    /// Whether the session stores the credentials, because the request set them and asks for that.
-    private func keepsAuthentication(_ used: TransferAuthentication) -> Bool {
-        request.record.withLock { record in
-            guard let options = record.extras?.options else { return false }
-            return options.keepsAuthentication && options.authentication == used
-        }
     }
 }
 
@@ -127,7 +120,7 @@ extension Run {
         if redirected.leavesCredentials(next) { attempt.hasLeftCredentials = true }
         emitRedirect(exchange.metrics, response, to: proposal)
         attempt.hops.append(RedirectHop(url: response.url, status: outcome.head.status, location: next.url))
-        return moves(to: next, .made(proposal))
+        return sendNext(next, .made(proposal))
     }
 
     private var redirectHandler: (any RedirectHandler)? {
@@ -161,116 +154,6 @@ extension Run {
     }
 }
 
-/// The request that a redirect leads to, without the fields and credentials that belong to the previous origin.
-struct RedirectedRequest {
-    /// The next request, as the transport takes it.
-    let next: TransferRequest
-    /// The next request, as users see it.
-    let proposal: URLRequest
-    private let lowered: TransferRequest
-    private let request: Request
-
-    init(_ redirect: Redirect, _ sent: OutgoingRequest, in request: Request) {
-        let context = request.context
-        let removed = redirect.headersToRemove(
-            from: sent.transfer.effectiveHeaders, by: context.configuration.redirects)
-        var next = sent.transfer
-        next.url = redirect.url
-        next.method = redirect.method
-        for name in removed { next.headers.remove(name: name) }
-        // The session's fields may be secrets as well.
-        next.defaultHeaders = next.defaultHeaders.map { context.defaultHeaders($0.without(removed), at: redirect.url) }
-        if redirect.dropsBody { (next.body, next.trailers) = (.none, nil) }
-        if redirect.leavesOrigin { next.options.authentication = nil }
-        if let routing = context.configuration.proxyRouting {
-            next.options.proxy = routing(redirect.url) ?? Proxy.none
-        }
-        self.next = next
-        proposal = Self.proposal(redirect, for: sent.snapshot.urlRequest, without: removed)
-        lowered = sent.transfer
-        self.request = request
-    }
-
-    private static func proposal(_ redirect: Redirect, for sent: URLRequest, without removed: [String]) -> URLRequest {
-        var proposal = sent
-        proposal.url = redirect.url
-        proposal.httpMethod = redirect.method.rawValue
-        for name in removed { proposal.setValue(nil, forHTTPHeaderField: name) }
-        if redirect.dropsBody {
-            proposal.httpBody = nil
-            proposal.httpBodyStream = nil
-        }
-        return proposal
-    }
-
-    /// Returns the redirect handler's answer without the secrets of the previous origin.
-    ///
-    /// A handler may replace a redirect within the origin by one to another origin. The fields that it left unchanged
-    /// are then removed, as if the server had redirected there. The fields that it set or changed are sent.
-    func withoutSecrets(_ answer: URLRequest) -> URLRequest {
-        guard let url = answer.url, !RedirectLocation.isSameOrigin(lowered.url, url) else { return answer }
-        var answer = answer
-        for field in HTTPHeaders(answer.allHTTPHeaderFields ?? [:])
-        where policy.staysBehind(field) && proposal.value(forHTTPHeaderField: field.name) == field.value {
-            answer.setValue(nil, forHTTPHeaderField: field.name)
-        }
-        return answer
-    }
-
-    /// Returns the transfer request for a request that the redirect handler has changed.
-    func replaced(by changed: URLRequest) throws(CurlewError) -> TransferRequest {
-        let context = request.context
-        var own = request.record.withLock { $0.extras?.options } ?? RequestOptions()
-        // Credentials that an earlier redirect has removed are not added again.
-        own.authentication = lowered.options.authentication
-        let lowering = Lowering(context: context, own: own, purpose: next.options.purpose)
-        // The body of an upload is not in its `URLRequest`.
-        let body = changed.hasBody(of: proposal) ? next.body : nil
-        if body == nil || next.trailers == nil { own.trailers = nil }
-        var result = try lowering.lower(
-            .made(changed),
-            body: body,
-            task: next.identifier,
-            attempt: next.attempt,
-            remaining: next.options.timeouts.total
-        )
-        result.defaultHeaders = next.defaultHeaders
-        result.options.cache = next.options.cache
-        if !RedirectLocation.isSameOrigin(lowered.url, result.url) {
-            result.options.authentication = nil
-            // If the redirect stayed within the origin that the handler leaves, `next` still has the session's secret
-            // fields.
-            if let shared = next.defaultHeaders {
-                let secret = shared.headers.filter(policy.staysBehind).map(\.name)
-                result.defaultHeaders = context.defaultHeaders(shared.without(secret), at: result.url)
-            }
-        }
-        return result
-    }
-
-    private var policy: RedirectPolicy { request.context.configuration.redirects }
-
-    /// Whether secrets were removed because of the new origin, and no handler has replaced them.
-    func leavesCredentials(_ next: TransferRequest) -> Bool {
-        guard !RedirectLocation.isSameOrigin(lowered.url, next.url) else { return false }
-        if lowered.options.authentication != nil, next.options.authentication == nil { return true }
-        let sent = next.effectiveHeaders
-        return lowered.effectiveHeaders.contains {
-            SecretNames.containsField($0.name) && policy.staysBehind($0) && !sent.contains(name: $0.name)
-        }
-    }
-}
-
-extension DefaultHeaders {
-    /// Returns the fields without those of these names.
-    func without(_ names: [String]) -> DefaultHeaders {
-        guard names.contains(where: headers.contains(name:)) else { return self }
-        var reduced = headers
-        for name in names { reduced.remove(name: name) }
-        return DefaultHeaders(reduced)
-    }
-}
-
 // MARK: Challenges
 
 extension Run {
@@ -298,7 +181,7 @@ extension Run {
                 let next = try await answered(outgoing.transfer, with: authentication)
                 attempt.answeredChallenges += 1
                 emitStep(exchange.metrics)
-                return moves(to: next, outgoing.snapshot)
+                return sendNext(next, outgoing.snapshot)
             }
         } catch {
             return .refuse((error as? CurlewError) ?? request.cancellation)
@@ -334,77 +217,4 @@ extension Request {
 
     /// Whether the session can replace a body that can be read only once.
     var replacesBodies: Bool { context.configuration.decisions?.newBodyStream != nil }
-}
-
-// MARK: Stored credentials
-
-/// The use of the session's stored credentials in one exchange.
-enum StoredCredentials {
-    /// The request brings credentials, none are stored, or the body cannot be sent again after a challenge.
-    case none
-    /// The credentials are sent along.
-    case offered(TransferAuthentication)
-    /// The credentials may answer a challenge.
-    case mayAnswer
-}
-
-extension StoredCredentials {
-    /// Returns whether stored credentials answer a challenge. It is then not delivered; the request is sent again with
-    /// credentials.
-    func answers(_ head: ResponseHead, from url: URL, to request: Request) -> Bool {
-        switch self {
-        case .none, .offered: false
-        case .mayAnswer:
-            request.context.credentials.withLock {
-                $0.answer(to: head, for: url, onlyBasic: request.kind.opensWebSocket) != nil
-            }
-        }
-    }
-}
-
-extension SessionContext {
-    /// Returns the use of stored credentials for the next exchange.
-    func storedCredentials(for next: OutgoingRequest, onlyBasic: Bool) -> StoredCredentials {
-        let lowered = next.transfer
-        if let answer = next.storedAnswer { return .offered(answer) }
-        if credentials.isEmpty || lowered.options.hasAuthentication || lowered.headers.contains(name: "Authorization")
-            || lowered.defaultHeaders?.headers.contains(name: "Authorization") == true
-        {
-            return .none
-        }
-        if let expected = credentials.withLock({ $0.expected(by: lowered.url, onlyBasic: onlyBasic) }) {
-            return .offered(expected)
-        }
-        return lowered.body.isReplayable ? .mayAnswer : .none
-    }
-
-    /// Stores credentials that the server has accepted, and forgets those that it has refused. A 401 that middleware
-    /// made can ask for credentials, and refuses none. Returns the credentials
-    /// to send the request again with, or `nil`. `keeps` says whether to store the request's own credentials.
-    func learn(
-        from exchange: Exchange,
-        _ response: TransferOutcome,
-        keeps: (TransferAuthentication) -> Bool
-    ) -> TransferAuthentication? {
-        let (head, url) = (response.head, exchange.url)
-        let challenge = response.isServersVerdict ? response.answeredChallenges.last : nil
-        switch exchange.credentials {
-        case .mayAnswer:
-            guard head.status == 401, exchange.isProvisional else { return nil }
-            let onlyBasic = exchange.request.kind.opensWebSocket
-            return credentials.withLock { $0.answer(to: head, for: url, onlyBasic: onlyBasic) }
-        case .offered(let used):
-            if head.status == 401, response.isServersVerdict {
-                credentials.withLock { $0.refused(used, for: url) }
-            } else if let challenge {
-                credentials.withLock { $0.accepted(used, for: url, after: challenge) }
-            }
-        case .none:
-            guard head.status != 401, let challenge, let used = exchange.outgoing.transfer.options.authentication,
-                keeps(used)
-            else { return nil }
-            credentials.withLock { $0.accepted(used, for: url, after: challenge) }
-        }
-        return nil
-    }
 }

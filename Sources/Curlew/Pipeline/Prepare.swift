@@ -34,7 +34,9 @@ extension Run {
         var body: BodySource?
         if let upload = request.kind.upload {
             let made = try await upload.makeBody(for: request, events)
-            body = isSentAgain ? try await request.bodyToSendAgain(made) : made
+            // An earlier attempt may have read a body that can be read only once.
+            let needsNewBody = attempt.number > 0 && request.replacesBodies
+            body = needsNewBody ? try await request.bodyToSendAgain(made) : made
         }
         do throws(CurlewError) {
             let transfer = try lower(visible, body: body)
@@ -45,9 +47,6 @@ extension Run {
             throw error
         }
     }
-
-    /// Whether this attempt needs a new body, because an earlier one may have read a body that can be read only once.
-    private var isSentAgain: Bool { attempt.number > 0 && request.replacesBodies }
 
     /// Returns the request as the user described it, and whether it is in the history already.
     private func initialRequest() throws(CurlewError) -> (RequestSnapshot, isNoted: Bool) {
@@ -84,8 +83,13 @@ extension Run {
     /// Returns the request as the adapters change it, one after the other.
     func adapt(_ initial: RequestSnapshot) async throws(CurlewError) -> RequestSnapshot {
         let given = initial.urlRequest
+        let (adapters, state) = (attempt.options.adapters, RequestAdapterState(request: request, session: session))
         do {
-            let adapted = try await adapted(given).withoutDotSegments(in: request.context)
+            let adapted = try await callingUserCode(in: .adaptation) {
+                var adapted = given
+                for adapter in adapters { adapted = try await adapter.adapt(adapted, using: state) }
+                return adapted
+            }.withoutDotSegments(in: request.context)
             // A request that the adapters returned unchanged keeps its cheaper form.
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
             if visible !== initial { try adapted.validate() }
@@ -101,18 +105,9 @@ extension Run {
             throw failure
         }
     }
-
-    private func adapted(_ initial: URLRequest) async throws -> URLRequest {
-        let (adapters, state) = (attempt.options.adapters, RequestAdapterState(request: request, session: session))
-        return try await callingUserCode(in: .adaptation) {
-            var adapted = initial
-            for index in adapters.indices { adapted = try await adapters[index].adapt(adapted, using: state) }
-            return adapted
-        }
-    }
 }
 
-// MARK: Lowering
+// MARK: Lowering: making the transfer request
 
 extension Run {
     /// Returns what the transport sends for a request, according to the current options. Nothing below this step sees a
@@ -167,7 +162,9 @@ struct Lowering {
             throw CurlewError(
                 .requestCreationFailed, phase: .creation, reason: "the method is not a valid HTTP token", url: target)
         }
-        var headers = try Self.headers(of: visible)
+        let fields = visible.fields
+        for field in fields where !field.isValid { throw CurlewError.invalidHeader(field) }
+        var headers = fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
         var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
         if let authentication = own?.authentication ?? authority {
             options.authentication = authentication
@@ -244,14 +241,6 @@ struct Lowering {
         let user = url.user(percentEncoded: false) ?? encodedUser ?? ""
         let password = url.password(percentEncoded: false) ?? encodedPassword ?? ""
         return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))
-    }
-
-    private static func headers(of visible: RequestSnapshot) throws(CurlewError) -> HTTPHeaders {
-        let fields = visible.fields
-        for field in fields where !field.isValid {
-            throw CurlewError.invalidHeader(field)
-        }
-        return fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
     }
 
     private static func body(of visible: RequestSnapshot, _ upload: BodySource?) throws(CurlewError) -> BodySource {

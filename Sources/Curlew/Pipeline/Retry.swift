@@ -12,18 +12,12 @@ struct RetryHistory: Sendable {
     var pacing = RetryPacing()
 }
 
-/// The decision after a failure.
-enum RetryVerdict {
+/// What follows a failure.
+enum RetryOutcome {
+    /// Another attempt, which has been prepared.
     case again
-    /// The failure remains.
-    case end
-    case endWith(CurlewError)
-}
-
-/// The decision after an attempt.
-enum AttemptVerdict {
-    case again
-    case end(RunResult)
+    /// No attempt. With `nil`, the failure remains.
+    case end(replacing: CurlewError?)
 }
 
 // The outer loop: retriers are asked about whole attempts, and do not see redirects.
@@ -34,143 +28,117 @@ extension Run {
         return attempt.options.hasRetriers && result.response?.head.status != 200
     }
 
-    func verdict(on tried: RunResult) async -> AttemptVerdict {
-        let verdict = await askRetriers(about: tried)
-        guard case .end(let result) = verdict, !request.isCancelled,
-            let pause = request.kind.connection?.pauseBeforeReconnecting(after: result)
-        else { return verdict }
-        return await reconnect(after: pause, result)
-    }
-
-    private func askRetriers(about tried: RunResult) async -> AttemptVerdict {
+    /// Returns the result of the run after this attempt's, or `nil` if another attempt follows.
+    func lastResult(after tried: RunResult) async -> RunResult? {
         let result = retries.reason.map { tried.explained(by: $0) } ?? tried
-        guard let failure = result.error else { return await askAboutStatus(of: result) }
-        if attempt.startsOver, !request.isCancelled { return .again }
-        return await askAboutFailure(failure, of: result)
+        let last: RunResult?
+        if let failure = result.error {
+            if attempt.startsOver, !request.isCancelled { return nil }
+            last = await resultUnlessRetried(after: failure, result)
+        } else {
+            last = await resultUnlessStatusRetried(result)
+        }
+        guard let last, !request.isCancelled,
+            let pause = request.kind.connection?.pauseBeforeReconnecting(after: last)
+        else { return last }
+        return await reconnect(after: pause, last)  // Run.swift
     }
 
-    private func askAboutFailure(_ failure: CurlewError, of result: RunResult) async -> AttemptVerdict {
+    /// Asks the retriers about a failed attempt.
+    func resultUnlessRetried(after failure: CurlewError, _ result: RunResult) async -> RunResult? {
         switch await decideRetry(after: failure, of: result) {
-        case .again: return .again
-        case .end: return .end(result)
-        case .endWith(let error): return .end(result.failing(with: error, resumeData: request.producedResumeData))
+        case .again: nil
+        case .end(replacing: nil): result
+        case .end(replacing: let error?): result.failing(with: error, resumeData: request.producedResumeData)
         }
     }
 
     /// Asks the retriers that want to see the status, although the attempt has succeeded.
-    private func askAboutStatus(of result: RunResult) async -> AttemptVerdict {
+    private func resultUnlessStatusRetried(_ result: RunResult) async -> RunResult? {
         let held = heldDownload
-        guard let status = result.response?.head.status, held != nil || !request.isCancelled else {
-            return .end(result)
-        }
+        guard let status = result.response?.head.status, held != nil || !request.isCancelled else { return result }
         // Bytes that the reader of a stream has received cannot be taken back.
-        if case .streamed = result.body { return .end(result) }
+        if case .streamed = result.body { return result }
         let retriers = request.retriers.filter { $0.retryableHTTPStatusCodes.contains(status) }
-        guard held != nil || !retriers.isEmpty else { return .end(result) }
+        guard held != nil || !retriers.isEmpty else { return result }
         var failure = CurlewError.unacceptableStatus(status)
         failure.url = result.response?.url
         failure.attempt = attempt.number
         switch await decideRetry(after: failure, of: result, by: retriers) {
-        case .again: return .again
+        case .again: return nil
         // If there is no time for another attempt, the response is delivered.
-        case .end, .endWith(CurlewError.Code.totalTimedOut):
-            guard let held else {
-                request.clearFailure()
-                return .end(result)
-            }
-            return await deliver(held)
-        case .endWith(let error):
+        case .end(replacing: nil), .end(replacing: CurlewError.Code.totalTimedOut?):
+            if let held { return await deliver(held) }
+            request.clearFailure()
+            return result
+        case .end(replacing: let error?):
             let failed = if let held { await dropped(held) } else { result }
-            return .end(failed.failing(with: error, resumeData: request.producedResumeData))
+            return failed.failing(with: error, resumeData: request.producedResumeData)
         }
     }
 
-    /// Delivers the response of a held download: moves its file to the destination. If that fails, retriers are asked
-    /// as about any failure.
-    private func deliver(_ held: HeldDownload) async -> AttemptVerdict {
-        guard !request.isCancelled else {
-            let failed = await dropped(held)
-            return .end(failed.failing(with: request.cancellation, resumeData: request.producedResumeData))
-        }
-        request.clearFailure()
-        let result = await deliverFile(of: held)
-        guard let failure = result.error else { return .end(result) }
-        return await askAboutFailure(failure, of: result)
-    }
-
-    /// Asks the retriers, waits for the delay that they demand, and makes the request ready for another attempt.
-    func decideRetry(after failure: CurlewError, of result: RunResult) async -> RetryVerdict {
-        await decideRetry(after: failure, of: result, by: request.retriers)
-    }
-
-    private func decideRetry(
+    /// Asks the retriers, all or those given, waits for the delay that they demand, and makes the request ready for
+    /// another attempt.
+    func decideRetry(
         after failure: CurlewError,
         of result: RunResult,
-        by retriers: [any RequestRetrier]
-    ) async -> RetryVerdict {
+        by chosen: [any RequestRetrier]? = nil
+    ) async -> RetryOutcome {
+        let retriers = chosen ?? request.retriers
         guard !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut,
             !attempt.isFinal(result)
-        else { return .end }
+        else { return .end(replacing: nil) }
         let failed = ContinuousClock.now
         request.recordFailure(failure)
-        guard request.kind.reader?.allowsAnotherAttempt(of: request) ?? true else { return .end }
-        for retrier in retriers {
-            let answer: RetryResult
-            do {
+        guard request.kind.reader?.allowsAnotherAttempt(of: request) ?? true else { return .end(replacing: nil) }
+        do {
+            for retrier in retriers {
                 let (request, session) = (request, session)
-                answer = try await callingUserCode(in: .retry) {
+                let answer = try await callingUserCode(in: .retry) {
                     await retrier.retry(request, for: session, dueTo: failure)
                 }
-            } catch {
-                return interrupted(by: error, after: failure)
+                if request.isCancelled { return .end(replacing: request.cancellation) }
+                switch answer {
+                case .doNotRetry: continue
+                case .doNotRetryWithError(let error):
+                    return .end(replacing: .retryFailed(error, original: failure))
+                case .retry: return try await retry(after: .zero, failure, failed)
+                case .retryWithDelay(let seconds):
+                    return try await retry(after: .bounded(seconds: seconds), failure, failed)
+                }
             }
-            if request.isCancelled { return .endWith(request.cancellation) }
-            switch answer {
-            case .doNotRetry: continue
-            case .doNotRetryWithError(let retryError):
-                return .endWith(.retryFailed(retryError, original: failure))
-            case .retry: return await retry(after: .zero, failure, failed)
-            case .retryWithDelay(let seconds): return await retry(after: .bounded(seconds: seconds), failure, failed)
-            }
+            return .end(replacing: nil)
+        } catch {
+            // The retrier or the delay was interrupted: by the cancellation, or the total timeout.
+            if request.isCancelled { return .end(replacing: request.cancellation) }
+            return .end(replacing: (error as? CurlewError)?.after(failure) ?? .cancelled)
         }
-        return .end
     }
 
+    /// Waits for the delay that a retrier demands, or a longer one if retries come too fast, and makes the request ready
+    /// for another attempt.
     private func retry(
         after asked: Duration,
         _ failure: CurlewError,
         _ failed: ContinuousClock.Instant
-    ) async -> RetryVerdict {
+    ) async throws -> RetryOutcome {
         guard let delay = retries.pacing.pause(asked: asked, after: .now - failed) else {
-            return .endWith(.retryFailed(CurlewError.tooManyRetries, original: failure))
+            return .end(replacing: .retryFailed(CurlewError.tooManyRetries, original: failure))
         }
-        guard delay != .zero else { return await prepareRetry(after: failure) }
-        guard budget.total == nil || budget.allows(delay, at: .now) else {
-            return .endWith(CurlewError.totalTimeout(budget.total, phase: .retry).after(failure))
-        }
-        do {
+        if delay != .zero {
+            guard budget.total == nil || budget.allows(delay, at: .now) else {
+                return .end(replacing: CurlewError.totalTimeout(budget.total, phase: .retry).after(failure))
+            }
             try await callingUserCode(in: .retry) { try await Task.sleep(for: delay) }
-        } catch {
-            return interrupted(by: error, after: failure)
         }
-        return await prepareRetry(after: failure)
-    }
-
-    private func prepareRetry(after failure: CurlewError) async -> RetryVerdict {
         // Until the delay is over, the old response may still have to be delivered. Its file is dropped only now.
         await dropHeldDownload()
         await request.dropUnplacedFile()
-        guard request.prepareForRetry() else { return .endWith(request.cancellation) }
+        guard request.prepareForRetry() else { return .end(replacing: request.cancellation) }
         if failure.code != .bodyUnavailable { retries.reason = failure }
         retries.count += 1
         request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
         return .again
-    }
-
-    private func interrupted(by error: any Error, after failure: CurlewError) -> RetryVerdict {
-        if request.isCancelled { return .endWith(request.cancellation) }
-        guard let error = error as? CurlewError else { return .endWith(.cancelled) }
-        return .endWith(error.after(failure))
     }
 }
 
@@ -233,30 +201,5 @@ extension CurlewError {
 
     static func totalTimeout(_ limit: Duration?, phase: Phase) -> CurlewError {
         CurlewError(.totalTimedOut, phase: phase, reason: timeoutReason(.totalTimedOut, after: limit))
-    }
-}
-
-// MARK: Reconnecting
-
-extension Run {
-    /// Waits, and makes the request ready for another connection. The reason and the pacing of earlier retries are
-    /// reset; their number is not.
-    func reconnect(after pause: Duration, _ result: RunResult) async -> AttemptVerdict {
-        do {
-            // The total timeout limits each attempt to connect, not the pauses between connections.
-            try await request.callingUserCode(ownsTask: ownsTask, budget: .unlimited, in: .retry) {
-                try await Task.sleep(for: pause)
-            }
-        } catch {
-            return .end(result.failing(with: request.cancellation, resumeData: nil))
-        }
-        if let error = result.error { request.recordFailure(error) }
-        guard request.prepareForRetry() else {
-            return .end(result.failing(with: request.cancellation, resumeData: nil))
-        }
-        retries = RetryHistory(count: retries.count + 1)
-        if let total = budget.total { budget = TimeoutBudget(total: total, started: .now) }
-        request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
-        return .again
     }
 }

@@ -3,24 +3,12 @@ internal import CurlewLocks
 internal import Foundation
 
 extension Run {
-    /// Creates the state of the next exchange, and reports the exchange to monitors. `send` starts it, at once or when
-    /// the request is resumed.
-    // Never inlined; see `Run`.
-    @inline(never)
-    func begin(_ next: OutgoingRequest) throws(CurlewError) -> Lock<ExchangeState> {
-        guard let begun = request.beginExchange(next, as: task, readsOptions: !attempt.options.isAskedFor, events)
-        else {
-            throw request.cancellation
-        }
-        return begun
-    }
-
     /// Sends the request over the transport, and returns when its response has ended.
-    func send(_ next: OutgoingRequest, _ state: Lock<ExchangeState>) async -> Exchange {
+    func send(_ next: OutgoingRequest, _ state: Lock<ExchangeState>, waits: Bool) async -> Exchange {
         var next = next
         // The exchange has been reported, so a failure while it waits is reported as its end.
         var failure: CurlewError?
-        if state.withLock({ $0.stage != .running }) {
+        if waits {
             do throws(CurlewError) { next = try await resumed(next, state) } catch { failure = error }
         }
         if failure == nil { emitStart(of: next) }
@@ -30,7 +18,9 @@ extension Run {
         let outcome: Result<TransferOutcome, CurlewError>
         do throws(CurlewError) {
             if let failure { throw failure }
-            let body = taskBoundBody(of: exchange.sent)
+            // The code of some bodies has to run with the values of the run's task.
+            let body: (any TaskBoundBody)? =
+                if case .stream(let stream, _) = exchange.sent.body { stream as? any TaskBoundBody } else { nil }
             body?.bind()
             defer { body?.unbind() }
             let transport = request.kind.connection?.transport(in: session, for: exchange) ?? session.transport
@@ -46,7 +36,7 @@ extension Run {
         }
         // A response whose body was cut off, perhaps by its reader, still had a head.
         if let fields = outcome.fields ?? state.withLock({ $0.lastHead?.headers }) { exchange.remember(fields) }
-        exchange.ended(outcome, completed(outcome.metrics ?? TransferMetrics(queued: began, ended: Date())))
+        exchange.recordOutcome(outcome, completed(outcome.metrics ?? TransferMetrics(queued: began, ended: Date())))
         return exchange
     }
 
@@ -65,12 +55,6 @@ extension Run {
             next.transfer = try lower(waiting.snapshot, body: waiting.transfer.body)
         } while try !request.startWaiting(state)
         return next
-    }
-
-    /// Returns the body, if its code has to run with the values of the run's task.
-    private func taskBoundBody(of request: TransferRequest) -> (any TaskBoundBody)? {
-        guard case .stream(let stream, _) = request.body else { return nil }
-        return stream as? any TaskBoundBody
     }
 
     private func emitStart(of next: OutgoingRequest) {

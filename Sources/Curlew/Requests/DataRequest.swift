@@ -22,11 +22,11 @@ public class DataRequest: Request, @unchecked Sendable {
 
     /// The part of the body that has arrived. `nil` if there is none.
     public var data: Data? {
-        let (delivery, body) = record.withLock { record in
-            record.exchange?.withLock { ($0.delivery, $0.body) } ?? (.none, .none)
+        switch record.withLock({ $0.exchange?.withLock { $0.delivery } ?? .none }) {
+        case .delegated(let delegate): (delegate as? DataTaskDelegate)?.bytes
+        case .closed(let body): body.contents
+        case .none, .provisional, .asked, .refused: nil
         }
-        if case .delegated(let delegate) = delivery { return (delegate as? DataTaskDelegate)?.bytes }
-        return body.contents
     }
 
     /// The file of the body, if the request was turned into a download: see

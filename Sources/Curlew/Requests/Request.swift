@@ -110,21 +110,11 @@ public class Request: @unchecked Sendable {
     }
 
     /// Suspends or resumes the current exchange, as the state of the request demands.
-    func tellControl() {
-        if let exchange = record.withLock({ $0.exchange }) { tellControl(of: exchange) }
-    }
-
-    /// Suspends or resumes an exchange, as the state of the request demands.
-    ///
-    /// `suspend()` and `resume()` may be called on two threads at once. The lock decides their order; then one thread
-    /// at a time tells the control the latest state, until the two agree. The control is called without a lock, because
-    /// a transport may be the user's.
-    func tellControl(of exchange: Lock<ExchangeState>) {
-        while true {
-            let isSuspended = isSuspended
-            guard let control = exchange.withLock({ $0.nextTold(isSuspended: isSuspended) }) else { return }
-            if isSuspended { control.suspend() } else { control.resume() }
-            exchange.withLock { $0.wasTold(control) }
+    func relaySuspension() {
+        SuspensionRelay.run { done in
+            record.withLock { record in
+                record.exchange?.withLock { $0.relay.next(after: done, isSuspended: record.lifecycle.state == .suspended) }
+            }
         }
     }
 
@@ -135,7 +125,7 @@ public class Request: @unchecked Sendable {
         switch resumption {
         case .start: HandlerRun.start(self, drives: true)
         case .proceed(let hold):
-            tellControl()
+            relaySuspension()
             hold?.resolve(())
             emitChange(of: task, to: .resumed, eventSink)
         }
@@ -146,7 +136,7 @@ public class Request: @unchecked Sendable {
     public func suspend() -> Self {
         let (didSuspend, task) = record.withLock { ($0.lifecycle.suspend(), $0.currentTask) }
         guard didSuspend else { return self }
-        tellControl()
+        relaySuspension()
         eventSink?.emit { [self] in $0.requestDidSuspend(self) }
         emitChange(of: task, to: .suspended, eventSink)
         return self
@@ -181,7 +171,7 @@ public class Request: @unchecked Sendable {
         driver.hold?.resolve(())
         driver.userCall?.cancel()
         driver.ownedTask?.cancel()
-        cancellation.exchange?.withLock { $0.control }?.cancel(with: error)
+        cancellation.exchange?.withLock { $0.relay.control }?.cancel(with: error)
     }
 
     /// The error of the cancelled request.

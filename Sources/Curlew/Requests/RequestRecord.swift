@@ -118,17 +118,19 @@ extension RequestRecord {
 // MARK: Exchanges
 
 extension Request {
-    /// Begins an exchange. In the stage `waiting`, it has yet to be started, when the request is no longer suspended.
-    /// Returns `nil`, and begins none, if the request was cancelled.
+    /// Begins an exchange, in one step under the request's lock, and reports it to monitors and observers. `Run.send`
+    /// starts it: at once, or if it `waits`, when the request is resumed. Throws if the request was cancelled.
     ///
     /// With `readsOptions`, it waits in any case, if only for a moment: the options and the total timeout were read
     /// before the result was asked for, and are read again after the wait.
+    // Never inlined; see `Run`.
+    @inline(never)
     func beginExchange(
         _ next: OutgoingRequest,
         as task: TaskIdentifier,
         readsOptions: Bool,
         _ events: EventSink?
-    ) -> Lock<ExchangeState>? {
+    ) throws(CurlewError) -> (state: Lock<ExchangeState>, waits: Bool) {
         let isRepeated = next.announcement.isStarted
         let beginning = record.withLock { record -> ExchangeBeginning? in
             // A repeated exchange begins even if the request is cancelled, and waits: monitors know of its start and
@@ -146,17 +148,17 @@ extension Request {
                 ExchangeState(task, waits ? .waiting(isReported: isRepeated) : .running, uploaded: upload)
             })
             return ExchangeBeginning(
-                exchange: began, hooks: hooks, isSuspended: record.lifecycle.state == .suspended,
+                exchange: began, waits: waits, hooks: hooks, isSuspended: record.lifecycle.state == .suspended,
                 former: exchange(&record.exchange, with: began))
         }
-        guard let beginning else { return nil }
+        guard let beginning else { throw cancellation }
         if case .described = next.announcement { report(creationOf: next.snapshot, to: beginning.hooks, events) }
-        guard !isRepeated else { return beginning.exchange }
+        guard !isRepeated else { return (beginning.exchange, beginning.waits) }
         events?.emit { [self] in $0.request(self, didCreateTask: task) }
         if beginning.isSuspended { emitChange(of: task, to: .suspended, events) }
         beginning.hooks?.onTaskCreation?.call(task)
         for stream in beginning.hooks?.streams ?? [] { stream.send(task) }
-        return beginning.exchange
+        return (beginning.exchange, beginning.waits)
     }
 
     /// Records and reports the final `URLRequest` of an attempt that ends before its exchange begins.
@@ -232,6 +234,8 @@ extension Request {
 /// An exchange that begins, and the hooks that the request has at this moment.
 private struct ExchangeBeginning {
     let exchange: Lock<ExchangeState>
+    /// Whether it has yet to be started, when the request is no longer suspended.
+    let waits: Bool
     let hooks: RequestHooks?
     let isSuspended: Bool
     /// The exchange that this one replaces. Released without the lock: its control may belong to a user's transport.

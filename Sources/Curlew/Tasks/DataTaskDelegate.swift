@@ -18,6 +18,8 @@ struct DataTaskDelegate: TaskDelegate {
     /// The part of the body that has arrived. `nil` if there is none.
     var bytes: Data? { state.withLock { $0.bytes } }
 
+    var keepsData: Bool { true }
+
     func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition {
         let isKept = state.withLock { state in
             guard bytes.count <= limit - (state.bytes?.count ?? 0) else { return false }

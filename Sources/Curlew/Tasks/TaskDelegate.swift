@@ -12,6 +12,8 @@ protocol TaskDelegate: Sendable {
     func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition
     /// Called with the next bytes of the body. `data` is the object that holds them, if it may be stored.
     func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition
+    /// Whether the delegate stores the `data` of `receive` instead of a copy.
+    var keepsData: Bool { get }
     /// Returns when the work is done for which `begin` or `receive` has paused the exchange. Called by the run.
     func untilReady() async
     /// Ends the body, with or without an error of the exchange. Called by the run, once.
@@ -20,6 +22,7 @@ protocol TaskDelegate: Sendable {
 
 extension TaskDelegate {
     func begin(_ response: LazyResponse, in exchange: Exchange) -> Disposition { .proceed }
+    var keepsData: Bool { false }
     func untilReady() async {}
 }
 

@@ -21,11 +21,18 @@ struct ExchangeStateTests {
         }
     }
 
+    /// Ends the exchange, unless something has to be decided first. Returns whether it has.
+    private func isEnded(_ state: inout ExchangeState) -> Bool {
+        guard state.endIfDecided(nil) != nil else { return state.stage == .over }
+        return true
+    }
+
     @Test func bytesOfTheAnswerAreDelivered() {
         var state = state()
         state.delivery = .delegated(DataTaskDelegate(limit: 10))
         #expect(passage(&state) == "deliver")
-        state.refusal = CurlewError(.resumeRejected, phase: .receive, reason: "of no use")
+        let error = CurlewError(.resumeRejected, phase: .receive, reason: "of no use")
+        state.delivery = .refused(error, by: DataTaskDelegate(limit: 10))
         #expect(passage(&state) == "refuse resumeRejected")
     }
 
@@ -39,13 +46,15 @@ struct ExchangeStateTests {
             return
         }
         #expect(response.body.count == 5)
-        #expect(state.response == nil && state.lastHead?.status == 302 && state.isUndecided)
+        #expect(state.response == nil && state.lastHead?.status == 302)
+        #expect(!isEnded(&state))
     }
 
     @Test func bytesWaitWhileTheUserIsAsked() {
         var state = state()
         state.delivery = .asked
-        #expect(passage(&state) == "wait" && state.isUndecided)
+        #expect(passage(&state) == "wait")
+        #expect(!isEnded(&state))
     }
 
     @Test func onlyTheFirstDecisionCountsAndNoneAfterTheEndOfTheExchange() async {
@@ -81,6 +90,47 @@ struct ExchangeStateTests {
         #expect(await expiry.value)
     }
 
+    /// The delegate is closed by the run, the body stays until another attempt begins, and nothing comes after the end.
+    @Test func theDelegateIsClosedOnceAndItsBodyStays() throws {
+        var state = state()
+        let control = NoControl()
+        _ = state.relay.attach(control)
+        state.headArrived(LazyResponse(url: URL(string: "https://example.org/")!, head: ResponseHead(status: 200)))
+        state.delivery = .delegated(DataTaskDelegate(limit: 10))
+        let ended = state.endIfDecided(["Checksum": "1"])
+        let (ending, released) = try #require(ended)
+        #expect(ending.delegate is DataTaskDelegate && ending.refusal == nil && !ending.wasAborted)
+        #expect(released === control && state.relay.control == nil)
+        #expect(state.stage == .over && state.trailers?["Checksum"] == "1")
+        // The body is the delegate's until it is closed.
+        _ = state.replaceBody(by: .data(Data("early".utf8)))
+        #expect(state.body.contents == nil)
+        _ = state.close(with: .data(Data("body".utf8)))
+        #expect(state.body.contents == Data("body".utf8) && state.reportedTask == nil)
+        #expect(passage(&state) == "refuse protocolViolation")
+        let forgotten = state.forgetBody()
+        #expect(forgotten.contents == Data("body".utf8) && state.body.contents == nil)
+    }
+
+    @Test func aDelegateThatCouldNotBeginIsClosedWithItsError() throws {
+        var state = state()
+        state.wasAborted = true
+        state.delivery = .refused(.bodyTooLarge(1), by: DataTaskDelegate(limit: 1))
+        let ended = state.endIfDecided(nil)
+        let (ending, _) = try #require(ended)
+        #expect(ending.delegate != nil && ending.refusal?.code == .limitExceeded && ending.wasAborted)
+    }
+
+    /// A delegate that a decision has just chosen may not have begun yet.
+    @Test func anExchangeWhoseDecisionMayBeUnderWayIsNotEnded() {
+        var state = state()
+        state.decision = HeadDecision()
+        state.delivery = .delegated(DataTaskDelegate(limit: 10))
+        #expect(!isEnded(&state))
+        let (ending, _) = state.end(nil)
+        #expect(ending.delegate != nil && state.stage == .over)
+    }
+
     @Test func aBodyWithoutAHeadIsRefused() {
         var state = state()
         #expect(passage(&state) == "refuse protocolViolation")
@@ -96,33 +146,5 @@ struct ExchangeStateTests {
         let again = next.sent(TransferCount(completed: 2, total: 10))
         #expect(again?.news == 2)
         #expect(again?.shown == TransferCount(completed: 8, total: 10))
-    }
-
-    /// A transport is told one thing at a time, and only changes that it has not been told.
-    @Test func theControlIsToldWhatItDoesNotKnow() {
-        var state = state()
-        let control = NoControl()
-        #expect(state.nextTold(isSuspended: true) == nil)
-        _ = state.setControl(control)
-        #expect(state.nextTold(isSuspended: false) == nil)
-        #expect(state.nextTold(isSuspended: true) === control)
-        #expect(state.nextTold(isSuspended: false) == nil)
-        state.wasTold(control)
-        #expect(state.nextTold(isSuspended: true) == nil)
-        #expect(state.nextTold(isSuspended: false) === control)
-    }
-
-    /// A thread that has told one control must not release the next one, which another thread is telling.
-    @Test func oneThreadAtATimeTellsTheNextControl() {
-        var state = state()
-        let (first, second) = (NoControl(), NoControl())
-        _ = state.setControl(first)
-        #expect(state.nextTold(isSuspended: true) === first)
-        #expect(state.setControl(second) === first)
-        #expect(state.nextTold(isSuspended: true) === second)
-        state.wasTold(first)
-        #expect(state.nextTold(isSuspended: false) == nil)
-        state.wasTold(second)
-        #expect(state.nextTold(isSuspended: false) === second)
     }
 }

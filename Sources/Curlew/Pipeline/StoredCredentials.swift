@@ -1,0 +1,80 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// The use of the session's stored credentials in one exchange.
+enum StoredCredentials {
+    /// The request brings credentials, none are stored, or the body cannot be sent again after a challenge.
+    case none
+    /// The credentials are sent along.
+    case offered(TransferAuthentication)
+    /// The credentials may answer a challenge.
+    case mayAnswer
+}
+
+extension StoredCredentials {
+    /// Returns whether stored credentials answer a challenge. It is then not delivered; the request is sent again with
+    /// credentials.
+    func answers(_ head: ResponseHead, from url: URL, to request: Request) -> Bool {
+        switch self {
+        case .none, .offered: false
+        case .mayAnswer:
+            request.context.credentials.withLock {
+                $0.answer(to: head, for: url, onlyBasic: request.kind.opensWebSocket) != nil
+            }
+        }
+    }
+}
+
+extension SessionContext {
+    /// Returns the use of stored credentials for the next exchange.
+    func storedCredentials(for next: OutgoingRequest, onlyBasic: Bool) -> StoredCredentials {
+        let lowered = next.transfer
+        if let answer = next.storedAnswer { return .offered(answer) }
+        if credentials.isEmpty || lowered.options.hasAuthentication || lowered.headers.contains(name: "Authorization")
+            || lowered.defaultHeaders?.headers.contains(name: "Authorization") == true
+        {
+            return .none
+        }
+        if let expected = credentials.withLock({ $0.expected(by: lowered.url, onlyBasic: onlyBasic) }) {
+            return .offered(expected)
+        }
+        return lowered.body.isReplayable ? .mayAnswer : .none
+    }
+
+    /// Stores credentials that the server has accepted, and forgets those that it has refused. A 401 that middleware
+    /// made can ask for credentials, and refuses none. Returns the credentials to send the request again with, or `nil`.
+    func updateCredentials(after response: TransferOutcome, of exchange: Exchange) -> TransferAuthentication? {
+        let (head, url) = (response.head, exchange.url)
+        let challenge = response.isServersVerdict ? response.answeredChallenges.last : nil
+        switch exchange.credentials {
+        case .mayAnswer:
+            guard head.status == 401, exchange.isProvisional else { return nil }
+            let onlyBasic = exchange.request.kind.opensWebSocket
+            return credentials.withLock { $0.answer(to: head, for: url, onlyBasic: onlyBasic) }
+        case .offered(let used):
+            if head.status == 401, response.isServersVerdict {
+                credentials.withLock { $0.refused(used, for: url) }
+            } else if let challenge {
+                credentials.withLock { $0.accepted(used, for: url, after: challenge) }
+            }
+        case .none:
+            guard head.status != 401, let challenge, let used = exchange.outgoing.transfer.options.authentication,
+                exchange.request.storesAuthentication(used)
+            else { return nil }
+            credentials.withLock { $0.accepted(used, for: url, after: challenge) }
+        }
+        return nil
+    }
+}
+
+extension Request {
+    /// Whether the session stores the credentials once they are accepted, because the request set them and asks for
+    /// that.
+    fileprivate func storesAuthentication(_ used: TransferAuthentication) -> Bool {
+        record.withLock { record in
+            guard let options = record.extras?.options else { return false }
+            return options.keepsAuthentication && options.authentication == used
+        }
+    }
+}
