@@ -49,7 +49,7 @@ extension WebSocketLink {
                 .writer(failed: await self.write(outbox, to: wire))
             }
             group.addTask {
-                await self.keepTime(of: wire, outbox)
+                await self.keepTime(of: outbox)
                 return .clock
             }
             if let hook {
@@ -104,19 +104,12 @@ extension WebSocketLink {
         return bytes
     }
 
-    /// Ends this direction and discards incoming bytes, for at most `closeTimeout`. Closing a connection with unread
-    /// bytes resets it, and the peer could lose the last frame.
+    /// Ends this direction and discards incoming bytes until the peer ends or the clock closes the connection. Closing
+    /// a connection with unread bytes resets it, and the peer could lose the last frame.
     private func linger(on wire: any ByteConnection) async {
-        await withTaskGroup { group in
-            group.addTask {
-                // Throws over TLS, which libcurl cannot half-close. We then wait for the peer's end anyway.
-                try? await wire.finishSending()
-                while let bytes = try? await wire.receive(maximum: Self.readSize), !bytes.isEmpty {}
-            }
-            group.addTask { [limit = options.closeTimeout] in _ = await Pause.wait(for: limit) }
-            await group.next()
-            group.cancelAll()
-        }
+        // Throws over TLS, which libcurl cannot half-close. We then wait for the peer's end anyway.
+        try? await wire.finishSending()
+        while let bytes = try? await wire.receive(maximum: Self.readSize), !bytes.isEmpty {}
     }
 
     // MARK: Hook
@@ -165,7 +158,7 @@ extension WebSocketLink {
                 case .full: if hasEnded { break taking } else { await untilRoom() }
                 case .broken(let violation):
                     await untilAnswered()
-                    perform(state.withLock { $0.machine?.violated(violation) ?? .none })
+                    perform(state.withLock { $0.machine?.violated(violation, at: .now) ?? .none })
                     return total
                 }
             }
@@ -270,15 +263,15 @@ extension WebSocketLink {
 
     // MARK: Clock
 
-    private func keepTime(of wire: any ByteConnection, _ outbox: WebSocketOutbox) async {
+    /// Notifies the state machine of its deadlines, including that for sending the last frame.
+    private func keepTime(of outbox: WebSocketOutbox) async {
         while !Task.isCancelled {
-            let (deadline, alarm, hasEnded) = state.withLock { state in
+            let (deadline, alarm) = state.withLock { state in
                 let alarm = OneShot<Void>()
                 state.alarm = alarm
                 state.armed = state.machine?.nextDeadline
-                return (state.armed, alarm, state.machine?.ending != nil)
+                return (state.armed, alarm)
             }
-            if hasEnded { return await limitFlush(of: wire, outbox) }
             if let deadline {
                 await withTaskGroup { group in
                     group.addTask { _ = await Pause.wait(until: deadline) }
@@ -293,12 +286,5 @@ extension WebSocketLink {
             let position = outbox.bytesPutIn
             perform(state.withLock { $0.machine?.timePassed(at: .now, behind: position) ?? .none })
         }
-    }
-
-    /// Limits the time for sending the last frame, in case the peer takes no bytes.
-    private func limitFlush(of wire: any ByteConnection, _ outbox: WebSocketOutbox) async {
-        guard await Pause.wait(for: options.closeTimeout) else { return }
-        outbox.abort()
-        wire.close()
     }
 }

@@ -123,9 +123,17 @@ final class WebSocketLink: Sendable {
 
     /// Begins the closing handshake. False if there is no connection to close.
     func beginClosing(_ code: WebSocketCloseCode, reason: String?) -> Bool {
+        close { $0.machine?.closeAsked(code, reason: reason, at: .now) }
+    }
+
+    /// Ends the connection without waiting for the peer's answer, because nobody holds the WebSocket. False if there is
+    /// no connection.
+    func drop() -> Bool { close { $0.machine?.dropped(at: .now) } }
+
+    private func close(_ decide: (inout State) -> WebSocketStateMachine.Action?) -> Bool {
         let (action, alarm) = state.withLock { state in
             state.isClosing = true
-            return (state.machine?.closeAsked(code, reason: reason, at: .now), state.earlierDeadline())
+            return (decide(&state), state.earlierDeadline())
         }
         alarm?.resolve(())
         guard let action else { return false }
