@@ -3,28 +3,43 @@ internal import CurlewLocks
 
 /// Received messages that have not been read. The connection's reader waits while they exceed the limit.
 final class WebSocketInbox: Sendable {
+    fileprivate enum Stage: Sendable {
+        case open
+        /// No more messages are delivered, because this side closes the WebSocket. Those that have arrived can be read.
+        case closing
+        /// Nothing reads messages, so they are dropped.
+        case left
+        /// The error is thrown once, after the last message; after that it is `nil`.
+        case ended(CurlewError?)
+    }
+
     fileprivate struct State: Sendable {
+        var stage = Stage.open
         var messages: [WebSocketMessage] = []
         var first = 0
         var cost = 0
-        var end: Result<Void, CurlewError>?
-        var isLeft = false
-        /// Whether the connection's reader need not wait for room, because the state machine delivers no more messages.
-        var takesEverything = false
         /// The user waits here for a message.
         var arrival: OneShot<Void>?
-        /// The connection's reader waits here for room.
-        var room: OneShot<Void>?
+        /// The connection's reader waits here.
+        var hold: Hold?
         /// Whether the user has taken a message and has not asked for the next one yet.
         var isAnswering = false
         /// Whether a message has been taken and nothing has been sent since.
         var owesAnswer = false
-        /// The connection's reader waits here until the user is done with all messages.
-        var rest: OneShot<Void>?
 
-        /// Whether the user may still answer received messages.
-        var isBeingRead: Bool {
-            (first < messages.count || isAnswering) && end == nil && !isLeft && !takesEverything
+        var isOpen: Bool { if case .open = stage { true } else { false } }
+    }
+
+    /// What the connection's reader, a single task, waits for. It waits for nothing once the stage is not `open`.
+    fileprivate enum Hold: Sendable {
+        case room(OneShot<Void>)
+        /// The user is done with all messages.
+        case answers(OneShot<Void>)
+
+        func end() {
+            switch self {
+            case .room(let waiter), .answers(let waiter): waiter.resolve(())
+            }
         }
     }
 
@@ -40,7 +55,10 @@ final class WebSocketInbox: Sendable {
     /// Adds a message. Returns whether there is room for another one.
     func put(_ message: WebSocketMessage) -> Bool {
         let (arrival, hasRoom) = state.withLock { state -> (OneShot<Void>?, Bool) in
-            guard state.end == nil, !state.isLeft else { return (nil, true) }
+            switch state.stage {
+            case .open, .closing: break
+            case .left, .ended: return (nil, true)
+            }
             state.messages.append(message)
             state.cost += Self.cost(of: message)
             return (exchange(&state.arrival, with: nil), state.cost < limit)
@@ -54,9 +72,9 @@ final class WebSocketInbox: Sendable {
     /// finds the waiter.
     func untilRoom(unless hasEnded: () -> Bool) async {
         let room = state.withLock { state -> OneShot<Void>? in
-            guard state.cost >= limit, state.end == nil, !state.isLeft, !state.takesEverything else { return nil }
+            guard state.cost >= limit, state.isOpen else { return nil }
             let room = OneShot<Void>()
-            state.room = room
+            state.hold = .room(room)
             return room
         }
         if let room, !hasEnded() { await room.wait() }
@@ -65,23 +83,24 @@ final class WebSocketInbox: Sendable {
     /// Returns when the user has read all received messages and asks for another, when nothing reads them, or when the
     /// waiting task is cancelled.
     func untilRead() async {
-        let rest = state.withLock { state -> OneShot<Void>? in
-            guard state.isBeingRead else { return nil }
-            let rest = OneShot<Void>()
-            state.rest = rest
-            return rest
+        let answers = state.withLock { state -> OneShot<Void>? in
+            guard state.first < state.messages.count || state.isAnswering, state.isOpen else { return nil }
+            let answers = OneShot<Void>()
+            state.hold = .answers(answers)
+            return answers
         }
-        await rest?.wait()
+        await answers?.wait()
     }
 
     /// Ends the stream. Received messages can still be read; then the reader gets `error` or the end.
     func finish(throwing error: CurlewError?) {
-        let waiting = state.withLock { state -> [OneShot<Void>?] in
-            guard state.end == nil else { return [] }
-            state.end = error.map { .failure($0) } ?? .success(())
-            return [exchange(&state.arrival, with: nil)] + state.takeWaiting()
+        let (arrival, hold) = state.withLock { state -> (OneShot<Void>?, Hold?) in
+            if case .ended = state.stage { return (nil, nil) }
+            state.stage = .ended(error)
+            return (exchange(&state.arrival, with: nil), exchange(&state.hold, with: nil))
         }
-        for one in waiting { one?.resolve(()) }
+        arrival?.resolve(())
+        hold?.end()
     }
 
     // MARK: The user
@@ -89,12 +108,9 @@ final class WebSocketInbox: Sendable {
     /// The next message, if one has been received and the task has not been cancelled.
     func nextNow() -> WebSocketMessage? {
         guard !Task.isCancelled else { return nil }
-        let taken = state.withLock {
-            $0.first < $0.messages.count ? $0.take(below: limit) : WebSocketInbox.State.Taken()
-        }
-        taken.room?.resolve(())
-        taken.rest?.resolve(())
-        return taken.message
+        let (message, hold) = state.withLock { $0.takeMessage(below: limit) }
+        hold?.end()
+        return message
     }
 
     /// The next message; `nil` at the end.
@@ -102,15 +118,14 @@ final class WebSocketInbox: Sendable {
         while true {
             // If the peer sends without a pause, a cancelled reader never has to wait, and only this check ends it.
             if Task.isCancelled, hasMessages { throw Self.readerCancelled }
-            let taken = state.withLock { $0.take(below: limit) }
-            taken.room?.resolve(())
-            taken.rest?.resolve(())
-            if let message = taken.message { return message }
-            if let end = taken.end {
-                try end.get()
-                return nil
+            let (taken, hold) = state.withLock { $0.takeNext(below: limit) }
+            hold?.end()
+            switch taken {
+            case .message(let message): return message
+            case .end(let error?): throw error
+            case .end(nil): return nil
+            case .wait(let arrival): guard await arrival.wait() != nil else { throw Self.readerCancelled }
             }
-            guard await taken.arrival?.wait() != nil else { throw Self.readerCancelled }
         }
     }
 
@@ -128,29 +143,29 @@ final class WebSocketInbox: Sendable {
 
     /// Lets the connection's reader continue, because the state machine delivers no more messages.
     func stopHolding() {
-        let waiting = state.withLock { state in
-            state.takesEverything = true
-            return state.takeWaiting()
+        let hold = state.withLock { state in
+            if state.isOpen { state.stage = .closing }
+            return exchange(&state.hold, with: nil)
         }
-        for one in waiting { one?.resolve(()) }
+        hold?.end()
     }
 
     /// Lets the connection's reader continue, because the connection has ended.
-    func interrupt() {
-        let waiting = state.withLock { $0.takeWaiting() }
-        for one in waiting { one?.resolve(()) }
-    }
+    func interrupt() { state.withLock { exchange(&$0.hold, with: nil) }?.end() }
 
     /// Drops received and later messages, because nothing will read them.
     func leave() {
-        let waiting = state.withLock { state in
-            state.isLeft = true
+        let hold = state.withLock { state in
+            switch state.stage {
+            case .open, .closing: state.stage = .left
+            case .left, .ended: break
+            }
             state.messages = []
             state.first = 0
             state.cost = 0
-            return state.takeWaiting()
+            return exchange(&state.hold, with: nil)
         }
-        for one in waiting { one?.resolve(()) }
+        hold?.end()
     }
 
     /// A message costs more memory than its bytes: a peer that sends empty ones must reach the limit too.
@@ -166,32 +181,34 @@ final class WebSocketInbox: Sendable {
 }
 
 extension WebSocketInbox.State {
-    fileprivate struct Taken: Sendable {
-        var message: WebSocketMessage?
-        var end: Result<Void, CurlewError>?
-        var arrival: OneShot<Void>?
-        var room: OneShot<Void>?
-        var rest: OneShot<Void>?
+    /// What a reader of messages gets.
+    fileprivate enum Taken {
+        case message(WebSocketMessage)
+        case end(CurlewError?)
+        case wait(OneShot<Void>)
     }
 
-    /// Removes and returns the waiters of the connection's reader.
-    fileprivate mutating func takeWaiting() -> [OneShot<Void>?] {
-        [exchange(&room, with: nil), exchange(&rest, with: nil)]
-    }
-
-    fileprivate mutating func take(below limit: Int) -> Taken {
-        guard first < messages.count else {
-            isAnswering = false
-            // The error is thrown once; after that the stream has ended.
-            if let end {
-                self.end = .success(())
-                return Taken(end: end)
-            }
-            if isLeft { return Taken(end: .success(())) }
-            let waited = arrival ?? OneShot<Void>()
-            arrival = waited
-            return Taken(arrival: waited, rest: exchange(&rest, with: nil))
+    /// Returns the next message, the end, or the wait for either, and the hold that the caller has to end.
+    fileprivate mutating func takeNext(below limit: Int) -> (Taken, WebSocketInbox.Hold?) {
+        let (message, room) = takeMessage(below: limit)
+        if let message { return (.message(message), room) }
+        isAnswering = false
+        switch stage {
+        case .ended(let error):
+            stage = .ended(nil)
+            return (.end(error), nil)
+        case .left: return (.end(nil), nil)
+        case .open, .closing:
+            let waiter = arrival ?? OneShot<Void>()
+            arrival = waiter
+            guard case .answers? = hold else { return (.wait(waiter), nil) }
+            return (.wait(waiter), exchange(&hold, with: nil))
         }
+    }
+
+    /// Returns the next message, if one has arrived, and the hold that the caller has to end.
+    fileprivate mutating func takeMessage(below limit: Int) -> (WebSocketMessage?, WebSocketInbox.Hold?) {
+        guard first < messages.count else { return (nil, nil) }
         (isAnswering, owesAnswer) = (true, true)
         let message = messages[first]
         messages[first] = .text("")
@@ -205,6 +222,7 @@ extension WebSocketInbox.State {
             first = 0
         }
         // The connection's reader is woken once the inbox is half empty, and not for every message.
-        return Taken(message: message, room: cost <= limit / 2 ? exchange(&room, with: nil) : nil)
+        guard cost <= limit / 2, case .room? = hold else { return (message, nil) }
+        return (message, exchange(&hold, with: nil))
     }
 }
