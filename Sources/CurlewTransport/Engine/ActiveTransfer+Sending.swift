@@ -14,7 +14,7 @@ struct SendingState {
     /// Set when libcurl was about to send the request, but the transfer was suspended or its connection unusable.
     var isHeldBack = false
     /// The socket of the connection that has refused the transfer last, and how often in a row. See
-    /// `Transfers.takeConnection`.
+    /// `Transfers.beginExchange`.
     var refusals: (socket: Int32, count: Int32) = (-1, 0)
     /// A final response has refused the body before all of it was sent: the rest is not sent.
     var isMoot = false
@@ -89,7 +89,7 @@ extension ActiveTransfer {
             return false
         }
         if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return false }
-        if let limits = transfers.settings.retirement, !transfers.takeConnection(connection, for: self, by: limits) {
+        if let limits = transfers.settings.retirement, !transfers.beginExchange(on: connection, for: self, by: limits) {
             sending.isHeldBack = true
             return false
         }
