@@ -151,10 +151,10 @@ private struct WebSocketConnection: RequestConnection {
     /// The user's preparation of each connection, which runs before anything else uses the connection.
     private func preparation(by request: Request) -> WebSocketLink.Hook? {
         guard let hook = hook.withLock({ $0 }) else { return nil }
-        return { [link] opening in
+        return { [link] connection in
             // Looked up for each call: a reference that lives as long as the connection would keep the user's handle.
             guard let socket = request.usersHandle as? WebSocketRequest else { return }
-            let prepared = PreparedConnection(link: link, opening: opening)
+            let prepared = PreparedConnection(link: link, connection: connection)
             try await PreparedConnection.$current.withValue(prepared) {
                 try await UserCode.call(for: request) { try await hook(socket) }
             }

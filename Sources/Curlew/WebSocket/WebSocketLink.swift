@@ -10,7 +10,7 @@ final class WebSocketLink: Sendable {
     typealias PingResult = Result<Duration, CurlewError>
 
     /// An open connection.
-    struct Opening: Sendable {
+    struct Connection: Sendable {
         /// The URL that errors name.
         let url: URL
         let head: ResponseHead
@@ -18,17 +18,17 @@ final class WebSocketLink: Sendable {
         let outbox: WebSocketOutbox
     }
 
-    typealias OpeningResult = OneShot<Result<Opening, CurlewError>>
+    typealias Opening = OneShot<Result<Connection, CurlewError>>
 
     struct State: Sendable {
         /// The state machine of the current or last connection; `nil` before the first, and between two connections.
         var machine: WebSocketStateMachine?
         var wire: (any ByteConnection)?
-        var outbox: WebSocketOutbox?
         /// Resolved when the WebSocket is open, or when it is known that it will not be. Replaced after the end of a
         /// connection that another may follow.
-        var opening = OpeningResult()
-        var lastOpening: Opening?
+        var opening = Opening()
+        /// The current or last connection.
+        var lastConnection: Connection?
         /// The end of the last connection, if another one was to follow.
         var lastEnding: WebSocketEnding?
         /// `nil` for a WebSocket that does not reconnect.
@@ -70,7 +70,7 @@ final class WebSocketLink: Sendable {
     }
 
     /// The opening that senders wait for.
-    var opening: OpeningResult { state.withLock { $0.opening } }
+    var opening: Opening { state.withLock { $0.opening } }
 
     /// Whether the current or last attempt has opened a connection.
     var hasConnection: Bool { state.withLock { $0.machine != nil } }
@@ -88,7 +88,7 @@ final class WebSocketLink: Sendable {
         let (failure, ending, isClosing, url) = state.withLock {
             (
                 $0.failure ?? $0.machine?.sendFailure, $0.machine?.ending ?? $0.lastEnding, $0.isClosing,
-                $0.lastOpening?.url
+                $0.lastConnection?.url
             )
         }
         if let failure { return failure }
@@ -151,7 +151,7 @@ final class WebSocketLink: Sendable {
         let (pings, opening, outbox, isClosed) = state.withLock { state in
             if state.failure == nil, state.machine == nil { state.failure = error ?? .cancelled }
             // If the user has closed the WebSocket between two connections, its reader gets an ordinary end.
-            let isClosed = state.isClosing && state.lastOpening != nil
+            let isClosed = state.isClosing && state.lastConnection != nil
             return (state.takePings(), state.opening, state.outbox, isClosed)
         }
         opening.resolve(.failure(error ?? refusal))
@@ -212,7 +212,7 @@ final class WebSocketLink: Sendable {
         let (ending, pings, alarm, isLast, url) = state.withLock { state in
             (
                 state.machine?.ending, state.takePings(), exchange(&state.alarm, with: nil), !state.mayReconnect,
-                state.lastOpening?.url
+                state.lastConnection?.url
             )
         }
         if isLast {
@@ -229,12 +229,14 @@ final class WebSocketLink: Sendable {
 }
 
 extension WebSocketLink.State {
+    fileprivate var outbox: WebSocketOutbox? { lastConnection?.outbox }
+
     /// Whether another connection may follow this one.
     fileprivate var mayReconnect: Bool { reconnection != nil && !isClosing && failure == nil }
 
     /// Lets senders wait for the next connection, if one may follow.
     mutating func renewOpening() {
-        if mayReconnect, opening.value != nil { opening = WebSocketLink.OpeningResult() }
+        if mayReconnect, opening.value != nil { opening = WebSocketLink.Opening() }
     }
 
     fileprivate mutating func takePings() -> [OneShot<WebSocketLink.PingResult>] {
@@ -267,35 +269,34 @@ extension WebSocketLink {
             state.reconnection = reconnection
             if pause != nil, let machine = exchange(&state.machine, with: nil) {
                 state.lastEnding = machine.ending
-                state.outbox = nil
             }
             return pause
         }
     }
 
-    /// Whether another connection has followed `opening`, or may follow it. Its senders then wait for that one.
-    func follows(_ opening: Opening) -> Bool {
+    /// Whether another connection has followed this one, or may follow it. Its senders then wait for that one.
+    func follows(_ connection: Connection) -> Bool {
         state.withLock { state in
             guard case .success(let current)? = state.opening.value else { return state.mayReconnect }
-            return current.outbox !== opening.outbox
+            return current.outbox !== connection.outbox
         }
     }
 
     /// Returns the connection for sends and pings, and waits until one is open. If a connection was lost and the policy
     /// lets sending fail meanwhile, it throws instead.
-    func usableOpening() async throws(CurlewError) -> Opening {
+    func usableConnection() async throws(CurlewError) -> Connection {
         let (current, refuses) = state.withLock { state in
-            let isLost = state.lastOpening != nil && state.opening.value == nil
+            let isLost = state.lastConnection != nil && state.opening.value == nil
             return (state.opening, isLost && state.reconnection?.policy.sending == .fails)
         }
         if refuses { throw refusal }
-        return try await opening(of: current)
+        return try await connection(of: current)
     }
 
-    /// Waits for the result of an opening.
-    func opening(of shot: OpeningResult) async throws(CurlewError) -> Opening {
-        if let result = shot.value { return try result.get() }
-        guard let result = await shot.wait() else {
+    /// Waits for the connection of an opening.
+    func connection(of opening: Opening) async throws(CurlewError) -> Connection {
+        if let result = opening.value { return try result.get() }
+        guard let result = await opening.wait() else {
             throw CurlewError(.cancelled, phase: .lifecycle, reason: "the waiting task was cancelled")
         }
         return try result.get()
@@ -306,7 +307,7 @@ extension WebSocketLink {
 /// may.
 struct PreparedConnection: Sendable {
     let link: WebSocketLink
-    let opening: WebSocketLink.Opening
+    let connection: WebSocketLink.Connection
 
     @TaskLocal static var current: PreparedConnection?
 }

@@ -142,8 +142,8 @@ private struct WebSocketPump: Sendable {
     let observers: @Sendable () -> [WebSocketObserver]
 
     func run() async {
-        guard case .success(let opening)? = await link.opening.wait() else { return }
-        await tell(.connected(protocol: opening.agreement.selectedProtocol), size: 0)
+        guard case .success(let connection)? = await link.opening.wait() else { return }
+        await tell(.connected(protocol: connection.agreement.selectedProtocol), size: 0)
         while let message = try? await link.inbox.next() {
             let size =
                 switch message {

@@ -25,22 +25,22 @@ struct WebSocketTransport: Transport {
             maximumHeaderSize: maximumHeaderSize, sink: sink, control: control)
         switch try await upgrade.result() {
         case .declined(let outcome): return outcome
-        case .opened(let opened):
-            willOpen(opened.head)
-            let course = await withTaskCancellationHandler {
-                await link.run(opened, at: link.asGiven(request.url), hook: hook)
+        case .upgraded(let upgraded):
+            willOpen(upgraded.head)
+            let summary = await withTaskCancellationHandler {
+                await link.run(upgraded, at: link.asGiven(request.url), hook: hook)
             } onCancel: {
                 link.stop(with: .cancelled)
             }
-            var metrics = opened.metrics
-            metrics.bytesSent += course.bytesSent
-            metrics.bytesReceived += course.bytesReceived
+            var metrics = upgraded.metrics
+            metrics.bytesSent += summary.bytesSent
+            metrics.bytesReceived += summary.bytesReceived
             metrics.ended = Date()
-            if var error = course.ending.error {
+            if var error = summary.ending.error {
                 if error.metrics == nil { error.metrics = metrics }
                 throw error
             }
-            return TransferOutcome(head: opened.head, metrics: metrics)
+            return TransferOutcome(head: upgraded.head, metrics: metrics)
         }
     }
 }

@@ -4,12 +4,12 @@ internal import Foundation
 /// One opening handshake: connects, sends the request, and reads the response.
 struct WebSocketUpgrade: Sendable {
     enum Outcome: Sendable {
-        case opened(Opened)
+        case upgraded(Upgraded)
         /// The server sent another response, which the sink has received.
         case declined(TransferOutcome)
     }
 
-    struct Opened: Sendable {
+    struct Upgraded: Sendable {
         let wire: any ByteConnection
         let head: ResponseHead
         let agreement: WebSocketHandshake.Agreement
@@ -41,7 +41,7 @@ struct WebSocketUpgrade: Sendable {
             while result == nil, let next = await group.next() { result = next }
             group.cancelAll()
             // A handshake that succeeded just as it was stopped or timed out has an open connection, which is not used.
-            if case .failure? = result { for await case .success(.opened(let late))? in group { late.wire.close() } }
+            if case .failure? = result { for await case .success(.upgraded(let late))? in group { late.wire.close() } }
             return result
         }
         return try (result ?? .failure(.cancelled)).get()
@@ -106,8 +106,8 @@ struct WebSocketUpgrade: Sendable {
         do throws(WebSocketHandshake.Refusal) {
             let agreement = try handshake.agreement(with: head)
             metrics.bytesReceived = reader.bytesReceived - Int64(reader.rest.count)
-            return .opened(
-                Opened(wire: wire, head: head, agreement: agreement, rest: reader.rest, metrics: metrics))
+            return .upgraded(
+                Upgraded(wire: wire, head: head, agreement: agreement, rest: reader.rest, metrics: metrics))
         } catch {
             throw CurlewError(.webSocketRefused, phase: .receive, reason: error.reason, responseCode: 101)
         }
