@@ -5,6 +5,21 @@ internal import Foundation
 /// The state that a WebSocket and its connection share: received messages, outgoing frames, and the state machine
 /// between them.
 ///
+///     the user's tasks                 the link                 child tasks of the run
+///
+///     messages  ◀───────────────────── inbox   ◀────────────┐
+///     send, opened() ─── wait for ───▶ opening              │
+///     ping, close, drop ─────────────▶ machine ◀─ events ── reader ◀─┐
+///                                         │    ◀─ deadlines ─ clock  wire
+///     send ──────────────────────────▶ outbox ────────────▶ writer ──▶┘
+///     onOpen ◀───────────────────────────────────────────── hook
+///
+/// - Inbox and opening last as long as the WebSocket; machine, outbox, wire and the child tasks belong to one connection.
+/// - The machine decides, and `perform` carries out its actions. It is in the link's lock; `inbox` and `outbox` have a
+///   lock each. The outbox's lock may be taken while the link's is held, and no other two are held together.
+/// - Every wait is a `OneShot`, which is resolved without a lock.
+/// - The last frame ends the writer, and the writer's end ends the connection.
+///
 /// The connection's side is in `WebSocketLink+Connection.swift`, the user's in the methods of `WebSocketRequest`.
 final class WebSocketLink: Sendable {
     typealias PingResult = Result<Duration, CurlewError>
@@ -57,7 +72,7 @@ final class WebSocketLink: Sendable {
         inbox = WebSocketInbox(limit: options.maximumMessageSize)
     }
 
-    // MARK: The user's side
+    // MARK: Questions
 
     /// Returns the URL with the scheme that the user wrote.
     func asGiven(_ url: URL) -> URL {
@@ -100,6 +115,8 @@ final class WebSocketLink: Sendable {
         if error.url == nil { error.url = url }
         return error
     }
+
+    // MARK: The user's side
 
     func ping() async throws(CurlewError) -> Duration {
         let (ping, outbox, alarm) = state.withLock { state in

@@ -10,7 +10,7 @@ extension WebSocketRequest {
     /// Leaving the loop closes the WebSocket with code 1000, without waiting for the server.
     public var messages: WebSocketMessages {
         WebSocketMessages(open: { [self] in
-            WebSocketReader(link.inbox, start: { WebSocketRun.start(self) }, leave: { [weak self] in self?.leave() })
+            WebSocketReader(link.inbox, start: { self.startRun() }, leave: { [weak self] in self?.leave() })
         })
     }
 
@@ -20,7 +20,7 @@ extension WebSocketRequest {
         // Read before the start: if this call opens the first connection, it returns that one's head, even if the
         // connection is lost at once.
         let opening = link.opening
-        WebSocketRun.start(self)
+        startRun()
         if let prepared { return prepared.head }
         return try await link.connection(of: opening).head
     }
@@ -107,7 +107,7 @@ extension WebSocketRequest {
     /// The connection for a send or a ping.
     private func connection() async throws(CurlewError) -> WebSocketLink.Connection {
         if Task.isCancelled { throw CurlewError(.cancelled, phase: .send, reason: "the sending task was cancelled") }
-        WebSocketRun.start(self)
+        startRun()
         if let prepared { return prepared }
         return try await link.usableConnection()
     }
