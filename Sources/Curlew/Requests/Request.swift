@@ -113,7 +113,8 @@ public class Request: @unchecked Sendable {
     func relaySuspension() {
         SuspensionRelay.run { done in
             record.withLock { record in
-                record.exchange?.withLock { $0.relay.next(after: done, isSuspended: record.lifecycle.state == .suspended) }
+                let isSuspended = record.lifecycle.state == .suspended
+                return record.exchange?.withLock { $0.relay.next(after: done, isSuspended: isSuspended) }
             }
         }
     }

@@ -13,6 +13,10 @@ internal import FoundationNetworking
 ///
 /// The first call to `send`, `ping` or `opened()`, or the first iteration, opens the connection. Leaving the loop, or
 /// cancelling its task, closes it. Cancelling the request drops the connection without a closing handshake.
+///
+/// When the last reference to the request, its sequences and iterators is gone and nothing waits for it, the connection
+/// closes at once: messages that `send` has accepted and the close frame are sent only if the server takes them within
+/// 20 milliseconds. `close()` waits until they have been sent.
 // SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
 public final class WebSocketRequest: Request, @unchecked Sendable {
     /// The description of the request, converted for every attempt.
@@ -89,7 +93,8 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         else {
             return
         }
-        run.leave()
+        // Nobody would learn of the server's answer to the close frame, so it is not awaited.
+        if !link.drop() { run.cancel() }
     }
 
     /// Makes the handle for a run that must not keep the user's handle alive.
@@ -146,10 +151,10 @@ private struct WebSocketConnection: RequestConnection {
     /// The user's preparation of each connection, which runs before anything else uses the connection.
     private func preparation(by request: Request) -> WebSocketLink.Hook? {
         guard let hook = hook.withLock({ $0 }) else { return nil }
-        return { [link] opening in
+        return { [link] connection in
             // Looked up for each call: a reference that lives as long as the connection would keep the user's handle.
             guard let socket = request.usersHandle as? WebSocketRequest else { return }
-            let prepared = PreparedConnection(link: link, opening: opening)
+            let prepared = PreparedConnection(link: link, connection: connection)
             try await PreparedConnection.$current.withValue(prepared) {
                 try await UserCode.call(for: request) { try await hook(socket) }
             }

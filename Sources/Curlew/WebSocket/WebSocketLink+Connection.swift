@@ -16,29 +16,29 @@ extension WebSocketLink {
     private static let writeSize = 256 * 1024
 
     /// Prepares a connection before other callers may use it.
-    typealias Hook = @Sendable (Opening) async throws -> Void
+    typealias Hook = @Sendable (Connection) async throws -> Void
 
     /// The end of a connection, and the bytes transferred after the handshake.
-    struct Course: Sendable {
+    struct Summary: Sendable {
         let ending: WebSocketEnding
         var bytesSent: Int64
         var bytesReceived: Int64 = 0
     }
 
     /// Runs the open WebSocket over its connection until its end.
-    func run(_ opened: WebSocketUpgrade.Opened, at url: URL, hook: Hook?) async -> Course {
-        let (wire, agreed, first) = (opened.wire, opened.agreement.compression, opened.rest)
+    func run(_ upgraded: WebSocketUpgrade.Upgraded, at url: URL, hook: Hook?) async -> Summary {
+        let (wire, agreed, first) = (upgraded.wire, upgraded.agreement.compression, upgraded.rest)
         let receiver = WebSocketReceiver(
             sender: .server, limits: WebSocketLimits(message: options.maximumMessageSize),
             decompressor: agreed.map { MessageDecompressor($0, sender: .server) })
         let outbox = WebSocketOutbox(limit: options.sendBuffer)
         outbox.open(
             WebSocketSender(role: .client, compressor: agreed.map { MessageCompressor($0, role: .client) }), over: wire)
-        let opening = Opening(url: url, head: opened.head, agreement: opened.agreement, outbox: outbox)
-        let failure = begin(opening, over: wire)
+        let connection = Connection(url: url, head: upgraded.head, agreement: upgraded.agreement, outbox: outbox)
+        let failure = begin(connection, over: wire)
         // The request was cancelled during the handshake: the new connection ends at once.
         if let failure { stop(with: failure) }
-        if hook == nil { self.opening.resolve(.success(opening)) }
+        if hook == nil { opening.resolve(.success(connection)) }
         let bytesReceived = await withTaskGroup(of: Part.self) { group in
             // Decompression must not run on the loop's thread, which other transfers share: a few bytes may become a
             // large message.
@@ -49,12 +49,12 @@ extension WebSocketLink {
                 .writer(failed: await self.write(outbox, to: wire))
             }
             group.addTask {
-                await self.keepTime(of: wire, outbox)
+                await self.keepTime(of: outbox)
                 return .clock
             }
             if let hook {
                 group.addTask {
-                    await self.prepare(opening, hook)
+                    await self.prepare(connection, hook)
                     return .hook
                 }
             }
@@ -69,16 +69,15 @@ extension WebSocketLink {
             state.wire = nil
             return state.machine?.ending ?? .cut
         }
-        return Course(ending: ending, bytesSent: Int64(outbox.bytesSent), bytesReceived: bytesReceived)
+        return Summary(ending: ending, bytesSent: Int64(outbox.bytesSent), bytesReceived: bytesReceived)
     }
 
-    private func begin(_ opening: Opening, over wire: any ByteConnection) -> CurlewError? {
+    private func begin(_ connection: Connection, over wire: any ByteConnection) -> CurlewError? {
         state.withLock { state in
             state.machine = WebSocketStateMachine(clocks: options.clocks, at: .now)
             state.reconnection?.connectionOpened(at: .now)
             state.wire = wire
-            state.outbox = opening.outbox
-            state.lastOpening = opening
+            state.lastConnection = connection
             state.lastEnding = nil
             (state.armed, state.alarm) = (nil, nil)
             return state.failure
@@ -104,19 +103,12 @@ extension WebSocketLink {
         return bytes
     }
 
-    /// Ends this direction and discards incoming bytes, for at most `closeTimeout`. Closing a connection with unread
-    /// bytes resets it, and the peer could lose the last frame.
+    /// Ends this direction and discards incoming bytes until the peer ends or the clock closes the connection. Closing
+    /// a connection with unread bytes resets it, and the peer could lose the last frame.
     private func linger(on wire: any ByteConnection) async {
-        await withTaskGroup { group in
-            group.addTask {
-                // Throws over TLS, which libcurl cannot half-close. We then wait for the peer's end anyway.
-                try? await wire.finishSending()
-                while let bytes = try? await wire.receive(maximum: Self.readSize), !bytes.isEmpty {}
-            }
-            group.addTask { [limit = options.closeTimeout] in _ = await Pause.wait(for: limit) }
-            await group.next()
-            group.cancelAll()
-        }
+        // Throws over TLS, which libcurl cannot half-close. We then wait for the peer's end anyway.
+        try? await wire.finishSending()
+        while let bytes = try? await wire.receive(maximum: Self.readSize), !bytes.isEmpty {}
     }
 
     // MARK: Hook
@@ -125,9 +117,9 @@ extension WebSocketLink {
     /// `nil` if the connection has ended: the check and the publication are one step under the lock. The connection may
     /// end between this step and the resolution. Callers that wait for the former opening then get a closed connection,
     /// and wait for the next one.
-    func handOver(_ opening: Opening) -> OpeningResult? {
-        let known = OpeningResult()
-        known.resolve(.success(opening))
+    func handOver(_ connection: Connection) -> Opening? {
+        let known = Opening()
+        known.resolve(.success(connection))
         return state.withLock { state in
             guard state.machine?.isOpen == true else { return nil }
             return exchange(&state.opening, with: known)
@@ -136,10 +128,10 @@ extension WebSocketLink {
 
     /// Runs the hook, then publishes the connection. A hook that throws while the connection is open ends the
     /// WebSocket.
-    private func prepare(_ opening: Opening, _ hook: Hook) async {
+    private func prepare(_ connection: Connection, _ hook: Hook) async {
         do {
-            try await hook(opening)
-            handOver(opening)?.resolve(.success(opening))
+            try await hook(connection)
+            handOver(connection)?.resolve(.success(connection))
         } catch {
             guard state.withLock({ $0.machine?.isOpen == true }) else { return }
             stop(
@@ -165,7 +157,7 @@ extension WebSocketLink {
                 case .full: if hasEnded { break taking } else { await untilRoom() }
                 case .broken(let violation):
                     await untilAnswered()
-                    perform(state.withLock { $0.machine?.violated(violation) ?? .none })
+                    perform(state.withLock { $0.machine?.violated(violation, at: .now) ?? .none })
                     return total
                 }
             }
@@ -270,15 +262,15 @@ extension WebSocketLink {
 
     // MARK: Clock
 
-    private func keepTime(of wire: any ByteConnection, _ outbox: WebSocketOutbox) async {
+    /// Notifies the state machine of its deadlines, including that for sending the last frame.
+    private func keepTime(of outbox: WebSocketOutbox) async {
         while !Task.isCancelled {
-            let (deadline, alarm, hasEnded) = state.withLock { state in
+            let (deadline, alarm) = state.withLock { state in
                 let alarm = OneShot<Void>()
                 state.alarm = alarm
                 state.armed = state.machine?.nextDeadline
-                return (state.armed, alarm, state.machine?.ending != nil)
+                return (state.armed, alarm)
             }
-            if hasEnded { return await limitFlush(of: wire, outbox) }
             if let deadline {
                 await withTaskGroup { group in
                     group.addTask { _ = await Pause.wait(until: deadline) }
@@ -293,12 +285,5 @@ extension WebSocketLink {
             let position = outbox.bytesPutIn
             perform(state.withLock { $0.machine?.timePassed(at: .now, behind: position) ?? .none })
         }
-    }
-
-    /// Limits the time for sending the last frame, in case the peer takes no bytes.
-    private func limitFlush(of wire: any ByteConnection, _ outbox: WebSocketOutbox) async {
-        guard await Pause.wait(for: options.closeTimeout) else { return }
-        outbox.abort()
-        wire.close()
     }
 }

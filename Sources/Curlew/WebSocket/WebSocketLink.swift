@@ -5,12 +5,27 @@ internal import Foundation
 /// The state that a WebSocket and its connection share: received messages, outgoing frames, and the state machine
 /// between them.
 ///
+///     the user's tasks                 the link                 child tasks of the run
+///
+///     messages  ◀───────────────────── inbox   ◀────────────┐
+///     send, opened() ─── wait for ───▶ opening              │
+///     ping, close, drop ─────────────▶ machine ◀─ events ── reader ◀─┐
+///                                         │    ◀─ deadlines ─ clock  wire
+///     send ──────────────────────────▶ outbox ────────────▶ writer ──▶┘
+///     onOpen ◀───────────────────────────────────────────── hook
+///
+/// - Inbox and opening last as long as the WebSocket; machine, outbox, wire and the child tasks belong to one connection.
+/// - The machine decides, and `perform` carries out its actions. It is in the link's lock; `inbox` and `outbox` have a
+///   lock each. The outbox's lock may be taken while the link's is held, and no other two are held together.
+/// - Every wait is a `OneShot`, which is resolved without a lock.
+/// - The last frame ends the writer, and the writer's end ends the connection.
+///
 /// The connection's side is in `WebSocketLink+Connection.swift`, the user's in the methods of `WebSocketRequest`.
 final class WebSocketLink: Sendable {
     typealias PingResult = Result<Duration, CurlewError>
 
     /// An open connection.
-    struct Opening: Sendable {
+    struct Connection: Sendable {
         /// The URL that errors name.
         let url: URL
         let head: ResponseHead
@@ -18,17 +33,17 @@ final class WebSocketLink: Sendable {
         let outbox: WebSocketOutbox
     }
 
-    typealias OpeningResult = OneShot<Result<Opening, CurlewError>>
+    typealias Opening = OneShot<Result<Connection, CurlewError>>
 
     struct State: Sendable {
         /// The state machine of the current or last connection; `nil` before the first, and between two connections.
         var machine: WebSocketStateMachine?
         var wire: (any ByteConnection)?
-        var outbox: WebSocketOutbox?
         /// Resolved when the WebSocket is open, or when it is known that it will not be. Replaced after the end of a
         /// connection that another may follow.
-        var opening = OpeningResult()
-        var lastOpening: Opening?
+        var opening = Opening()
+        /// The current or last connection.
+        var lastConnection: Connection?
         /// The end of the last connection, if another one was to follow.
         var lastEnding: WebSocketEnding?
         /// `nil` for a WebSocket that does not reconnect.
@@ -57,7 +72,7 @@ final class WebSocketLink: Sendable {
         inbox = WebSocketInbox(limit: options.maximumMessageSize)
     }
 
-    // MARK: The user's side
+    // MARK: Questions
 
     /// Returns the URL with the scheme that the user wrote.
     func asGiven(_ url: URL) -> URL {
@@ -70,7 +85,7 @@ final class WebSocketLink: Sendable {
     }
 
     /// The opening that senders wait for.
-    var opening: OpeningResult { state.withLock { $0.opening } }
+    var opening: Opening { state.withLock { $0.opening } }
 
     /// Whether the current or last attempt has opened a connection.
     var hasConnection: Bool { state.withLock { $0.machine != nil } }
@@ -88,7 +103,7 @@ final class WebSocketLink: Sendable {
         let (failure, ending, isClosing, url) = state.withLock {
             (
                 $0.failure ?? $0.machine?.sendFailure, $0.machine?.ending ?? $0.lastEnding, $0.isClosing,
-                $0.lastOpening?.url
+                $0.lastConnection?.url
             )
         }
         if let failure { return failure }
@@ -100,6 +115,8 @@ final class WebSocketLink: Sendable {
         if error.url == nil { error.url = url }
         return error
     }
+
+    // MARK: The user's side
 
     func ping() async throws(CurlewError) -> Duration {
         let (ping, outbox, alarm) = state.withLock { state in
@@ -123,9 +140,17 @@ final class WebSocketLink: Sendable {
 
     /// Begins the closing handshake. False if there is no connection to close.
     func beginClosing(_ code: WebSocketCloseCode, reason: String?) -> Bool {
+        close { $0.machine?.closeAsked(code, reason: reason, at: .now) }
+    }
+
+    /// Ends the connection without waiting for the peer's answer, because nobody holds the WebSocket. False if there is
+    /// no connection.
+    func drop() -> Bool { close { $0.machine?.dropped(at: .now) } }
+
+    private func close(_ decide: (inout State) -> WebSocketStateMachine.Action?) -> Bool {
         let (action, alarm) = state.withLock { state in
             state.isClosing = true
-            return (state.machine?.closeAsked(code, reason: reason, at: .now), state.earlierDeadline())
+            return (decide(&state), state.earlierDeadline())
         }
         alarm?.resolve(())
         guard let action else { return false }
@@ -143,7 +168,7 @@ final class WebSocketLink: Sendable {
         let (pings, opening, outbox, isClosed) = state.withLock { state in
             if state.failure == nil, state.machine == nil { state.failure = error ?? .cancelled }
             // If the user has closed the WebSocket between two connections, its reader gets an ordinary end.
-            let isClosed = state.isClosing && state.lastOpening != nil
+            let isClosed = state.isClosing && state.lastConnection != nil
             return (state.takePings(), state.opening, state.outbox, isClosed)
         }
         opening.resolve(.failure(error ?? refusal))
@@ -204,7 +229,7 @@ final class WebSocketLink: Sendable {
         let (ending, pings, alarm, isLast, url) = state.withLock { state in
             (
                 state.machine?.ending, state.takePings(), exchange(&state.alarm, with: nil), !state.mayReconnect,
-                state.lastOpening?.url
+                state.lastConnection?.url
             )
         }
         if isLast {
@@ -221,12 +246,14 @@ final class WebSocketLink: Sendable {
 }
 
 extension WebSocketLink.State {
+    fileprivate var outbox: WebSocketOutbox? { lastConnection?.outbox }
+
     /// Whether another connection may follow this one.
     fileprivate var mayReconnect: Bool { reconnection != nil && !isClosing && failure == nil }
 
     /// Lets senders wait for the next connection, if one may follow.
     mutating func renewOpening() {
-        if mayReconnect, opening.value != nil { opening = WebSocketLink.OpeningResult() }
+        if mayReconnect, opening.value != nil { opening = WebSocketLink.Opening() }
     }
 
     fileprivate mutating func takePings() -> [OneShot<WebSocketLink.PingResult>] {
@@ -259,35 +286,34 @@ extension WebSocketLink {
             state.reconnection = reconnection
             if pause != nil, let machine = exchange(&state.machine, with: nil) {
                 state.lastEnding = machine.ending
-                state.outbox = nil
             }
             return pause
         }
     }
 
-    /// Whether another connection has followed `opening`, or may follow it. Its senders then wait for that one.
-    func follows(_ opening: Opening) -> Bool {
+    /// Whether another connection has followed this one, or may follow it. Its senders then wait for that one.
+    func follows(_ connection: Connection) -> Bool {
         state.withLock { state in
             guard case .success(let current)? = state.opening.value else { return state.mayReconnect }
-            return current.outbox !== opening.outbox
+            return current.outbox !== connection.outbox
         }
     }
 
     /// Returns the connection for sends and pings, and waits until one is open. If a connection was lost and the policy
     /// lets sending fail meanwhile, it throws instead.
-    func usableOpening() async throws(CurlewError) -> Opening {
+    func usableConnection() async throws(CurlewError) -> Connection {
         let (current, refuses) = state.withLock { state in
-            let isLost = state.lastOpening != nil && state.opening.value == nil
+            let isLost = state.lastConnection != nil && state.opening.value == nil
             return (state.opening, isLost && state.reconnection?.policy.sending == .fails)
         }
         if refuses { throw refusal }
-        return try await opening(of: current)
+        return try await connection(of: current)
     }
 
-    /// Waits for the result of an opening.
-    func opening(of shot: OpeningResult) async throws(CurlewError) -> Opening {
-        if let result = shot.value { return try result.get() }
-        guard let result = await shot.wait() else {
+    /// Waits for the connection of an opening.
+    func connection(of opening: Opening) async throws(CurlewError) -> Connection {
+        if let result = opening.value { return try result.get() }
+        guard let result = await opening.wait() else {
             throw CurlewError(.cancelled, phase: .lifecycle, reason: "the waiting task was cancelled")
         }
         return try result.get()
@@ -298,7 +324,7 @@ extension WebSocketLink {
 /// may.
 struct PreparedConnection: Sendable {
     let link: WebSocketLink
-    let opening: WebSocketLink.Opening
+    let connection: WebSocketLink.Connection
 
     @TaskLocal static var current: PreparedConnection?
 }

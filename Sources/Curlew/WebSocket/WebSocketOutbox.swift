@@ -8,7 +8,9 @@ internal import Glibc
 final class WebSocketOutbox: Sendable {
     fileprivate enum Stage {
         case open
-        /// The last frame has been queued.
+        /// The close frame has been queued, and no frame follows it. The peer's close frame is awaited.
+        case closing
+        /// The writer ends after the last frame.
         case finished
         /// Nothing more is sent.
         case aborted
@@ -17,7 +19,6 @@ final class WebSocketOutbox: Sendable {
     fileprivate struct State: Sendable {
         var sender: WebSocketSender?
         var stage = Stage.open
-        var isClosing = false
         var pending: [UInt8] = []
         /// Bytes that are being written and that the connection has not taken.
         var leaving = 0
@@ -32,6 +33,14 @@ final class WebSocketOutbox: Sendable {
         var room: OneShot<Void>?
 
         var size: Int { pending.count + leaving }
+
+        /// Whether the writer waits for work when nothing is queued.
+        var needsWriter: Bool {
+            switch stage {
+            case .open, .closing: true
+            case .finished, .aborted: false
+            }
+        }
     }
 
     private let state = Lock(State())
@@ -82,7 +91,7 @@ final class WebSocketOutbox: Sendable {
 
     private func put(_ message: WebSocketMessage, atOnce: Bool) -> Step {
         state.withLock { state in
-            guard state.stage == .open, !state.isClosing else { return .refused }
+            guard state.stage == .open else { return .refused }
             guard state.size == 0 || state.size < limit else { return .wait(state.nextRoom()) }
             state.append(message)
             return state.appended(atOnce: atOnce)
@@ -92,9 +101,9 @@ final class WebSocketOutbox: Sendable {
     /// Queues a control frame without waiting for room. No frame follows a close frame.
     func control(_ opcode: WebSocketOpcode, _ payload: [UInt8]) {
         let step = state.withLock { state -> Step in
-            guard state.stage == .open, !state.isClosing else { return .refused }
+            guard state.stage == .open else { return .refused }
             if opcode == .pong, state.size - Self.pongLimit > limit { return .refused }
-            if opcode == .close { state.isClosing = true }
+            if opcode == .close { state.stage = .closing }
             payload.withUnsafeBytes { state.append(opcode, $0) }
             return state.appended(atOnce: true)
         }
@@ -135,9 +144,9 @@ final class WebSocketOutbox: Sendable {
         room?.resolve(())
     }
 
-    /// Queues the last frame, if there is one. The writer ends after everything queued has been written.
-    func finish(last: [UInt8]?) {
-        if let last { control(.close, last) }
+    /// Queues the close frame, unless it has been queued. The writer ends after everything queued has been written.
+    func finish(last: [UInt8]) {
+        control(.close, last)
         end(as: .finished)
     }
 
@@ -179,7 +188,7 @@ final class WebSocketOutbox: Sendable {
                     state.leaving = state.pending.count
                     return (exchange(&state.pending, with: []), nil, room)
                 }
-                guard state.stage == .open else { return (nil, nil, room) }
+                guard state.needsWriter else { return (nil, nil, room) }
                 let work = OneShot<Void>()
                 state.work = work
                 return (nil, work, room)
@@ -226,7 +235,7 @@ extension WebSocketOutbox.State {
         (gone, leaving) = (gone + count, 0)
         if stage != .aborted, count < direct.bytes.count { pending.insert(contentsOf: direct.bytes[count...], at: 0) }
         let room = pending.count < limit ? exchange(&room, with: nil) : nil
-        guard pending.isEmpty, stage == .open else { return (direct.work, room) }
+        guard pending.isEmpty, needsWriter else { return (direct.work, room) }
         work = direct.work
         return (nil, room)
     }

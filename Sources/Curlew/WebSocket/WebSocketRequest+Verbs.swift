@@ -10,7 +10,7 @@ extension WebSocketRequest {
     /// Leaving the loop closes the WebSocket with code 1000, without waiting for the server.
     public var messages: WebSocketMessages {
         WebSocketMessages(open: { [self] in
-            WebSocketReader(link.inbox, start: { WebSocketRun.start(self) }, leave: { [weak self] in self?.leave() })
+            WebSocketReader(link.inbox, start: { self.startRun() }, leave: { [weak self] in self?.leave() })
         })
     }
 
@@ -20,9 +20,9 @@ extension WebSocketRequest {
         // Read before the start: if this call opens the first connection, it returns that one's head, even if the
         // connection is lost at once.
         let opening = link.opening
-        WebSocketRun.start(self)
+        startRun()
         if let prepared { return prepared.head }
-        return try await link.opening(of: opening).head
+        return try await link.connection(of: opening).head
     }
 
     // MARK: Sending
@@ -39,10 +39,10 @@ extension WebSocketRequest {
     public func send(_ message: WebSocketMessage) async throws(CurlewError) {
         if sendNow(message) { return }
         while true {
-            let opening = try await opening()
-            if try await opening.outbox.send(message) { return }
+            let connection = try await connection()
+            if try await connection.outbox.send(message) { return }
             // Another connection may follow, unless the caller is the hook of the one that has ended.
-            guard PreparedConnection.current?.link !== link, link.follows(opening) else { throw link.refusal }
+            guard PreparedConnection.current?.link !== link, link.follows(connection) else { throw link.refusal }
         }
     }
 
@@ -63,7 +63,7 @@ extension WebSocketRequest {
     /// Sends a ping and returns how long its pong took.
     @discardableResult
     public func ping() async throws(CurlewError) -> Duration {
-        _ = try await opening()
+        _ = try await connection()
         return try await link.ping()
     }
 
@@ -100,31 +100,31 @@ extension WebSocketRequest {
     public var closeReason: String? { link.ending?.closeReason }
 
     /// The subprotocol that the server selected on the last connection.
-    public var selectedProtocol: String? { link.state.withLock { $0.lastOpening }?.agreement.selectedProtocol }
+    public var selectedProtocol: String? { link.state.withLock { $0.lastConnection }?.agreement.selectedProtocol }
 
     // MARK: Steps
 
     /// The connection for a send or a ping.
-    private func opening() async throws(CurlewError) -> WebSocketLink.Opening {
+    private func connection() async throws(CurlewError) -> WebSocketLink.Connection {
         if Task.isCancelled { throw CurlewError(.cancelled, phase: .send, reason: "the sending task was cancelled") }
-        WebSocketRun.start(self)
+        startRun()
         if let prepared { return prepared }
-        return try await link.usableOpening()
+        return try await link.usableConnection()
     }
 
     /// The connection whose hook is the caller.
-    private var prepared: WebSocketLink.Opening? {
+    private var prepared: WebSocketLink.Connection? {
         guard let prepared = PreparedConnection.current, prepared.link === link else { return nil }
-        return prepared.opening
+        return prepared.connection
     }
 
     /// Sends the message if that is possible without a wait. False if it was not sent.
     private func sendNow(_ message: WebSocketMessage) -> Bool {
-        guard PreparedConnection.current == nil, !Task.isCancelled, case .success(let opening)? = link.opening.value
+        guard PreparedConnection.current == nil, !Task.isCancelled, case .success(let connection)? = link.opening.value
         else {
             return false
         }
-        return opening.outbox.sendNow(message, atOnce: link.inbox.takeTurn())
+        return connection.outbox.sendNow(message, atOnce: link.inbox.takeTurn())
     }
 
     /// Closes the WebSocket, because its reader has left.

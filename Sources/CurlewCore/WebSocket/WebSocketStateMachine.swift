@@ -4,7 +4,7 @@
 ///
 ///     open ── closeAsked ─▶ closing ── received(close) ─▶ closed
 ///       ├── writeFailed ─▶ failing                            (what the peer has sent is still read)
-///       └── received(close), violated, wireEnded, timePassed ─▶ closed      (from closing and failing, too)
+///       └── received(close), violated, wireEnded, timePassed, dropped ─▶ closed      (from closing and failing, too)
 package struct WebSocketStateMachine: Sendable {
     package typealias Instant = ContinuousClock.Instant
     package typealias PingID = UInt64
@@ -14,8 +14,11 @@ package struct WebSocketStateMachine: Sendable {
         package var pingInterval: Duration?
         /// The time that the peer has for a pong.
         package var pongTimeout: Duration
-        /// The time that the peer has for its close frame.
+        /// The time that the peer has for its close frame, and to take the last frame of this side.
         package var closeTimeout: Duration
+        /// The time that the peer of a dropped WebSocket has to take what is queued. A dropped WebSocket frees its
+        /// connection within 50 ms.
+        package static let dropTimeout = Duration.milliseconds(20)
 
         package init(
             pingInterval: Duration? = nil, pongTimeout: Duration = .seconds(20), closeTimeout: Duration = .seconds(5)
@@ -55,7 +58,8 @@ package struct WebSocketStateMachine: Sendable {
         case closing(deadline: Instant, frame: [UInt8])
         /// Sending has failed. The peer may have sent the reason before, so reading continues until the deadline.
         case failing(CurlewError, deadline: Instant)
-        case closed(WebSocketEnding)
+        /// The end is decided. Queued frames are still sent until `flushBy`, if there is such a time.
+        case closed(WebSocketEnding, flushBy: Instant?)
     }
 
     private struct Ping {
@@ -93,7 +97,7 @@ package struct WebSocketStateMachine: Sendable {
     package var ending: WebSocketEnding? {
         switch state {
         case .open, .closing, .failing: nil
-        case .closed(let ending): ending
+        case .closed(let ending, _): ending
         }
     }
 
@@ -107,7 +111,7 @@ package struct WebSocketStateMachine: Sendable {
         switch state {
         case .open: [nextHeartbeat, pings.lazy.compactMap(\.deadline).min()].compactMap(\.self).min()
         case .closing(let deadline, _), .failing(_, let deadline): deadline
-        case .closed: nil
+        case .closed(_, let flushBy): flushBy
         }
     }
 
@@ -122,10 +126,10 @@ package struct WebSocketStateMachine: Sendable {
         case (.open, .ping(let payload)): return .send(.pong, payload)
         case (_, .pong(let payload)): return ponged(payload, at: now)
         case (.open, .close(let code, let reason)):
-            close(.closed(code ?? .noStatusReceived, reason: reason, byPeer: true))
+            close(.closed(code ?? .noStatusReceived, reason: reason, byPeer: true), flushBy: now + clocks.closeTimeout)
             return .finish(last: WebSocketClosePayload(code).bytes)
         case (.closing(_, let frame), .close(let code, let reason)):
-            close(.closed(code ?? .noStatusReceived, reason: reason, byPeer: false))
+            close(.closed(code ?? .noStatusReceived, reason: reason, byPeer: false), flushBy: now + clocks.closeTimeout)
             return .finish(last: frame)
         case (.failing, .close(let code, let reason)):
             close(.closed(code ?? .noStatusReceived, reason: reason, byPeer: true))
@@ -133,13 +137,13 @@ package struct WebSocketStateMachine: Sendable {
         }
     }
 
-    package mutating func violated(_ violation: WebSocketViolation) -> Action {
+    package mutating func violated(_ violation: WebSocketViolation, at now: Instant) -> Action {
         switch state {
         case .open:
-            close(.violated(violation))
+            close(.violated(violation), flushBy: now + clocks.closeTimeout)
             return .finish(last: WebSocketClosePayload(violation.closeCode, reason: violation.reason).bytes)
         case .closing(_, let frame):
-            close(.violated(violation))
+            close(.violated(violation), flushBy: now + clocks.closeTimeout)
             return .finish(last: frame)
         case .failing(let error, _):
             close(.broken(error))
@@ -180,6 +184,26 @@ package struct WebSocketStateMachine: Sendable {
             state = .closing(deadline: now + clocks.closeTimeout, frame: frame)
             return .send(.close, frame)
         case .closing, .failing, .closed: return .none
+        }
+    }
+
+    /// Nobody holds the WebSocket, so nobody would learn of the peer's answer, and it is not awaited. Queued frames and
+    /// the close frame are sent if the peer takes them within `dropTimeout`.
+    package mutating func dropped(at now: Instant) -> Action {
+        let soon = now + min(clocks.closeTimeout, Clocks.dropTimeout)
+        switch state {
+        case .open:
+            close(.unanswered, flushBy: soon)
+            return .finish(last: WebSocketClosePayload(.normalClosure).bytes)
+        case .closing(_, let frame):
+            close(.unanswered, flushBy: soon)
+            return .finish(last: frame)
+        case .failing(let error, _):
+            close(.broken(error))
+            return .abort
+        case .closed(let ending, let flushBy):
+            state = .closed(ending, flushBy: flushBy.map { min($0, soon) })
+            return .none
         }
     }
 
@@ -233,14 +257,17 @@ package struct WebSocketStateMachine: Sendable {
             guard deadline <= now else { return .none }
             close(.broken(error))
             return .abort
-        case .closed: return .none
+        case .closed(let ending, let flushBy):
+            guard let flushBy, flushBy <= now else { return .none }
+            state = .closed(ending, flushBy: nil)
+            return .abort
         }
     }
 
     // MARK: Steps
 
-    private mutating func close(_ ending: WebSocketEnding) {
-        state = .closed(ending)
+    private mutating func close(_ ending: WebSocketEnding, flushBy: Instant? = nil) {
+        state = .closed(ending, flushBy: flushBy)
         pings = []
         nextHeartbeat = nil
     }

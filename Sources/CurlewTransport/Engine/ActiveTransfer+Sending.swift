@@ -14,7 +14,7 @@ struct SendingState {
     /// The answer to libcurl's last question whether it may send; `send` before the first.
     var answer = SendAnswer.send
     /// The socket of the connection that has refused the transfer last, and how often in a row. See
-    /// `Transfers.takeConnection`.
+    /// `Transfers.beginExchange`.
     var refusals: (socket: Int32, count: Int32) = (-1, 0)
     /// A final response has refused the body before all of it was sent: the rest is not sent.
     var isBodyRefused = false
@@ -93,7 +93,7 @@ extension ActiveTransfer {
             guard case .send = answer else { return answer }
         }
         if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return .fail }
-        if let limits = transfers.settings.retirement, !transfers.takeConnection(connection, for: self, by: limits) {
+        if let limits = transfers.settings.retirement, !transfers.beginExchange(on: connection, for: self, by: limits) {
             return .holdBack
         }
         return .send

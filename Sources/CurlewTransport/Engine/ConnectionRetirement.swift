@@ -36,12 +36,14 @@ struct ConnectionRetirement: Equatable, Sendable {
 // (CURLOPT_MAXLIFETIME_CONN is for idle connections, CURLOPT_FORBID_REUSE for the last transfer). So its origin moves to
 // another multi handle, which does not know the connection, and the transfers on it have libcurl close it behind them.
 extension Transfers {
-    /// Whether the transfer may be sent over the connection. Counts it as one of the connection's requests. If not, the
-    /// transfer gives the connection up before a byte of it is sent, and is launched again.
+    /// Counts the exchange that the transfer begins as one of the connection's requests. Returns false if the connection
+    /// has reached a limit: the transfer gives it up before a byte is sent, and is launched again.
     ///
     /// Called for every send if the transport has limits. Repetitions are never refused: they continue a handshake, or
     /// an exchange that the connection's server has begun.
-    func takeConnection(_ name: ConnectionName, for transfer: ActiveTransfer, by limits: ConnectionRetirement) -> Bool {
+    func beginExchange(
+        on name: ConnectionName, for transfer: ActiveTransfer, by limits: ConnectionRetirement
+    ) -> Bool {
         loop.assertOnLoop()
         guard !transfer.plan.isAlone, let easy = transfer.easy,
             let (socket, connection) = sockets.connections.find(name)

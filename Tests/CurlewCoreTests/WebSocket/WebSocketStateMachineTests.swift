@@ -62,7 +62,10 @@ struct WebSocketStateMachineTests {
             Issue.record("\(String(describing: machine.ending))")
             return
         }
-        #expect(machine.nextDeadline == nil)
+        // The peer has so long to take the close frame.
+        #expect(machine.nextDeadline == Self.after(5))
+        #expect(machine.timePassed(at: Self.after(5)) == .abort)
+        #expect(machine.nextDeadline == nil && machine.timePassed(at: Self.after(6)) == .none)
     }
 
     @Test("a peer that does not answer the close is waited for until the deadline")
@@ -107,9 +110,9 @@ struct WebSocketStateMachineTests {
         if isClosing { _ = machine.closeAsked(.normalClosure, reason: nil, at: Self.start) }
         let violation = WebSocketViolation(.invalidFramePayloadData, "no text")
         let last = isClosing ? Self.code(1000) : Self.code(1007) + Array("no text".utf8)
-        #expect(machine.violated(violation) == .finish(last: last))
+        #expect(machine.violated(violation, at: Self.start) == .finish(last: last))
         #expect(machine.ending?.closeCode == .invalidFramePayloadData)
-        #expect(machine.violated(violation) == .none)
+        #expect(machine.violated(violation, at: Self.start) == .none)
         #expect(machine.received(.close(nil, reason: ""), at: Self.start) == .none)
     }
 
@@ -217,6 +220,59 @@ struct WebSocketStateMachineTests {
         #expect(machine.nextDeadline == nil)
     }
 
+    // MARK: Dropped
+
+    private static let soon = start + .milliseconds(20)
+
+    @Test("a dropped WebSocket sends its close frame, and waits for no answer", arguments: [false, true])
+    func dropped(isClosing: Bool) {
+        var machine = Self.machine()
+        if isClosing { _ = machine.closeAsked(.goingAway, reason: nil, at: Self.start) }
+        #expect(machine.dropped(at: Self.start) == .finish(last: Self.code(isClosing ? 1001 : 1000)))
+        guard case .unanswered? = machine.ending else {
+            Issue.record("\(String(describing: machine.ending))")
+            return
+        }
+        #expect(!machine.isOpen && machine.ending?.error == nil)
+        #expect(machine.received(.message(.text("late")), at: Self.start) == .none)
+        #expect(machine.received(.close(.normalClosure, reason: ""), at: Self.start) == .none)
+        #expect(machine.nextDeadline == Self.soon)
+        #expect(machine.timePassed(at: Self.start) == .none)
+        #expect(machine.timePassed(at: Self.soon) == .abort)
+        #expect(machine.nextDeadline == nil && machine.dropped(at: Self.after(1)) == .none)
+    }
+
+    @Test("a WebSocket that is dropped at its end has less time for its last frame", arguments: [false, true])
+    func droppedAtItsEnd(isViolated: Bool) {
+        var machine = Self.machine()
+        if isViolated {
+            _ = machine.violated(WebSocketViolation(.protocolError, "x"), at: Self.start)
+        } else {
+            _ = machine.received(.close(.goingAway, reason: ""), at: Self.start)
+        }
+        #expect(machine.nextDeadline == Self.after(5))
+        #expect(machine.dropped(at: Self.start) == .none)
+        #expect(machine.nextDeadline == Self.soon)
+        // The time does not grow again.
+        #expect(machine.dropped(at: Self.after(1)) == .none && machine.nextDeadline == Self.soon)
+        #expect(machine.ending?.closeCode == (isViolated ? .protocolError : .goingAway))
+        #expect(machine.timePassed(at: Self.soon) == .abort)
+    }
+
+    @Test("a WebSocket that is dropped after a failed write ends with that error, at once")
+    func droppedAfterFailedWrite() {
+        var machine = Self.failing()
+        #expect(machine.dropped(at: Self.start) == .abort)
+        #expect(machine.ending?.error?.code == .sendFailed && machine.nextDeadline == nil)
+    }
+
+    @Test("a shorter time for the closing handshake limits a dropped WebSocket, too")
+    func droppedWithShortTimeout() {
+        var machine = WebSocketStateMachine(clocks: .init(closeTimeout: .milliseconds(5)), at: Self.start)
+        _ = machine.dropped(at: Self.start)
+        #expect(machine.nextDeadline == Self.start + .milliseconds(5))
+    }
+
     // MARK: A write fails
 
     private static func failing() -> WebSocketStateMachine {
@@ -249,7 +305,7 @@ struct WebSocketStateMachineTests {
             case .end: machine.wireEnded(nil)
             case .failure: machine.wireEnded(CurlewError(.receiveFailed, phase: .receive))
             case .time: machine.timePassed(at: Self.after(5))
-            case .violation: machine.violated(WebSocketViolation(.protocolError, "x"))
+            case .violation: machine.violated(WebSocketViolation(.protocolError, "x"), at: Self.start)
             }
         #expect(action == .abort)
         #expect(machine.ending?.error?.code == .sendFailed)

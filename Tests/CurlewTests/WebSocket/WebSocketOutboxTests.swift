@@ -48,6 +48,13 @@ struct WebSocketOutboxTests {
         }
     }
 
+    /// Ends a writer that has been given all its bytes, or waits for more.
+    private static func end(_ writer: Task<Void, Never>, of outbox: WebSocketOutbox) async throws {
+        try await eventually { outbox.bytesWaiting == 0 && outbox.isWriterWaiting }
+        writer.cancel()
+        await writer.value
+    }
+
     private static func frame(_ text: String) -> [UInt8] { [0x81, UInt8(text.utf8.count)] + Array(text.utf8) }
 
     @Test(
@@ -60,8 +67,7 @@ struct WebSocketOutboxTests {
         let writer = Self.writer(outbox, written)
         try await eventually { outbox.isWriterWaiting }
         #expect(outbox.sendNow(.text("hello"), atOnce: true))
-        outbox.finish(last: nil)
-        await writer.value
+        try await Self.end(writer, of: outbox)
         let expected = Self.frame("hello")
         #expect(wire.sentNow.value == Array(expected.prefix(takesNow)))
         #expect(written.value == Array(expected.dropFirst(takesNow)))
@@ -91,8 +97,7 @@ struct WebSocketOutboxTests {
         try await eventually { outbox.isWriterWaiting }
         #expect(outbox.sendNow(.text("first"), atOnce: true))
         later.change { $0 = nil }
-        outbox.finish(last: nil)
-        await writer.value
+        try await Self.end(writer, of: outbox)
         #expect(wire.sentNow.value + written.value == Self.frame("first") + Self.frame("second"))
     }
 
@@ -107,8 +112,7 @@ struct WebSocketOutboxTests {
         let writer = Self.writer(outbox, written)
         try await eventually { outbox.isWriterWaiting }
         if !isAnswer { #expect(outbox.sendNow(.text("early"), atOnce: false)) }
-        outbox.finish(last: nil)
-        await writer.value
+        try await Self.end(writer, of: outbox)
         #expect(wire.sentNow.value.isEmpty && written.value == Self.frame("early"))
     }
 
@@ -125,8 +129,7 @@ struct WebSocketOutboxTests {
         try await eventually { outbox.isWriterWaiting }
         #expect(outbox.sendNow(.text("second"), atOnce: true))
         #expect(outbox.bytesPutIn == 15)
-        outbox.finish(last: nil)
-        await writer.value
+        try await Self.end(writer, of: outbox)
         #expect(outbox.bytesPutIn == 15 && outbox.bytesWaiting == 0)
     }
 
@@ -134,7 +137,7 @@ struct WebSocketOutboxTests {
     func end(aborts: Bool) async throws {
         let later = Watched<WebSocketOutbox?>(nil)
         let wire = Wire(takesNow: 2) {
-            if aborts { later.value?.abort() } else { later.value?.finish(last: nil) }
+            if aborts { later.value?.abort() } else { later.value?.finish(last: [3, 232]) }
         }
         let outbox = Self.outbox(wire)
         later.change { $0 = outbox }
@@ -144,7 +147,7 @@ struct WebSocketOutboxTests {
         #expect(outbox.sendNow(.text("answer"), atOnce: true))
         later.change { $0 = nil }
         await writer.value
-        #expect(written.value == (aborts ? [] : Array(Self.frame("answer").dropFirst(2))))
+        #expect(written.value == (aborts ? [] : Self.frame("answer").dropFirst(2) + [0x88, 2, 3, 232]))
         #expect(!outbox.sendNow(.text("late"), atOnce: true))
     }
 
@@ -163,8 +166,7 @@ struct WebSocketOutboxTests {
         let written = Watched<[UInt8]>([])
         let writer = Self.writer(outbox, written)
         #expect(try await sender.value)
-        outbox.finish(last: nil)
-        await writer.value
+        try await Self.end(writer, of: outbox)
         #expect(written.value == Self.frame("fills it") + Self.frame("waits"))
     }
 

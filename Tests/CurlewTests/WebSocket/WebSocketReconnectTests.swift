@@ -296,22 +296,22 @@ struct WebSocketReconnectTests {
     func lostAfterHook() throws {
         let link = WebSocketLink(options: WebSocketOptions())
         let outbox = WebSocketOutbox(limit: 1)
-        let opening = WebSocketLink.Opening(
+        let connection = WebSocketLink.Connection(
             url: try #require(URL(string: "http://example.org/")), head: ResponseHead(status: 101), agreement: .init(),
             outbox: outbox)
         link.state.withLock { state in
             state.reconnection = Reconnection(Self.quick)
             state.machine = WebSocketStateMachine(clocks: link.options.clocks, at: .now)
-            (state.outbox, state.lastOpening) = (outbox, opening)
+            state.lastConnection = connection
         }
         let waited = link.opening
-        let told = try #require(link.handOver(opening))
+        let told = try #require(link.handOver(connection))
         link.perform(link.state.withLock { $0.machine?.wireEnded(nil) ?? .none })
-        told.resolve(.success(opening))
+        told.resolve(.success(connection))
         // Waiting calls resume and are directed to the next connection. New calls do not find the lost connection open.
         #expect(waited.value != nil && link.opening.value == nil)
-        #expect(link.follows(opening))
-        #expect(link.handOver(opening) == nil)
+        #expect(link.follows(connection))
+        #expect(link.handOver(connection) == nil)
     }
 
     @Test("retriers are asked first where it could not be opened, and bring new credentials")

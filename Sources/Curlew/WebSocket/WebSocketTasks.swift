@@ -4,19 +4,18 @@ package import Dispatch
 internal import Foundation
 package import FoundationNetworking
 
-/// The run of a WebSocket. This file is one of the places that start unstructured tasks: for the run, for the pump that
-/// serves handlers, and for pings and messages whose callers do not wait.
-enum WebSocketRun {
-    /// Starts the run, unless an earlier call has.
-    static func start(_ request: WebSocketRequest) {
-        guard request.startsNow() else { return }
-        // The run must not keep the user's handle alive: releasing the handle closes the WebSocket.
-        let run = request.handleOfRun()
-        Task { _ = await run.outcome(checksStatus: false) }
-    }
-}
+// This file is one of the places that start unstructured tasks: for the run, for the pump that serves handlers, and for
+// pings and messages whose callers do not wait.
 
 extension WebSocketRequest {
+    /// Starts the run, unless an earlier call has.
+    func startRun() {
+        guard startsNow() else { return }
+        // The run must not keep the user's handle alive: releasing the handle closes the WebSocket.
+        let run = handleOfRun()
+        Task { _ = await run.outcome(checksStatus: false) }
+    }
+
     /// Whether the request has ended.
     package var hasResult: Bool { record.withLock { $0.lifecycle.result != nil } }
 
@@ -142,8 +141,8 @@ private struct WebSocketPump: Sendable {
     let observers: @Sendable () -> [WebSocketObserver]
 
     func run() async {
-        guard case .success(let opening)? = await link.opening.wait() else { return }
-        await tell(.connected(protocol: opening.agreement.selectedProtocol), size: 0)
+        guard case .success(let connection)? = await link.opening.wait() else { return }
+        await tell(.connected(protocol: connection.agreement.selectedProtocol), size: 0)
         while let message = try? await link.inbox.next() {
             let size =
                 switch message {
