@@ -246,7 +246,7 @@ final class WebSocketLink: Sendable {
 }
 
 extension WebSocketLink.State {
-    fileprivate var outbox: WebSocketOutbox? { lastConnection?.outbox }
+    var outbox: WebSocketOutbox? { lastConnection?.outbox }
 
     /// Whether another connection may follow this one.
     fileprivate var mayReconnect: Bool { reconnection != nil && !isClosing && failure == nil }
