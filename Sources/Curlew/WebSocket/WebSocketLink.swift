@@ -16,8 +16,8 @@ internal import Foundation
 ///
 /// - Inbox and opening last as long as the WebSocket; machine, outbox, wire and the child tasks belong to one connection.
 /// - The machine decides, and `perform` carries out its actions. It is in the link's lock; `inbox` and `outbox` have a
-///   lock each. The outbox's lock may be taken while the link's is held, and no other two are held together.
-/// - Every wait is a `OneShot`, which is resolved without a lock.
+///   lock each. The outbox's lock may be taken while the link's is held, never the other way round.
+/// - Every wait is a `OneShot`, which is resolved without these locks.
 /// - The last frame ends the writer, and the writer's end ends the connection.
 ///
 /// The connection's side is in `WebSocketLink+Connection.swift`, the user's in the methods of `WebSocketRequest`.
