@@ -20,12 +20,19 @@ extension ActiveTransfer {
     private static let maximumRestarts = 5
 
     /// Resets a transfer that has to be sent again, and changes its plan for that. Called when libcurl is done with it.
-    /// Returns false if it has ended: nothing asks for another start, or its body cannot be rewound.
+    /// Returns false if it has ended: nothing asks for another start, or its body cannot be rewound. In that case a
+    /// challenge can be the result. The body of any other response that asks for a restart was discarded, so the transfer
+    /// fails.
     func startOver(after result: CURLcode, _ settings: EngineSettings) -> Bool {
         // A final response without an error is the usual end.
         guard result != CURLE_OK || response.deferredHead != nil || connection.hasLostAddresses,
-            let restart = restart(after: result), sending.upload?.seek(to: 0) ?? true
+            let restart = restart(after: result)
         else { return false }
+        let isBodyDiscarded = restartOfResponse != nil
+        guard sending.upload?.seek(to: 0) ?? true else {
+            if isBodyDiscarded { failure = makeError(.bodyUnavailable, "the request's body cannot be read again") }
+            return false
+        }
         response.deferredHead = nil
         response.collector = HeadCollector()
         sending.count = 0
@@ -57,6 +64,8 @@ extension ActiveTransfer {
     private func restart(after result: CURLcode) -> TransferRestart? {
         if case .restart(let restart) = sending.answer { return restart }
         if let restart = restartOfResponse { return restart }
+        // The connection may break before libcurl asks whether it may answer the challenge.
+        if result != CURLE_OK, isAboutToAuthenticateConnection { return .alone }
         if connection.hasLostAddresses, sending.restarts < Self.maximumRestarts { return .withNewAddresses }
         guard result != CURLE_OK else { return nil }
         guard sending.hasBegun else {

@@ -36,7 +36,7 @@ struct SendingState {
 }
 
 /// The answer to libcurl's question whether it may send the request. If nothing is sent, libcurl ends the transfer as
-/// aborted, and `Transfers.finish` does what the answer says.
+/// aborted, and `Transfers.finish` does what the answer says. libcurl before 7.80 never asks.
 enum SendAnswer: Equatable {
     case send
     /// Not now: the transfer is suspended, or its connection cannot be used. It is launched again, if it is suspended
@@ -44,7 +44,8 @@ enum SendAnswer: Equatable {
     case holdBack
     /// Not again: the response that has arrived is the result.
     case keepResponse
-    /// Not in this way: the transfer starts over. If its body cannot be rewound, the response is the result.
+    /// Not in this way: the transfer starts over. If its body cannot be rewound, a challenge is the result, and after any
+    /// other response the transfer fails.
     case restart(TransferRestart)
     /// Not at all: `ActiveTransfer.failure` has the reason.
     case fail
@@ -83,8 +84,8 @@ extension ActiveTransfer {
         return true
     }
 
-    /// The first rule that applies decides. The evaluator is asked only about a request that would be sent, and the
-    /// connection counts only such a request.
+    /// The first rule that applies decides. The user's evaluator comes after the rules that need no user code, and the
+    /// connection counts only a request that the evaluator accepts.
     private func answer(_ transfers: Transfers, over connection: ConnectionName) -> SendAnswer {
         if sending.count == 0 {
             if pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self) { return .holdBack }
@@ -127,7 +128,7 @@ extension ActiveTransfer {
 
     /// Whether libcurl is about to answer a challenge that offers to authenticate the connection, although other
     /// requests share the connection.
-    private var isAboutToAuthenticateConnection: Bool {
+    var isAboutToAuthenticateConnection: Bool {
         guard plan.goesAloneIfOffered, !plan.isAlone, response.deferredHead?.status == 401, let easy else {
             return false
         }

@@ -64,7 +64,7 @@ extension Transfers {
 
     /// Counts the refusal. Returns false if the transfer has to be sent over the connection after all, because it would
     /// find the connection again when it is launched again, and be refused for ever. That is so if several origins share
-    /// the connection: only the origin of the request that opened it has moved. `mostRefusals` bounds any other case.
+    /// the connection: only the origin of the request that opened it has moved. `maximumRefusals` bounds any other case.
     private func recordRefusal(
         of transfer: ActiveTransfer, _ connection: OpenConnection, at socket: Int32, _ easy: TransferHandle
     ) -> Bool {
@@ -77,11 +77,11 @@ extension Transfers {
             return true
         }
         transfer.sending.refusals.count += 1
-        return last.count < Self.mostRefusals
+        return last.count < Self.maximumRefusals
     }
 
     /// The number of times in a row that one connection may refuse the same transfer.
-    private static let mostRefusals = 3
+    private static let maximumRefusals = 3
 
     /// Lets no further request use the connection, and has libcurl close it when its last one has ended. Returns false
     /// if the origin has nowhere else to go: then the connection stays in use.

@@ -265,6 +265,7 @@ final class Transfers {
         if transfer.hasFailed { return fail(transfer, transfer.failure(for: Int(result.rawValue), easy)) }
         if case .holdBack = transfer.sending.answer { return holdBack(transfer, easy) }
         if transfer.startOver(after: result, settings) { return repeatLaunch(transfer, easy) }
+        if transfer.hasFailed { return fail(transfer, transfer.failure(for: Int(result.rawValue), easy)) }
         if result == CURLE_OK, transfer.plan.connectsOnly { return connected(transfer, easy) }
         if result == CURLE_OK, transfer.plan.prewarms { return prewarmed(transfer, easy) }
         guard result == CURLE_OK || transfer.hasWholeResponse(despite: result) else {
