@@ -224,9 +224,10 @@ public final class OAuth2Client: Authenticator {
 
     // MARK: Authenticator
 
-    /// Adds `Authorization: Bearer …`.
+    /// Adds `Authorization: Bearer …`, also to a request of your own for the token URL. The client's token requests carry
+    /// its own credentials instead.
     public func apply(_ credential: OAuth2Token, to urlRequest: inout URLRequest) {
-        guard !credential.accessToken.isEmpty else { return }
+        guard !credential.accessToken.isEmpty, !UserCode.isForTokenRequest else { return }
         urlRequest.headers.add(.authorization(bearerToken: credential.accessToken))
     }
 
