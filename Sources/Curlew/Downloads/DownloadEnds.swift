@@ -2,16 +2,17 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-// All ends of a download's files:
+// The ends of a download's files:
 //
 // | end | the file of the exchange | the part on disk |
 // |---|---|---|
-// | `FileEnd.startsOver` | removed | removed, unless it is this file |
-// | `FileEnd.failed` | kept if it can be continued and is wanted, otherwise removed | the kept file |
+// | `FileEnd.startsOver` | removed | removed; if it is this file, with it |
+// | `FileEnd.failed` | kept if it can be continued and is wanted, otherwise removed | the kept file, or none; after an error page it stays |
 // | `FileEnd.rejected` | removed | none; after an error page it stays |
 // | `place`: accepted | moved to its destination | none; after an error page see `acceptErrorPage` |
 // | the request is cancelled between exchanges (`endParts`) | - | removed, unless the user wants resume data |
 // | no value can be made of a delivered file without a destination (`dropUnplacedFile`) | removed | - |
+// | a whole body replaces the part (`recordFile`) | it begins | removed |
 // | nobody has decided | removed by `TemporaryFile.deinit` | - |
 //
 // Each of them closes the file. A data request that became a download has no part: `FileTaskDelegate` moves or discards

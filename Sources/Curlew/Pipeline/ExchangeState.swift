@@ -21,7 +21,7 @@ struct ExchangeState: Sendable {
     ///     none ─┬─▶ provisional ─┬─▶ asked ─▶ refused ─┐
     ///           └────────────────┴─────┴──▶ delegated ─┴─▶ closed
     ///
-    /// An exchange that fails, or is followed by another one, may be closed in any state.
+    /// Unless another exchange may follow, `asked` and `delegated` come directly after `none`. An exchange that fails, or is followed by another one, may be closed in any state.
     enum Delivery {
         /// No head has arrived.
         case none

@@ -110,8 +110,8 @@ extension Run {
 // MARK: Lowering: making the transfer request
 
 extension Run {
-    /// Returns what the transport sends for a request, according to the current options. Nothing below this step sees a
-    /// `URLRequest`.
+    /// Returns what the transport sends for a request, according to the current options. Below this step, only
+    /// middleware and exchange adapters see a `URLRequest`.
     func lower(_ visible: RequestSnapshot, body: BodySource?) throws(CurlewError) -> TransferRequest {
         let own = request.record.withLock { $0.extras?.options }
         let lowering = Lowering(context: request.context, own: own, purpose: request.kind.purpose)

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 
 /// Carries out one request, from its description to its result. This file is the path of every request: a line is a
-/// step, and each step has its file in this folder.
+/// step, and each step has its file, which the line names.
 ///
 /// Two nested loops. The outer one repeats the attempt if a retrier wants that, and does not see redirects. The inner
 /// one follows redirects and challenges, and does not see retriers.

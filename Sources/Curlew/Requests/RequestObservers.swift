@@ -96,7 +96,8 @@ extension Request {
     }
 
     /// Sets a closure that decides from the head of the response whether to receive the body. The body waits for the
-    /// answer, and so do a stream's validations and a download's destination.
+    /// answer, and so do a stream's validations and a download's destination. It is not called for a part (206) that was
+    /// not asked for, which fails the request.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(

@@ -3,7 +3,7 @@ internal import CurlewCore
 
 /// The transfers of one engine: which are in flight, how they start, how commands act on them, and how they end.
 ///
-/// Used only in the loop's turns, as are `Sockets` and `Handles`; debug builds assert this at every entry. No access to
+/// Used only in the loop's turns, as are `Sockets` and `Handles`; debug builds assert this at most entries. No access to
 /// a stored property spans a call into libcurl or user code: methods read values, make the call, and then store the
 /// results.
 final class Transfers {

@@ -65,7 +65,7 @@ struct TransferClocks {
         if !stretchBegan.isSet { stretchBegan = now }
     }
 
-    /// Called for the first resolver, socket or prerequest callback: libcurl makes a connection or has found one.
+    /// Called for the first resolver or socket callback: libcurl makes a connection.
     mutating func connectionStarted(at now: LoopInstant) {
         if case .queue = stretch { enter(.connect, now) }
     }
