@@ -275,7 +275,7 @@ enum CacheDigest {
     /// 32 random hexadecimal digits, which identify an entry.
     static func newIdentifier() -> String {
         let numbers = [UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)]
-        return SignatureV4.hex(
+        return Checksum.hex(
             numbers.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } })
     }
 }

@@ -25,11 +25,11 @@ package struct SignatureV4 {
         let credentialScope = [date, scope.region, scope.service, scope.terminator]
         let scopeText = credentialScope.joined(separator: "/")
         stringToSign = [
-            scope.algorithm, timestamp, scopeText, Self.hex(hash(Array(request.text.utf8))),
+            scope.algorithm, timestamp, scopeText, Checksum.hex(hash(Array(request.text.utf8))),
         ].joined(separator: "\n")
         var key = Array((scope.vendor.uppercased() + "4" + secretKey).utf8)
         for part in credentialScope { key = Self.hmac(key, Array(part.utf8), hash) }
-        signature = Self.hex(Self.hmac(key, Array(stringToSign.utf8), hash))
+        signature = Checksum.hex(Self.hmac(key, Array(stringToSign.utf8), hash))
         authorization =
             "\(scope.algorithm) Credential=\(accessKey)/\(scopeText), "
             + "SignedHeaders=\(request.signedFields), Signature=\(signature)"
@@ -50,11 +50,6 @@ package struct SignatureV4 {
         let bytes = Array(text.utf8)
         return bytes.count == 16 && bytes[8] == UInt8(ascii: "T") && bytes[15] == UInt8(ascii: "Z")
             && bytes.indices.allSatisfy { $0 == 8 || $0 == 15 || ASCII.isDigit(bytes[$0]) }
-    }
-
-    package static func hex(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
     /// HMAC (RFC 2104) with SHA-256, whose blocks have 64 bytes.

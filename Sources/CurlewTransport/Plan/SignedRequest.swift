@@ -103,8 +103,8 @@ struct SignedRequest {
         let isS3 = scope.takesPathAsItIs && scope.fieldVendor == "amz"
         let hash: String
         switch request.body {
-        case .none: hash = SignatureV4.hex(sha256([]))
-        case .data(let data): hash = SignatureV4.hex(sha256(data))
+        case .none: hash = Checksum.hex(sha256([]))
+        case .data(let data): hash = Checksum.hex(sha256(data))
         case .file, .stream:
             guard isS3 else {
                 throw .unsupported(
