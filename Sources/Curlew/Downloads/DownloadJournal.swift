@@ -47,8 +47,8 @@ public struct DownloadJournal: Sendable, Hashable {
             .compactMap { file in
                 guard let entry = (try? Data(contentsOf: file)).flatMap(JournalEntry.init) else { return nil }
                 switch PartialFile.look(at: entry.part) {
-                // Another download is writing to the file.
-                case .busy: return nil
+                // Another download is writing to the file, or nothing is known about it.
+                case .busy, .unknown: return nil
                 case .gone:
                     try? FileManager.default.removeItem(at: file)
                     return nil
@@ -123,11 +123,12 @@ public struct UnfinishedDownload: Sendable, Identifiable {
     /// at this moment.
     public func discard() async {
         await FileLane.next().carryOut { [part, file] in
-            guard part.removeFile() else { return }
-            // A download that has started over writes to another file, which its entry names.
-            let entry = (try? Data(contentsOf: file)).flatMap(JournalEntry.init)
-            guard entry.map({ $0.part.file == part.file }) ?? true else { return }
-            try? FileManager.default.removeItem(at: file)
+            part.removeFile {
+                guard let data = try? Data(contentsOf: file) else { return }
+                // A download that has started over writes to another file, which its entry names.
+                if let entry = JournalEntry(data), entry.part.file != part.file { return }
+                try? FileManager.default.removeItem(at: file)
+            }
         }
     }
 }

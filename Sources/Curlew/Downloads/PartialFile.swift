@@ -8,8 +8,10 @@ extension TemporaryFile {
     /// Returns `nil`, and leaves the file as it was, if the file is shorter, was not created by a download, or is being
     /// written by another one.
     static func reopen(_ path: String, keeping size: Int64) -> TemporaryFile? {
-        guard let file = try? PartialFile.open(path, isFromOutside: false), let status = try? file.status(),
-            Int64(status.st_size) >= size, file.lockForWriting(),
+        guard let file = try? PartialFile.open(path, isFromOutside: false),
+            // Another download may have finished the file, and moved it, before it released the lock.
+            file.lockForWriting(), file.isInPlace(),
+            let status = try? file.status(), Int64(status.st_size) >= size,
             // Bytes after `size` are not covered by the resume data.
             (try? file.truncate(to: size)) != nil
         else { return nil }
@@ -18,13 +20,19 @@ extension TemporaryFile {
 }
 
 extension ResumeData {
-    /// Removes the file. Returns false if another download writes to it, which then keeps it. Blocks.
-    @discardableResult
-    func removeFile() -> Bool {
-        guard let file = try? PartialFile.open(self.file, isFromOutside: false) else { return true }
-        guard file.lockForWriting() else { return false }
-        TemporaryFile(file).discard()
-        return true
+    /// Removes the file, unless another download writes to it or it cannot be opened. Blocks.
+    ///
+    /// `forget` is called before a removal, and also if there is no file of a download any more. Until it returns, no
+    /// other download can continue the file.
+    func removeFile(forgetting forget: () -> Void = {}) {
+        switch PartialFile.find(self.file, isFromOutside: false) {
+        case .found(let file):
+            guard file.lockForWriting() else { return }
+            forget()
+            if file.isInPlace() { TemporaryFile(file).discard() }
+        case .gone: forget()
+        case .unknown: break
+        }
     }
 }
 
@@ -34,17 +42,39 @@ enum PartialFile {
     case there(size: Int64)
     case busy
     case gone
+    /// It could not be opened, for instance because the process has too many open files.
+    case unknown
 
     static func look(at part: ResumeData) -> PartialFile {
-        guard let file = try? open(part.file, isFromOutside: true), let status = try? file.status() else {
-            return .gone
+        switch find(part.file, isFromOutside: true) {
+        case .found(let file):
+            guard file.lockForWriting() else { return .busy }
+            guard file.isInPlace(), let status = try? file.status() else { return .gone }
+            return .there(size: Int64(status.st_size))
+        case .gone: return .gone
+        case .unknown: return .unknown
         }
-        guard file.lockForWriting() else { return .busy }
-        return .there(size: Int64(status.st_size))
+    }
+
+    fileprivate enum Search {
+        case found(OpenFile)
+        /// There is none, or it is not a download's.
+        case gone
+        case unknown
+    }
+
+    fileprivate static func find(_ path: String, isFromOutside: Bool) -> Search {
+        do throws(CurlewError) {
+            guard let file = try open(path, isFromOutside: isFromOutside) else { return .gone }
+            return .found(file)
+        } catch {
+            return error.code == .resumeRejected && error.native == nil ? .gone : .unknown
+        }
     }
 
     /// Opens the partial file at `path` for reading and writing. Returns `nil` if there is none. Throws
-    /// `.resumeRejected`, without touching the file, if it is not as a download leaves it.
+    /// `.resumeRejected`, without touching the file, if it is not as a download leaves it; with `native` if the system
+    /// refused to open it.
     ///
     /// With `isFromOutside` the file must still be private. Otherwise this process has created it itself, possibly on a
     /// file system that shows all files with the same permissions.
@@ -58,8 +88,12 @@ enum PartialFile {
             switch error.native?.number ?? 0 {
             case Int(ELOOP): throw rejected(path, "it is a symbolic link")
             case Int(EISDIR), Int(ENXIO): throw rejected(path, "it is no regular file")
-            case Int(EACCES), Int(EPERM): throw rejected(path, "it may not be written to")
-            default: return nil
+            case Int(EACCES), Int(EPERM):
+                var denied = rejected(path, "it may not be written to")
+                denied.native = error.native
+                throw denied
+            case Int(ENOENT), Int(ENOTDIR), Int(ENAMETOOLONG): return nil
+            default: throw error
             }
         }
         let status = try file.status()

@@ -99,6 +99,14 @@ final class OpenFile: Sendable {
         return false
     }
 
+    /// Whether the path still names this file, and no other path does. Ask while the file is locked: the former holder
+    /// of the lock may have moved or removed it.
+    func isInPlace() -> Bool {
+        var named = stat()
+        guard let own = try? status(), lstat(path, &named) == 0 else { return false }
+        return own.st_nlink == 1 && own.st_dev == named.st_dev && own.st_ino == named.st_ino
+    }
+
     func close() {
         descriptor.withLock { descriptor in
             guard descriptor != Self.closed else { return }

@@ -114,6 +114,23 @@ struct TemporaryFileTests {
         #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 3) != nil)
     }
 
+    /// Opened before another download had finished it, and locked afterwards, it would be cut and written to.
+    @Test("a file that was moved, removed or replaced is no longer in its place")
+    func inPlace() throws {
+        let scratch = try ScratchDirectory()
+        let file = try OpenFile.existing(scratch.write("part", "0123").plainPath)
+        #expect(file.isInPlace())
+        try FileManager.default.moveItem(at: scratch.file("part"), to: scratch.file("finished"))
+        #expect(!file.isInPlace())
+        try scratch.write("part", "another")
+        #expect(!file.isInPlace())
+        try FileManager.default.removeItem(at: scratch.file("part"))
+        try FileManager.default.linkItem(at: scratch.file("finished"), to: scratch.file("part"))
+        #expect(!file.isInPlace(), "it has two names")
+        try FileManager.default.removeItem(at: scratch.file("finished"))
+        #expect(file.isInPlace())
+    }
+
     @Test("an existing file is kept unless it may be replaced")
     func existing() throws {
         let scratch = try ScratchDirectory()
