@@ -60,8 +60,6 @@ public struct Reply: Sendable {
     struct Source: Sendable {
         /// The informational responses before the head, until they are delivered with the reply.
         let informational: Lock<[ResponseHead]>
-        /// The status that the server has sent.
-        let status: Int
         /// The outcome of the transfer, once it has ended.
         let outcome: OneShot<Result<TransferOutcome, CurlewError>>
         /// The run that has sent the request: a middleware may return a reply that another run got.

@@ -7,7 +7,8 @@ internal import FoundationNetworking
 ///     sent: TransferRequest ──▶ view: URLRequest ── user code ──▶ changed(by:): TransferRequest
 ///
 /// Only differences from the view are applied. What a `URLRequest` cannot express (repeated fields, a body that is read
-/// while it is sent, credentials for libcurl) stays as it is unless it was replaced.
+/// while it is sent, credentials for libcurl) stays as it is unless it was replaced. An `Authorization` field is sent in place of libcurl's
+/// Basic credentials.
 ///
 /// | part | may be changed |
 /// |---|---|

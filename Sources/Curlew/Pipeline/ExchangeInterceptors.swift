@@ -49,7 +49,9 @@ extension Exchange {
         }
         // A WebSocket is not a response.
         guard !interceptors.middleware.isEmpty, !self.request.kind.opensWebSocket else {
-            return try await transport.perform(request, sink: sink)
+            var outcome = try await transport.perform(request, sink: sink)
+            if request.bringsAuthorization { outcome.isServersVerdict = false }
+            return outcome
         }
         let run = MiddlewareRun(
             request, of: self.request, through: interceptors.middleware, over: transport, to: sink, budget)

@@ -60,6 +60,7 @@ final class InterceptedTransfer: TransferSink {
     func didSend(bodyBytes: Int64, of expected: Int64?) { run.sink.didSend(bodyBytes: bodyBytes, of: expected) }
 
     func didReceive(head: ResponseHead) -> Disposition {
+        run.received(head, to: request)
         self.head.resolve(.success(head))
         return .proceed
     }
@@ -77,7 +78,7 @@ final class InterceptedTransfer: TransferSink {
             var reader = reader
             return { try await reader.next() }
         }
-        return Reply(head, .stream(body), from: source(head))
+        return Reply(head, .stream(body), from: source)
     }
 
     /// Returns the reply with its whole body. If it throws, the transfer has ended: a middleware that catches the error
@@ -87,7 +88,7 @@ final class InterceptedTransfer: TransferSink {
             // The transport enforces the limit, if it is Curlew's own.
             let body = try await reply().data(upTo: limit)
             let head = try await outcome.waitThroughCancellation().get().head
-            return Reply(head, .data(body), from: source(head))
+            return Reply(head, .data(body), from: source)
         } catch {
             cancel()
             _ = await outcome.waitThroughCancellation()
@@ -95,8 +96,8 @@ final class InterceptedTransfer: TransferSink {
         }
     }
 
-    private func source(_ head: ResponseHead) -> Reply.Source {
-        Reply.Source(informational: informational, status: head.status, outcome: outcome, run: run.token)
+    private var source: Reply.Source {
+        Reply.Source(informational: informational, outcome: outcome, run: run.token)
     }
 
     private func arrivedHead() async throws(CurlewError) -> ResponseHead {

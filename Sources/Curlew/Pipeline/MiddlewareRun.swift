@@ -20,6 +20,8 @@ final class MiddlewareRun: Sendable {
         var lastKey = MiddlewareRun.callKey
         /// The key of the last transfer that reads the body from its stream.
         var bodyReader: Int?
+        /// The status of the server's last response to a request without an `Authorization` field of a middleware.
+        var judgedStatus: Int?
     }
 
     let token = Reply.RunToken()
@@ -88,8 +90,8 @@ final class MiddlewareRun: Sendable {
         let metrics = (isOwn ? reply.metrics : reply.ownMetrics) ?? TransferMetrics(queued: began, ended: Date())
         var outcome = TransferOutcome(head: reply.head, trailers: reply.trailers, metrics: metrics)
         if isOwn { outcome.answeredChallenges = reply.outcome?.answeredChallenges ?? [] }
-        outcome.isServersVerdict =
-            isOwn && reply.source.map { ($0.status == 401) == (reply.head.status == 401) } ?? false
+        let judged = state.withLock { $0.judgedStatus }
+        outcome.isServersVerdict = isOwn && judged.map { ($0 == 401) == (reply.head.status == 401) } ?? false
         return outcome
     }
 
@@ -165,6 +167,13 @@ final class MiddlewareRun: Sendable {
         }
     }
 
+    /// Records the server's verdict on the session's credentials. A response to an `Authorization` field that a
+    /// middleware has set says nothing about them.
+    func received(_ head: ResponseHead, to request: TransferRequest) {
+        guard !request.bringsAuthorization else { return }
+        state.withLock { $0.judgedStatus = head.status }
+    }
+
     /// Called when a transfer has ended, before anyone hears of it.
     func ended(_ key: Int) {
         controls.remove(key)
@@ -183,7 +192,8 @@ final class MiddlewareRun: Sendable {
 
     private func deliver(_ reply: Reply) async throws(CurlewError) {
         if let source = reply.source, source.run === token {
-            for head in source.informational.withLock({ exchange(&$0, with: []) }) {
+            // None after a cancellation, as if the transport delivered them.
+            for head in source.informational.withLock({ exchange(&$0, with: []) }) where delivery.ending == nil {
                 sink.didReceive(informational: head)
             }
         }

@@ -31,11 +31,7 @@ extension SessionContext {
     func storedCredentials(for next: OutgoingRequest, onlyBasic: Bool) -> StoredCredentials {
         let lowered = next.transfer
         if let answer = next.storedAnswer { return .offered(answer) }
-        if credentials.isEmpty || lowered.options.hasAuthentication || lowered.headers.contains(name: "Authorization")
-            || lowered.defaultHeaders?.headers.contains(name: "Authorization") == true
-        {
-            return .none
-        }
+        if credentials.isEmpty || lowered.options.hasAuthentication || lowered.bringsAuthorization { return .none }
         if let expected = credentials.withLock({ $0.expected(by: lowered.url, onlyBasic: onlyBasic) }) {
             return .offered(expected)
         }
@@ -59,12 +55,21 @@ extension SessionContext {
                 credentials.withLock { $0.accepted(used, for: url, after: challenge) }
             }
         case .none:
-            guard head.status != 401, let challenge, let used = exchange.outgoing.transfer.options.authentication,
+            // libcurl leaves its own credentials out beside a field.
+            guard head.status != 401, let challenge, !exchange.sent.bringsAuthorization,
+                let used = exchange.outgoing.transfer.options.authentication,
                 exchange.request.storesAuthentication(used)
             else { return nil }
             credentials.withLock { $0.accepted(used, for: url, after: challenge) }
         }
         return nil
+    }
+}
+
+extension TransferRequest {
+    /// Whether an `Authorization` field asks for access, in place of `options.authentication`.
+    var bringsAuthorization: Bool {
+        headers.contains(name: "Authorization") || defaultHeaders?.headers.contains(name: "Authorization") == true
     }
 }
 

@@ -39,8 +39,8 @@ public struct TransferOutcome: Sendable {
     public var metrics: TransferMetrics
     /// The heads with status 401 that the transport answered itself with the request's credentials.
     package var answeredChallenges: [ResponseHead] = []
-    /// Whether the server has refused credentials exactly if the status is 401. False if middleware made or changed
-    /// that status.
+    /// Whether the server has refused the session's credentials exactly if the status is 401. False if middleware made
+    /// or changed that status, or if an adapter or middleware set an `Authorization` field instead.
     package var isServersVerdict = true
 
     /// Creates an outcome.

@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewLocks
 import CurlewTesting
 import Foundation
 import Testing
@@ -45,6 +46,18 @@ struct UnaskedPartTests {
         } catch {
             #expect(error.code == .protocolViolation && !isData)
         }
+    }
+
+    @Test("are not shown to the closure that decides about a head")
+    func hidden() async throws {
+        let server = try server(["Content-Range": "bytes 500-509/1000000"])
+        let asked = Lock(0)
+        let request = session.request(server.url("/file")).onHTTPResponse { _ in
+            asked.withLock { $0 += 1 }
+            return .allow
+        }
+        #expect(await request.response().error?.code == .protocolViolation)
+        #expect(asked.withLock { $0 } == 0 && request.response?.statusCode == 206)
     }
 
     @Test("are what a request with a range of its own wants")

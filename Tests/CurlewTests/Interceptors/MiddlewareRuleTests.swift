@@ -126,14 +126,50 @@ struct MiddlewareRuleTests {
         await session.invalidate()
     }
 
-    @Test func `a 401 of the server passes middleware, and the session forgets the credentials`() async throws {
+    /// The stored credentials were not sent.
+    @Test(arguments: ["adapter", "middleware"])
+    func `a 401 to an own Authorization field lets the session keep its credentials`(setter: String) async throws {
+        let server = try TestServer()
+        server.protect("/in/*")
+        let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
+        let url = server.url("/in/a")
+        _ = try await session.request(url).authenticate(username: "ada", password: "secret").data()
+        let request = session.request(url)
+        if setter == "adapter" {
+            request.exchangeAdapter(EachExchange { request, _ in request = Self.withToken(request) })
+        } else {
+            request.middleware(Wrap { request, next in try await next(Self.withToken(request)) })
+        }
+        #expect(await failure(of: request.validate())?.responseCode == 401)
+        server.clearRequests()
+        #expect(try await session.request(url).string() == "in")
+        #expect(server.requests.map { $0.headers["Authorization"] != nil } == [true])
+        await session.invalidate()
+    }
+
+    private static func withToken(_ request: URLRequest) -> URLRequest {
+        var request = request
+        request.setValue("Bearer expired", forHTTPHeaderField: "Authorization")
+        return request
+    }
+
+    @Test(arguments: [false, true])
+    func `a 401 of the server passes middleware, and the session forgets the credentials`(
+        isRebuilt: Bool
+    ) async throws {
+        let rebuilding = Wrap { request, next in
+            let reply = try await next(request)
+            return Reply(head: reply.head, body: .data(try await reply.data()))
+        }
         let server = try TestServer()
         server.protect("/in/*")
         let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
         let url = server.url("/in/a")
         _ = try await session.request(url).authenticate(username: "ada", password: "secret").data()
         server.route("/in/*") { _ in .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"") }
-        #expect(await failure(of: session.request(url).middleware(Wrap.passing).validate())?.responseCode == 401)
+        #expect(
+            await failure(of: session.request(url).middleware(isRebuilt ? rebuilding : Wrap.passing).validate())?
+                .responseCode == 401)
         server.clearRequests()
         #expect(await failure(of: session.request(url).validate())?.responseCode == 401)
         #expect(server.requests.map { $0.headers["Authorization"] != nil } == [false])
