@@ -16,7 +16,7 @@ GRAPHS = ROOT / ".docs" / "graphs"
 
 
 def import_flags(build=BUILD):
-    """What the compiler needs to import every module of the package, as it was built there."""
+    """The compiler's flags to import every module of the package, as it was built in that folder."""
     flags = ["-swift-version", "6", "-I", str(build / "Modules")]
     maps = [
         *sorted((ROOT / "Sources").glob("C*/module.modulemap")),
@@ -31,9 +31,9 @@ def import_flags(build=BUILD):
     return flags + ["-I", str(ROOT / "Sources/CCurl/include")]
 
 
-def swiftc(*arguments):
-    """Compiles a program that may import every module of the package."""
-    command = ["swiftc", *import_flags(), *map(str, arguments)]
+def swiftc(*arguments, build=BUILD):
+    """Compiles a program that may import every module of the package, as it was built in that folder."""
+    command = ["swiftc", *import_flags(build), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True)
 
 
