@@ -1,4 +1,4 @@
-"""What the scripts that measure have in common: where things are, how they are built, one process's answer."""
+"""Paths, builds and single measurements, for the benchmark scripts."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ BUILD = ROOT / "Benchmarks" / ".build"
 PEERS = ROOT / "Benchmarks" / "Peers"
 CRATES = Path("/usr/share/cargo/registry")
 C = BUILD / "limit"
-# Debian's: another one has not its modules.
+# Debian's, which has the modules of its packages.
 PYTHON = "/usr/bin/python3"
 OURS = {
     "c": [C],
@@ -28,13 +28,13 @@ OURS = {
 CLIENTS = OURS | {
     "go": [BUILD / "peer-go"],
     "reqwest": [BUILD / "rust" / "release" / "peer"],
-    # Its dependencies have to be fetched: a program that was built elsewhere (CONTRIBUTING.md).
+    # Built outside this repository, because its dependencies have to be fetched (CONTRIBUTING.md).
     "asynchttpclient": [os.environ.get("CURLEW_AHC", "")],
     "aiohttp": [PYTHON, PEERS / "python" / "aiohttp_client.py"],
     "httpx": [PYTHON, PEERS / "python" / "httpx_client.py"],
     "pycurl": [PYTHON, PEERS / "python" / "pycurl_client.py"],
 }
-# What a run of a client adds to the command line.
+# Further arguments of a client.
 SUFFIXES = {"chained": ["chained=1"], "decorated": ["decorated=1"], "cached": ["cached=1"]}
 
 
@@ -63,7 +63,7 @@ def build_swift(product):
 
 
 def build_peer(peer):
-    """False where it cannot be built here."""
+    """Builds a peer. Returns whether it could be built."""
     if peer == "asynchttpclient":
         return os.access(os.environ.get("CURLEW_AHC", ""), os.X_OK)
     if peer in ("aiohttp", "httpx", "pycurl"):
@@ -74,7 +74,7 @@ def build_peer(peer):
             env=os.environ | {"GOFLAGS": "-mod=mod", "GOCACHE": str(BUILD / "go")})
     if not shutil.which("cargo") or not CRATES.is_dir():
         return False
-    # Debian's crates in the place of the registry: nothing is fetched.
+    # Debian's crates replace the registry, so nothing is fetched.
     source = ["--config", 'source.crates-io.replace-with="debian"',
               "--config", f'source.debian.directory="{CRATES}"']
     return succeeds(
@@ -87,7 +87,7 @@ def build_peer(peer):
 
 @contextlib.contextmanager
 def nginx(name, large=0):
-    """Runs nginx in a directory of its own; gives that, and the addresses by name."""
+    """Runs nginx in a directory; yields the directory and the addresses by name."""
     directory = BUILD / name
     run(["scripts/servers", "start", "--directory", directory, "--only-nginx", "--large", large], stdout=sys.stderr)
     try:
@@ -98,7 +98,7 @@ def nginx(name, large=0):
 
 
 def answer(command, environment=None, timeout=300):
-    """The line of JSON that a client ends with; `error` and one failure where there is none."""
+    """The line of JSON that a client prints last; one failure with `error` if there is none."""
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout,
                           env=os.environ | (environment or {}))
     try:
@@ -118,8 +118,8 @@ def number(value):
 
 # --- allocations
 
-# Go's allocations never pass through malloc: its own count. Python's small objects come from arenas of its own unless it
-# is told otherwise. A process that cannot be counted has no entry.
+# Go does not allocate with malloc, but counts itself. Python uses malloc for small objects only if it is told to. A process
+# whose allocations cannot be counted has no entry.
 COUNTED_BY = {
     "c": "malloc", "engine": "malloc", "session": "malloc", "chained": "malloc", "decorated": "malloc",
     "urlsession": "malloc", "reqwest": "malloc", "go": "runtime.MemStats", "asynchttpclient": "malloc",
@@ -146,15 +146,14 @@ def allocations(client, arguments, program=None):
 
 
 def per_request(count_of, short=500, long=2500):
-    """One request's share: what a long run has more than a short one, without the start of the process."""
+    """One request's share: the difference between a long and a short run, which excludes the start of the process."""
     return (count_of(long) - count_of(short)) / (long - short)
 
 
 def least_per_request(count_of, clients, rounds=5, short=500, long=2500):
     """Each client's share of one request, from the least of its short and the least of its long runs, in turn.
 
-    What else runs on the machine lets threads wake each other more often, never less. A median of three rounds differed by four
-    per cent beside other work.
+    Other work on the machine lets threads wake each other more often, never less often, so the least is the best estimate.
     """
     runs = {(client, count): [] for client in clients for count in (short, long)}
     for _ in range(rounds):
@@ -182,7 +181,7 @@ def small_gets(url, count, in_flight=16):
     return ["get", url, f"in-flight={in_flight}", f"count={count}"]
 
 
-# --- what is fetched
+# --- documents for nginx
 
 
 def item(index):
@@ -191,7 +190,7 @@ def item(index):
 
 
 def write_document(directory, name="document.json", size=1 << 20):
-    """JSON of at least so many bytes, by default a megabyte, for nginx to serve under this name."""
+    """Writes a JSON document of at least `size` bytes, which nginx serves under this name."""
     items, count = [], 0
     while count < size:
         items.append(json.dumps(item(len(items))))

@@ -8,7 +8,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".build" / "debug"
-# Module → what it re-exports of this package: users meet those symbols under the first name.
+# Module → the module of this package that it re-exports: users meet those symbols under the first name.
 DOCUMENTED = {"Curlew": "CurlewCore", "CurlewJSON": None, "CurlewTesting": None, "CurlewTransport": None, "CurlewXML": None,
               "CurlewDiskCache": None, "CurlewRedis": None, "CurlewImage": None,
               "CurlewAlamofire": None, "CurlewAFNetworking": None}
@@ -24,7 +24,7 @@ def import_flags(build=BUILD):
     ]
     for path in maps:
         flags += ["-Xcc", f"-fmodule-map-file={path}"]
-    # The headers of this system library are not where the compiler looks.
+    # The compiler does not find the headers of this system library by itself.
     found = subprocess.run(["pkg-config", "--cflags-only-I", "gdk-pixbuf-2.0"], capture_output=True, text=True)
     for flag in found.stdout.split():
         flags += ["-Xcc", flag]
@@ -38,8 +38,8 @@ def swiftc(*arguments, build=BUILD):
 
 
 def extract(module, reexported, folder):
-    """Writes the symbol graph of one module, without Foundation's symbols, which Curlew re-exports as well. Returns what
-    went wrong, or None."""
+    """Writes the symbol graph of one module, without Foundation's symbols, which Curlew re-exports as well. Returns the
+    error, or None."""
     folder.mkdir(parents=True, exist_ok=True)
     command = ["swift-symbolgraph-extract", "-module-name", module, "-target", f"{platform.machine()}-unknown-linux-gnu",
                "-minimum-access-level", "public", "-skip-synthesized-members", "-output-dir", folder,

@@ -1,11 +1,11 @@
 // Preloaded into a process (LD_PRELOAD), this makes its stream sockets behave as badly as POSIX allows.
 //
 //   CURLEW_FAULT_MODE=short-reads     one byte per read for the first KiB of a socket, then a few at a time
-//                     short-writes    the same for writes
+//                     short-writes    one byte per write for the first KiB, then a few at a time
 //                     tiny-buffers    send and receive buffers of 8 KiB
 //                     slow            a pause after every read
 //                     again           every third read or write of a non-blocking socket says EAGAIN first
-//                     interrupted     what would have to wait says EINTR first: every other read, accept, poll, epoll_wait
+//                     interrupted     calls that would wait fail with EINTR: every other read, accept, poll, epoll_wait
 //                     fail            call number CURLEW_FAULT_CALL of CURLEW_FAULT_FUNCTION fails
 //   CURLEW_FAULT_FUNCTION=socket|connect|read|write|epoll, CURLEW_FAULT_ERRNO=number
 //
@@ -33,7 +33,7 @@ static atomic_int calls;
 static atomic_uint seen[65536][2];   // bytes read and written on each descriptor
 static atomic_uint turns[65536][2];  // calls on each descriptor that could be refused
 static atomic_uint unheard[65536];   // bytes written since the last were read
-static atomic_uint whole[65536];      // what is written there goes out whole
+static atomic_uint whole[65536];      // sockets whose writes are not cut
 static atomic_uint waits;
 
 __attribute__((constructor)) static void begin(void) {
@@ -83,8 +83,8 @@ static int would_wait(int fd, short events) {
     return ready == 0;
 }
 
-// EAGAIN where nothing may block, EINTR where something would: what a kernel may say. A peer that has just been heard
-// has taken what was sent to it, and the smallest buffer is larger than this.
+// A kernel may answer EAGAIN to calls that must not block, and EINTR to calls that would. A peer that has just sent something
+// has read what was sent to it, and the smallest send buffer is larger than this.
 enum { ROOM = 4096 };
 
 static int refuses(int fd, int writes) {
@@ -217,7 +217,7 @@ ssize_t write(int fd, const void *buffer, size_t count) {
     return moved(fd, next(fd, buffer, most), 1);
 }
 
-// A wait that is interrupted has found nothing: what is ready is told.
+// A wait that has found something is not interrupted.
 static int interrupts(int found, int timeout) {
     if (found != 0 || timeout == 0 || atomic_fetch_add(&waits, 1) % 2) return 0;
     errno = EINTR;

@@ -15,13 +15,13 @@ FAULTS = {
 }
 
 PORTS = [
-    # HTTP/3 beside the others, at the same port; caddy announces it itself.
+    # HTTP/3 at the same port; caddy announces it itself.
     "CADDY",
     # Announces CADDY's HTTP/3, and has none itself.
     "CADDY_ELSEWHERE",
-    # Announces HTTP/3 at its own port, where nothing answers by UDP.
+    # Announces HTTP/3 at its own port, which has no UDP listener.
     "CADDY_BROKEN",
-    # Announces it at a port where nothing answers at all.
+    # Announces HTTP/3 at a port without any listener.
     "CADDY_BROKEN_ELSEWHERE",
     # Announces a server that does not want to speak for it.
     "CADDY_MISDIRECTED",
@@ -63,7 +63,7 @@ def configuration(folder: Path, ports: dict, pairs: dict, authority: Path, nginx
     protocol = {"handler": "static_response", "body": "{http.request.proto}"}
     whole = [
         {
-            # Without another server behind: for measurements.
+            # Without another server behind it, for measurements.
             "match": [{"path": ["/files/*"]}],
             "handle": [
                 {"handler": "rewrite", "strip_path_prefix": "/files"},
@@ -71,7 +71,7 @@ def configuration(folder: Path, ports: dict, pairs: dict, authority: Path, nginx
             ],
         },
         {"match": [{"path": ["/protocol"]}], "handle": [protocol]},
-        # What caddy itself reads of a body: it hands none on by HTTP/3 whose length is unknown.
+        # Answers with the bytes that caddy itself reads: over HTTP/3 it does not forward a body of unknown length.
         {"match": [{"path": ["/body"]}], "handle": [{"handler": "static_response", "body": "{http.request.body}"}]},
         {"match": [{"path": ["/echo"]}], "handle": [proxy(nghttpd, versions=["h2c"])]},
         {"handle": [proxy(nginx)]},

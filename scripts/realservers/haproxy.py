@@ -65,5 +65,5 @@ def write_pair(folder: Path, name: str, pair):
 
 
 def configuration(ports: dict, good: Path, unknown: Path, **behind):
-    """`behind` are the ports of what it leads to."""
+    """`behind` are the ports of the servers that it forwards to."""
     return CONFIGURATION.format(**ports, good=good, unknown=unknown, **behind)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def python():
-    # Debian's has it where scripts/packages has run; another one may.
+    # Debian's Python has it after scripts/packages; another one may.
     for candidate in ("/usr/bin/python3", sys.executable):
         command = [candidate, "-c", "import websockets"]
         if os.path.exists(candidate) and subprocess.run(command, capture_output=True).returncode == 0:

@@ -28,7 +28,7 @@ http {{
     http2_max_concurrent_streams 256;
     lingering_time 600s;
     lingering_timeout 60s;
-    # Who is on the other end, and over what: tests read it back.
+    # The client and its connection, for tests.
     map $http_via $arrived_via {{ default $http_via; "" direct; }}
 """
 
@@ -63,7 +63,7 @@ LOCATIONS = """
             dav_methods PUT DELETE;
             create_full_put_path on;
         }
-        # What a cache may keep.
+        # Responses that a cache may store.
         location = /fresh { default_type text/plain; add_header Cache-Control max-age=3600; return 200 "Hello from a real server.\\n"; }
         location /fresh/ { alias {folder}/files/; add_header Cache-Control max-age=3600; }
         location = /words.json { gzip on; gzip_types application/json; gzip_min_length 100; add_trailer X-Trailer late; }
@@ -120,7 +120,7 @@ def configuration(
     )
     # A key that OpenSSL's usual level would not even let the server have.
     text += server(f"127.0.0.1:{ports['NGINX_WEAK']} ssl", "ssl_ciphers DEFAULT:@SECLEVEL=0;", pairs["weak"])
-    # libcurl looks for the issuer among what the server sends: these send it too.
+    # libcurl looks for the issuer among the certificates that the server sends, so these chains have it.
     for name in ("good", "revoked"):
         key, certificate = pairs[name]
         chain = folder / f"{name}-with-issuer.pem"

@@ -2,7 +2,7 @@
 
     websocket.py PORT TLS_PORT CERTIFICATE KEY
 
-`/socket/echo` sends back what comes, `/socket/fields` the fields of the handshake, `/socket/close` closes with a code of its own.
+`/socket/echo` sends back what comes, `/socket/fields` the fields of the handshake, `/socket/close` closes with another code.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-// Linked into what is measured: the command ends by _exit(), which writes no profile by itself.
+// Linked into the measured programs: the command ends by _exit(), which would write no profile.
 #include <sys/syscall.h>
 #include <unistd.h>
 
