@@ -137,3 +137,178 @@ extension JSONTextWriter {
         }
     }
 }
+
+// Elements of arrays, members of objects, and single values.
+
+/// The state of a text when a value began.
+struct JSONMark {
+    let count: Int
+    let keys: Int
+    let members: Int
+    let depth: Int
+}
+
+extension JSONTextWriter {
+    /// The number of keys above which an object's keys are searched in a set.
+    private static let keyLimit = 32
+
+    private func mark(_ frame: Int) -> JSONMark {
+        JSONMark(
+            count: output.count, keys: frames.keys.count, members: frames.open[frame].count,
+            depth: frames.depth)
+    }
+
+    /// Removes a value that could not be written. The type may catch the error and continue without the value.
+    mutating func rollBack(to mark: JSONMark, _ place: JSONPlace) {
+        guard frames.contains(place) else { return }
+        while frames.open.count - 1 > place.index { frames.pop() }
+        output.truncate(to: mark.count)
+        frames.keys.truncate(to: mark.keys)
+        frames.open[place.index].count = mark.members
+        frames.open[place.index].manyKeys = nil
+        frames.depth = mark.depth
+    }
+
+    /// Begins an element of an array.
+    @discardableResult
+    mutating func beginElement(_ place: JSONPlace) throws(JSONDetour) -> JSONMark {
+        try enter(place)
+        let mark = mark(place.index)
+        separate(isFirst: mark.members == 0)
+        frames.open[place.index].count = mark.members &+ 1
+        return mark
+    }
+
+    /// Begins a member of an object. `name` is the key after the key strategy.
+    mutating func beginMember(_ name: String, _ place: JSONPlace) throws(JSONDetour) -> JSONMark {
+        try enter(place)
+        let mark = mark(place.index)
+        separate(isFirst: mark.members == 0)
+        let start = output.count
+        output.string(name)
+        let hash = JSONKeyHash.of(name, writtenAt: start, &output)
+        if frames.count(JSONWrittenKey(hash: hash, start: start), in: place.index), hadKey(hash, place.index) {
+            throw detour()
+        }
+        if isPretty { output.literal(" : ") } else { output.byte(JSONByte.colon) }
+        return mark
+    }
+
+    /// Whether an object has an earlier key that is equal to its last one.
+    private mutating func hadKey(_ hash: UInt64, _ frame: Int) -> Bool {
+        let known = frames.keys.from(frames.open[frame].firstKey).dropLast()
+        guard known.count >= Self.keyLimit else { return known.contains { $0.hash == hash } }
+        var many = frames.open[frame].manyKeys.take() ?? Set()
+        // The set has only the keys up to the last search: keys with a new bit need none.
+        for key in known.dropFirst(many.count) { many.insert(key.hash) }
+        frames.open[frame].manyKeys = many
+        return many.contains(hash)
+    }
+
+    /// Begins the single value of an encoder.
+    mutating func beginSingle(_ place: JSONPlace) throws(JSONDetour) {
+        try enter(place)
+        switch frames.open[place.index].content {
+        case .none: return
+        case .value: refuse("A value was encoded already.", at: place.index)
+        // Foundation's encoder combines the container and the value.
+        case .object, .array: leaveToFoundation()
+        }
+        throw JSONDetour()
+    }
+
+    /// Opens the object or array that is the frame's value, or continues it. Returns false if that is not possible.
+    mutating func openContainer(_ content: JSONFrame.Content, _ place: JSONPlace) -> Bool {
+        do throws(JSONDetour) {
+            try enter(place)
+            let bracket = content == .object ? JSONByte.openBrace : JSONByte.openBracket
+            switch frames.open[place.index].content {
+            case content: return true
+            case .none:
+                try open(content, place.index)
+                return true
+            // Foundation's encoder adds to a container that was encoded as a single value.
+            case .value where output.start[frames.open[place.index].start] == bracket: leaveToFoundation()
+            case .value, .object, .array:
+                refuse("Another kind of container or value was encoded already.", at: place.index)
+            }
+        } catch {}
+        return false
+    }
+}
+
+extension JSONPlace {
+    /// Returns the container that is the value of this frame.
+    func container(_ content: JSONFrame.Content) -> JSONPlace {
+        writer.pointee.openContainer(content, self) ? self : encoding.nowhere
+    }
+
+    /// Opens a container inside this one. Its element or member must have begun.
+    func nested(_ content: JSONFrame.Content, _ step: JSONStep) throws(JSONDetour) -> JSONPlace {
+        let inner = encoding.push(step, owner: index, encoder: writer.pointee.frames.open[index].encoder, isLoose: true)
+        try writer.pointee.open(content, inner.index)
+        return inner
+    }
+}
+
+extension JSONTextWriter {
+    /// Sorts the members of an object by the bytes of their keys, before the object is closed.
+    mutating func sortMembers(of frame: Int) {
+        let keys = frames.keys.from(frames.open[frame].firstKey)
+        guard let first = keys.first else { return }
+        let text = UnsafePointer(output.start)
+        let starts = keys.map(\.start)
+        let order = starts.indices.sorted { JSONKeyOrder.precedes(text + starts[$0] + 1, text + starts[$1] + 1) }
+        guard order != Array(starts.indices) else { return }
+        // A comma; in pretty texts also a line break and the indentation.
+        let separator = isPretty ? 2 + 2 * frames.depth : 1
+        let members = order.map { index in
+            let end = index + 1 < starts.count ? starts[index + 1] - separator : output.count
+            return starts[index] - first.start..<end - first.start
+        }
+        let old = Array(UnsafeBufferPointer(start: text + first.start, count: output.count - first.start))
+        output.truncate(to: first.start)
+        old.withUnsafeBufferPointer { old in
+            for (place, member) in members.enumerated() {
+                if place > 0 { separate(isFirst: false) }
+                output.bytes(UnsafeBufferPointer(rebasing: old[member]))
+            }
+        }
+    }
+}
+
+enum JSONKeyOrder {
+    /// Compares two different keys as they are written in the text, by the bytes that they represent.
+    static func precedes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>) -> Bool {
+        var (left, right) = (left, right)
+        while true {
+            let (first, second) = (next(&left), next(&right))
+            if first != second { return first < second }
+            if first < 0 { return false }
+        }
+    }
+
+    /// Returns the next byte of a key; -1 at its end.
+    private static func next(_ text: inout UnsafePointer<UInt8>) -> Int {
+        let byte = text.pointee
+        if byte == JSONByte.quote { return -1 }
+        text += 1
+        guard byte == JSONByte.backslash else { return Int(byte) }
+        let letter = text.pointee
+        text += 1
+        switch letter {
+        case UInt8(ascii: "b"): return 0x08
+        case UInt8(ascii: "t"): return 0x09
+        case UInt8(ascii: "n"): return 0x0a
+        case UInt8(ascii: "f"): return 0x0c
+        case UInt8(ascii: "r"): return 0x0d
+        case UInt8(ascii: "u"):
+            // Only characters below U+0020 are written like this.
+            let digit = text[3] < UInt8(ascii: "a") ? text[3] - JSONByte.zero : text[3] - UInt8(ascii: "a") + 10
+            let value = Int(text[2] - JSONByte.zero) << 4 | Int(digit)
+            text += 4
+            return value
+        case _: return Int(letter)
+        }
+    }
+}
