@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Measures Curlew from the outside. A package of its own, so that a plain `swift build` needs none of it;
-// `make bench` (scripts/bench) builds it in release mode, beside C/limit.c, and runs everything.
+// Measures Curlew from the outside. A separate package, so that a plain `swift build` does not build it;
+// `make bench` (scripts/bench) builds it and C/limit.c in release mode, and runs everything.
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),

@@ -1,10 +1,10 @@
-// What a bare C program gets from libcurl: the baseline that Curlew's engine is measured against.
+// The baseline for Curlew's engine: a plain C program over libcurl.
 //
 // curl_multi_socket_action over epoll on one thread. The poller is lazy: libcurl asks to stop watching a
 // socket at the end of every transfer and to watch it again at the start of the next; the registration
 // for reading stays until an unwanted event arrives or libcurl closes the socket. Handles are re-used with
-// their options, each request has a URL of its own, and the same fields are read as in the engine. libcurl would parse
-// each URL and write it anew: the parts of one that we hold (CURLOPT_CURLU) it only copies.
+// their options, each request has another URL, and the fields that the engine reads are read. libcurl would parse each
+// URL and write it again; the parts of one that we hold (CURLOPT_CURLU) it only copies.
 //
 // cc -O2 -o limit limit.c -lcurl      ./limit MODE URL in-flight=64 seconds=2 …   prints one line of JSON
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@ enum { HANDLES_PER_MULTI = 256, MOST_SOCKETS = 65536, MOST_MULTIS = 64, BATCH = 
 static struct {
     const char *mode, *url, *file;
     const char *ca;
-    const char *kept; // `held` requests for it get no answer; `limit`: for how many connections multi handles are made
+    const char *kept; // `held` requests for it get no response; `limit`: the number of connections that multi handles are made for
     long in_flight, count, http2, http3, size_of_buffer, held, connections, limit;
     double seconds, warm_up;
     int closes;
@@ -48,8 +48,8 @@ struct transfer {
     char error[CURL_ERROR_SIZE];
 };
 
-// What the poller knows of a descriptor. Only sockets that our own callback made may be lazy: libcurl
-// closes others without telling, and their numbers are used again at once.
+// A descriptor in the poller. Only sockets that our own callback made may be lazy: libcurl
+// closes others without a callback, and their numbers are used again at once.
 struct watched {
     struct loop *loop;
     unsigned char ours, registered, wanted;
@@ -62,7 +62,7 @@ static int poller;
 static int upload_file = -1, download_file = -1;
 static curl_off_t upload_length;
 static struct curl_slist *headers;
-// Made beforehand, as for the other clients; enough of them that none is the last one's.
+// Made in advance, as for the other clients; there are enough that successive requests differ.
 static char (*urls)[512];
 static const long distinct_urls = 1024;
 static struct transfer *held;
@@ -73,7 +73,7 @@ static long started_total, done_total, failed_total, counted;
 static long long bytes_total, latency_total;
 static int stopping;
 static char first_error[CURL_ERROR_SIZE + 32];
-// Filled as the engine fills its metrics, so that reading them costs the same.
+// The figures that the engine reads for its metrics, so that their cost is included.
 static volatile long long sum_of_metrics;
 
 static long long now(void) {
@@ -233,7 +233,7 @@ static void prepare(struct transfer *t, const char *url) {
     }
 }
 
-// Another URL each time, as in real use. What libcurl sends again by itself it takes from the text.
+// Another URL each time, as in real use. libcurl uses the text of the URL for its own repetitions.
 static void add(struct transfer *t, const char *url) {
     curl_url_set(t->parts, CURLUPART_QUERY, strchr(url, '?') + 1, 0);
     curl_easy_setopt(t->easy, CURLOPT_URL, url);
@@ -244,7 +244,7 @@ static void add(struct transfer *t, const char *url) {
 static void start(struct transfer *t) {
     t->head_length = 0;
     t->sent = t->written = 0;
-    // A new file each time, as for a user who downloads it.
+    // An empty file each time.
     if (download_file >= 0 && ftruncate(download_file, 0)) perror("limit: file");
     t->started = now();
     add(t, urls[started_total++ % distinct_urls]);
@@ -350,9 +350,9 @@ static void turn(void) {
     run_timers();
 }
 
-// --- requests that are only there
+// --- requests without a response
 
-// One multi handle is filled before the next: what is in flight beside them gets the last.
+// One multi handle is filled before the next; the measured requests get the last one.
 static struct loop *loop_of(long index) { return &loops[index / HANDLES_PER_MULTI % loop_count]; }
 
 static void hold(void) {
@@ -395,7 +395,7 @@ static void parse(int argc, char **argv) {
         if (!strcmp(argv[i], "http2")) options.http2 = atol(value);
         if (!strcmp(argv[i], "http3")) options.http3 = atol(value);
         if (!strcmp(argv[i], "close")) options.closes = atoi(value);
-        // The fastest way that C has of using roots in memory is a file as well.
+        // The fastest way to use roots in memory is a file, too.
         if (!strcmp(argv[i], "ca") || !strcmp(argv[i], "pem")) options.ca = value;
         if (!strcmp(argv[i], "held")) options.held = atol(value);
         if (!strcmp(argv[i], "kept")) options.kept = value;
@@ -403,7 +403,7 @@ static void parse(int argc, char **argv) {
         if (!strcmp(argv[i], "limit")) options.limit = atol(value);
         if (!strcmp(argv[i], "buffer")) options.size_of_buffer = atol(value);
     }
-    // What the bytes are for decides the size of the receive buffer, as in the engine.
+    // Downloads and uploads have a larger receive buffer, as in the engine.
     if (!options.size_of_buffer && (!strcmp(options.mode, "download") || !strcmp(options.mode, "upload")))
         options.size_of_buffer = 256 * 1024;
     if (!strcmp(options.mode, "upload")) {
@@ -430,7 +430,7 @@ int main(int argc, char **argv) {
     poller = epoll_create1(EPOLL_CLOEXEC);
     urls = calloc((size_t)distinct_urls, sizeof *urls);
     for (long i = 0; i < distinct_urls; i++) snprintf(urls[i], sizeof *urls, "%s?%ld", options.url, i);
-    // The lines that a session sends: libcurl formats a request byte by byte, a shorter one would be another task.
+    // A session's default fields, because the cost depends on the length of a request.
     headers = curl_slist_append(headers, "Accept-Encoding: br;q=1.0, gzip;q=0.9, deflate;q=0.8");
     headers = curl_slist_append(headers, "User-Agent: limit (Linux 6.18.44) Curlew/0.1.0");
     headers = curl_slist_append(headers, "Expect:");

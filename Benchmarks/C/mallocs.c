@@ -66,7 +66,7 @@ static void write_numbers(void) {
     write_number("MALLOCS_LARGE_FILE", atomic_load(&large_allocations));
 }
 
-// Processes that leave by _exit or by exit: both end here.
+// Processes end with exit, or with _exit, which is replaced below.
 __attribute__((destructor)) static void at_end(void) { write_numbers(); }
 
 void _exit(int status) {

@@ -1,8 +1,8 @@
-// An echo server for WebSockets, as fast as one thread of plain C is: what is measured against it is the client.
+// A fast echo server for WebSockets, in one thread, to measure clients with.
 // cc -O2 -Wall -o websocket-echo websocket-echo.c
 //
-// Prints its port, and ends when its standard input does. Frames go back as they come, without their mask; a ping as a pong.
-// No extension is agreed on. It trusts its clients: it checks nothing of what they send.
+// Prints its port, and ends when its standard input does. Frames are sent back without their mask, pings as pongs. No
+// extension is agreed on. It trusts its clients and checks nothing.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <err.h>
@@ -22,13 +22,13 @@ enum { BATCH = 256, BUFFER = 256 * 1024, HEAD = 16 * 1024, CLOSE = 8, PING = 9, 
 
 struct client {
     int fd, is_open, has_closed;
-    // Of the frame that is coming: its head so far, and how much of its payload is still to come.
+    // The received part of the current frame's head, and the number of bytes of its payload that are missing.
     unsigned char head[14];
     unsigned head_length, mask_position;
     unsigned char mask[4];
     uint64_t left;
     int opcode;
-    // The request of the handshake, later what the client has not taken.
+    // The request of the handshake; later the bytes that the socket has not taken.
     char *kept;
     size_t kept_length, kept_sent;
 };
@@ -111,7 +111,7 @@ static void drop(struct client *client) {
     free(client);
 }
 
-// 0 where the client is gone.
+// Returns 0 if the client is gone.
 static int give(struct client *client, const unsigned char *bytes, size_t length) {
     size_t sent = 0;
     while (sent < length) {
@@ -121,7 +121,7 @@ static int give(struct client *client, const unsigned char *bytes, size_t length
         else if (errno != EINTR) return 0;
     }
     if (sent == length) return 1;
-    // What it does not take is kept, and nothing more is read before it is gone.
+    // The rest is kept, and nothing is read until it has been sent.
     client->kept = malloc(length - sent);
     if (!client->kept) return 0;
     memcpy(client->kept, bytes + sent, length - sent);
@@ -131,7 +131,7 @@ static int give(struct client *client, const unsigned char *bytes, size_t length
     return 1;
 }
 
-// The head of a frame, once it is whole: what goes back has none of its mask.
+// The size of the frame's head with its mask; 2 while its second byte is missing.
 static size_t head_size(const struct client *client) {
     if (client->head_length < 2) return 2;
     int length = client->head[1] & 127;
@@ -157,8 +157,8 @@ static unsigned char *take_head(struct client *client, unsigned char *out) {
     return out + unmasked;
 }
 
-// Turns what came into what goes back, in place: a frame without its mask is shorter. A head of which the first bytes came
-// before is longer than what has come of it now; so there is room in front of the buffer.
+// Turns received frames into those that are sent back, in place: a frame without its mask is shorter. If the first bytes of
+// a head were received earlier, it is longer than its rest, so there is room in front of the buffer.
 static size_t turn_round(struct client *client, unsigned char *bytes, size_t length, unsigned char *out) {
     unsigned char *start = out, *end = bytes + length;
     while (bytes < end) {
@@ -187,9 +187,9 @@ static size_t turn_round(struct client *client, unsigned char *bytes, size_t len
     return (size_t)(out - start);
 }
 
-// 0 where the client is gone.
+// Returns 0 if the client is gone.
 static int take(struct client *client) {
-    // A head that came in two parts is written in front of the rest.
+    // A head that was received in two parts is written before the rest.
     ssize_t count = recv(client->fd, buffer + 16, sizeof buffer - 16, 0);
     if (count < 0) return errno == EAGAIN || errno == EINTR;
     if (count == 0) return 0;

@@ -2,7 +2,7 @@
 // no more framing than an echo needs. Prints one line of JSON, like limit.c.
 //
 //     websocket echo URL size=BYTES window=N seconds=S    echoes, N messages under way
-//     websocket idle URL count=N                          N open connections: what they take of memory
+//     websocket idle URL count=N                          the memory of N open connections
 // cc -O2 -Wall -o websocket websocket.c -lcurl
 #define _GNU_SOURCE
 #include <curl/curl.h>
@@ -101,7 +101,7 @@ static void open_all(const char *url, struct connection *connections, long count
                               "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
         send_all(&connections[i], (unsigned char *)request, (size_t)length);
-        // The server sends nothing behind it by itself.
+        // The server sends nothing after the head by itself.
         size_t received = 0;
         do {
             received += receive(&connections[i], (unsigned char *)head + received, sizeof head - 1 - received);
@@ -149,7 +149,7 @@ static size_t frame(unsigned char *out, const unsigned char *payload, size_t len
     return (size_t)(out + length - start);
 }
 
-// How many messages of a fixed size end in what has come. Their bytes are copied out, as a reader would have them.
+// Counts the messages of a fixed size in received bytes. Their bytes are copied, as for a reader.
 struct reader {
     unsigned char head[10], *message;
     size_t head_length, left, position;
@@ -216,7 +216,7 @@ static void echo(const char *url, size_t size, long window, double seconds, doub
 
 static void idle(const char *url, long count) {
     struct connection *connections = calloc((size_t)count + 1, sizeof *connections);
-    // What is there but once is there before.
+    // Makes the objects that all connections share.
     open_all(url, connections + count, 1);
     long before = status_field("VmRSS:");
     open_all(url, connections, count);

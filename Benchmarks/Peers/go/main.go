@@ -1,4 +1,4 @@
-// Go's net/http under the same command line as C/limit.c: MODE URL name=value…
+// Go's net/http with the command line of C/limit.c: MODE URL name=value…
 package main
 
 import (
@@ -153,7 +153,7 @@ func decoded(response *http.Response) (int64, error) {
 	return int64(len(data)), json.Unmarshal(data, &items)
 }
 
-// What the runtime has allocated since its start: nothing of it passes through malloc.
+// The runtime's allocations since its start, which do not use malloc.
 func mallocs() uint64 {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
@@ -192,7 +192,7 @@ func main() {
 				if o.count > 0 && number > int64(o.count) {
 					return
 				}
-				// A URL of its own, as in the other clients.
+				// Another URL each time, as in the other clients.
 				bytes, err := once(client, &o, o.url+"?"+strconv.FormatInt(number, 10))
 				if t.over.Load() {
 					return

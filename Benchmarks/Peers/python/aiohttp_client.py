@@ -1,4 +1,4 @@
-"""Python's aiohttp under the same command line as C/limit.c. It speaks HTTP/1.1 only."""
+"""Python's aiohttp with the command line of C/limit.c. It speaks HTTP/1.1 only."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Python's httpx under the same command line as C/limit.c, over HTTP/1.1."""
+"""Python's httpx with the command line of C/limit.c, over HTTP/1.1."""
 
 import asyncio
 import os

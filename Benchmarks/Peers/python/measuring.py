@@ -1,4 +1,4 @@
-"""What the Python clients have in common: the command line of C/limit.c, the clocks, and the line of JSON."""
+"""For all Python clients: the command line of C/limit.c, the clocks, and the line of JSON."""
 
 import json
 import resource
@@ -51,7 +51,7 @@ def cpu_seconds():
 
 
 class Tally:
-    """Counts what was done, from the end of the warm-up on, and says when it is enough."""
+    """Counts requests from the end of the warm-up on, and ends the run."""
 
     def __init__(self, options):
         self.options = options
@@ -106,7 +106,7 @@ class Tally:
 
 
 async def worker(tally, once):
-    """Sends one request after the other, by a function of a URL, as long as there are to be more."""
+    """Sends one request after the other with a function of a URL, until enough have been started."""
     while (number := tally.next()) is not None:
         try:
             tally.done(await once(f"{tally.options.url}?{number}"))

@@ -1,4 +1,4 @@
-"""pycurl's CurlMulti under the same command line as C/limit.c: libcurl from Python, as its manual shows it."""
+"""pycurl's CurlMulti with the command line of C/limit.c: libcurl from Python, as its manual shows it."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class Transfer:
             self.body += data
 
     def decode(self):
-        """The value that has come, where one was asked for."""
+        """The value of the response, in the mode `json`."""
         if self.options.mode == "json":
             json.loads(self.body)
 

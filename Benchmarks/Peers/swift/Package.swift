@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// AsyncHTTPClient beside the other clients of `scripts/bench`. A package of its own, because it depends on packages
-// that have to be fetched. CONTRIBUTING.md says how it is built and given to `scripts/bench`.
+// Measures AsyncHTTPClient in `scripts/bench`. A separate package, because it depends on packages that have to be
+// fetched. CONTRIBUTING.md says how it is built and given to `scripts/bench`.
 let package = Package(
     name: "Peers",
     dependencies: [
@@ -10,7 +10,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
     ],
     targets: [
-        // A link to the other Swift clients' measuring.
+        // A link to the measuring code of the other Swift clients.
         .target(
             name: "BenchmarkSupport",
             swiftSettings: [

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// `SCENARIO name=value…`
+/// A command line of the form `SCENARIO name=value…`.
 public struct Arguments: Sendable {
     public struct Missing: Error, CustomStringConvertible {
         public let description: String

@@ -1,4 +1,4 @@
-/// What documents and lines of JSON are made of.
+/// An element of the JSON documents and lines.
 public struct Item: Decodable, Sendable {
     public var id: Int
     public var name: String

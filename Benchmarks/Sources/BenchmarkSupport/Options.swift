@@ -1,13 +1,13 @@
 public import Foundation
 
-/// What to measure. The same command line as C/limit.c: `MODE URL name=value…`.
+/// The command line of a client, as of C/limit.c: `MODE URL name=value…`.
 public struct Options: Sendable {
     public enum Mode: String, Sendable {
         /// Small responses, `in-flight` at a time, for some seconds.
         case get
         /// A document that is decoded.
         case json
-        /// A response that is thrown away as it comes, or goes to `file`.
+        /// A response that is discarded while it arrives, or written to `file`.
         case download
         /// A file as the body.
         case upload
@@ -22,7 +22,7 @@ public struct Options: Sendable {
     public var inFlight = 1
     public var seconds = 2.0
     public var warmUp = 0.3
-    /// Most connections to the host, where that is less than what is in flight.
+    /// The maximum number of connections to the host, if it is lower than the number of requests in flight.
     public var connections: Int?
     /// How many engines share the requests.
     public var engines = 1
@@ -36,11 +36,11 @@ public struct Options: Sendable {
     public var closes = false
     /// Roots in a file instead of the system's.
     public var rootsFile: URL?
-    /// Whether they are read first, and handed over as bytes.
+    /// Whether `rootsFile` is read first, and given to the client as bytes.
     public var hasRootsInMemory = false
     /// Whether every request has ten adapters, a retrier and three monitors, which do nothing.
     public var isChained = false
-    /// Whether the session's transport is wrapped in one that only hands on.
+    /// Whether the session's transport is wrapped in one that only forwards.
     public var isDecorated = false
     /// Whether the session has a cache.
     public var isCached = false

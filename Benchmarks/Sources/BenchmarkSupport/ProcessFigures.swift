@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// What the kernel says of this process.
+/// The kernel's figures about this process.
 public enum ProcessFigures {
     /// User and system time of all threads.
     public static var cpuSeconds: Double {

@@ -1,7 +1,7 @@
 internal import Dispatch
 public import Foundation
 
-/// A client under measurement: how it makes one request of the mode it was made for.
+/// A client that is measured, in one mode.
 public protocol Client: Sendable {
     static var name: String { get }
     init(options: Options, tally: Tally) throws
@@ -9,17 +9,17 @@ public protocol Client: Sendable {
     func run(_ url: URL, number: Int) async throws
 }
 
-/// What went wrong where the client itself did not throw.
+/// A wrong result for which the client itself did not throw.
 public struct UnexpectedAnswer: Error, CustomStringConvertible {
     public let description: String
 
     public init(_ description: String) { self.description = description }
 }
 
-/// Measures `client` as the command line says and prints one line of JSON.
+/// Measures `client` according to the command line, and prints one line of JSON.
 ///
-/// Synchronous: an asynchronous `main` ends the process's first thread, which valgrind does not survive. Inlinable, as
-/// the worker is, so that a request goes straight to the client, as a user's does.
+/// Synchronous: an asynchronous `main` ends the process's first thread, which valgrind does not survive. Inlinable, like
+/// the worker, so that the calls of the client are specialized, as in users' code.
 @inlinable
 public func measure<C: Client>(_ client: C.Type) {
     Harness.measure(C.name) { options, tally in
@@ -56,7 +56,7 @@ enum Harness {
         ProcessFigures.raiseDescriptorLimit()
         let tally = Tally(count: options.count)
         let isDone = DispatchSemaphore(value: 0)
-        // Detached: the main actor would be hopped to after each request otherwise.
+        // Detached, because the task would return to the main actor after each request otherwise.
         Task.detached {
             do {
                 await measured(name, try prepare(options, tally), options: options, tally: tally)
@@ -77,7 +77,7 @@ private func measured(_ name: String, _ worker: @escaping Harness.Worker, option
     let isTimed = options.count == nil
     if !isTimed { tally.begin() }
 
-    // Made beforehand: what a URL costs is Foundation's, not the client's. Enough of them that none is the last one's.
+    // Made in advance, because a URL's cost is Foundation's. There are enough that successive requests differ.
     let urls = (0..<distinctURLs).compactMap { URL(string: "\(options.url)?\($0)") }
     let work = Task.detached {
         await withTaskGroup(of: Void.self) { group in
@@ -96,7 +96,7 @@ private func measured(_ name: String, _ worker: @escaping Harness.Worker, option
     let cpu = ProcessFigures.cpuSeconds - cpuBefore
     let elapsed = Double(Tally.now() - began) / 1e9
     report(client: name, values: tally.end(), elapsed: elapsed, cpu: cpu, rssBefore: rssBefore)
-    // What still runs is of no interest.
+    // Requests that still run are not measured.
     exit(0)
 }
 

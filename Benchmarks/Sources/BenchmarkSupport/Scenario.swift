@@ -1,11 +1,11 @@
 internal import Dispatch
 internal import Foundation
 
-/// Runs what the command line names and prints its figures as one line of JSON.
+/// Runs the scenario that the command line names, and prints its figures as one line of JSON.
 public func runScenario(_ program: String, _ body: @escaping @Sendable (Arguments) async throws -> Figures) {
     ProcessFigures.raiseDescriptorLimit()
     let isDone = DispatchSemaphore(value: 0)
-    // Detached: the main actor would be hopped to for each element otherwise.
+    // Detached, because the task would return to the main actor for each element otherwise.
     Task.detached {
         do {
             let figures = try await body(Arguments(CommandLine.arguments))

@@ -12,7 +12,7 @@ public struct Stopwatch: Sendable {
 public typealias Figures = [String: [Double]]
 
 extension Figures {
-    /// Adds what a stopwatch shows under `<name>_seconds` and `<name>_cpu`.
+    /// Adds the times of a stopwatch under `<name>_seconds` and `<name>_cpu`.
     public mutating func add(_ name: String, _ stopwatch: Stopwatch) {
         let (seconds, cpu) = (stopwatch.seconds, stopwatch.cpu)
         self[name + "_seconds", default: []].append(seconds)

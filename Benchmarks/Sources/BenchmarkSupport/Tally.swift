@@ -1,13 +1,13 @@
 internal import Glibc
 internal import Synchronization
 
-/// Counts what the workers did. It costs a request a few additions, as C's counters do: what is measured is the client.
+/// Counts the workers' requests, with a few additions for each, like C's counters.
 public final class Tally: Sendable {
     struct Values {
         var succeeded = 0
         var failed = 0
         var bytes = 0
-        /// Of all that succeeded, together.
+        /// The sum over all requests that succeeded.
         var nanoseconds = 0
         var firstError: String?
     }
@@ -17,7 +17,7 @@ public final class Tally: Sendable {
         let succeeded = Atomic<Int>(0)
         let nanoseconds = Atomic<Int>(0)
 
-        /// A request has succeeded that began at `began`.
+        /// Counts a request that has succeeded.
         public func succeeded(since began: Int) {
             succeeded.wrappingAdd(1, ordering: .relaxed)
             nanoseconds.wrappingAdd(Tally.now() - began, ordering: .relaxed)
@@ -34,7 +34,7 @@ public final class Tally: Sendable {
         var lanes: [Lane] = []
         var failed = 0
         var firstError: String?
-        /// What was there when counting began.
+        /// The values when counting began.
         var before = Values()
     }
 
@@ -42,14 +42,14 @@ public final class Tally: Sendable {
 
     public func add(bytes new: Int) { bytes.wrappingAdd(new, ordering: .relaxed) }
 
-    /// Counters for one more worker.
+    /// Returns the counters of another worker.
     public func lane() -> Lane {
         let lane = Lane()
         rest.withLock { $0.lanes.append(lane) }
         return lane
     }
 
-    /// The number of the next request, or nil when enough have been started.
+    /// Returns the number of the next request; `nil` when enough have been started.
     public func next() -> Int? {
         if isOver.load(ordering: .relaxed) { return nil }
         let number = started.wrappingAdd(1, ordering: .relaxed).newValue
@@ -71,11 +71,11 @@ public final class Tally: Sendable {
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    /// The warm-up is over: what counts begins.
+    /// Ends the warm-up.
     func begin() {
         rest.withLock { rest in
             rest.before = sum(rest)
-            // What fails at all is told.
+            // Failures in the warm-up count, too.
             rest.before.failed = 0
         }
     }

@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// A response of a megabyte of JSON, decoded, against FastJSONDecoder alone over the same bytes.
+/// Measures requesting and decoding a megabyte of JSON, and FastJSONDecoder alone with those bytes.
 struct Document {
     private let url: URL
     private let file: URL
@@ -14,7 +14,7 @@ struct Document {
         url = try arguments.url()
         file = URL(fileURLWithPath: try arguments.text("file"))
         count = arguments.number("count", or: 50)
-        // One side only, to count its allocations.
+        // A single side can be chosen, to count its allocations.
         sides = (try? arguments.text("sides")) ?? "alone,curlew"
         session = arguments.session()
     }
@@ -37,7 +37,7 @@ struct Document {
         figures.add("alone", stopwatch)
     }
 
-    /// From asking to the value.
+    /// The request and the decoding of its response.
     private func whole(_ figures: inout Figures) async throws {
         let stopwatch = Stopwatch()
         _ = try await session.request(url).decode([Item].self)

@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// A stream of values, one a line, against FastJSONDecoder alone over the same lines, already cut and in memory.
+/// Measures a stream of values, one a line, and FastJSONDecoder alone with those lines in memory.
 struct Lines {
     private let url: URL
     private let file: URL
@@ -21,7 +21,7 @@ struct Lines {
         var figures = Figures()
         figures["lines"] = [Double(lines.count)]
         for round in 0..<rounds {
-            // The two take turns at going first, so that neither always has the cooler caches.
+            // The order alternates, so that neither always has the colder caches.
             if round % 2 == 0 { try alone(lines, &figures) }
             try await streamed(lines.count, &figures)
             if round % 2 == 1 { try alone(lines, &figures) }
@@ -47,7 +47,7 @@ struct Lines {
         try Self.check(sum, count)
     }
 
-    /// The lines without decoding: what the stream itself takes.
+    /// The lines without decoding, to measure the stream itself.
     private func raw(_ count: Int, _ figures: inout Figures) async throws {
         let stopwatch = Stopwatch()
         var found = 0

@@ -1,6 +1,6 @@
 internal import BenchmarkSupport
 
-/// Bodies and what is made of them: `bench-bodies SCENARIO name=value…` prints one line of JSON.
+/// Measures bodies, and lines, events and values made from them: `bench-bodies SCENARIO name=value…` prints one line of JSON.
 @main
 struct Main {
     static func main() {

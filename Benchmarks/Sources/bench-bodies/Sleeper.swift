@@ -15,7 +15,7 @@ struct Sleeper {
     }
 
     func run() async throws -> Figures {
-        // Warm: what every first request costs does not belong to the body.
+        // Excludes the cost of a session's first request.
         _ = try await session.request(url.deletingLastPathComponent().appending(path: "small")).data()
         let before = ProcessFigures.status("VmRSS")
         let request = session.streamRequest(url)
@@ -24,7 +24,7 @@ struct Sleeper {
         var taken = try await chunks.next()?.count ?? 0
         try await Task.sleep(for: .seconds(seconds))
         let growth = ProcessFigures.status("VmHWM") - before
-        // It is alive, and goes on where it stopped.
+        // The stream must continue.
         let resumed = ContinuousClock.now
         while taken < 64 << 20, let chunk = try await chunks.next() { taken += chunk.count }
         return [

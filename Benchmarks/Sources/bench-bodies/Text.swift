@@ -37,7 +37,7 @@ struct Text {
         return (count, bytes)
     }
 
-    /// Of the data alone: what its fields' names add is not counted.
+    /// Counts the events' data, without the names of fields.
     private func events() async throws -> (Int, Int) {
         var (count, bytes) = (0, 0)
         for try await event in session.streamRequest(url).events {

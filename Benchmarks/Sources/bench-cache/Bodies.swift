@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// One large response: found, streamed from the cache, and stored.
+/// Measures one large response: as a hit, as a stream from the cache, and while it is stored.
 struct Bodies {
     private let subject: Subject
     private let url: URL
@@ -14,7 +14,7 @@ struct Bodies {
         count = arguments.number("count", or: 5)
     }
 
-    /// Hits as they are asked for most: the body as one value. Allocations are counted from outside.
+    /// Hits with the body as one value, the most common request. Allocations are counted from outside.
     func hits() async throws -> Figures {
         let size = try await subject.cached.request(url).data().count
         let before = subject.cache.statistics

@@ -12,7 +12,7 @@ struct Hits {
 
     init(_ subject: Subject, _ arguments: Arguments) {
         self.subject = subject
-        // As in the other programs: what a URL costs is Foundation's.
+        // Made in advance, because a URL's cost is Foundation's.
         urls = (0..<256).compactMap { URL(string: "\(subject.url)?\($0)") }
         inFlight = arguments.number("in-flight", or: 1)
         count = arguments.number("count", or: 4000)

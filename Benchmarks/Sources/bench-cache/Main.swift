@@ -1,6 +1,6 @@
 internal import BenchmarkSupport
 
-/// What a cache saves and costs: `bench-cache SCENARIO name=value…` prints one line of JSON.
+/// Measures the savings and the cost of a cache: `bench-cache SCENARIO name=value…` prints one line of JSON.
 @main
 struct Main {
     static func main() {

@@ -3,7 +3,7 @@ internal import Curlew
 internal import CurlewDiskCache
 internal import Foundation
 
-/// Two sessions that differ in the cache alone, and the address of what both ask for.
+/// Two sessions, one of which has a cache, and the URL that both request.
 struct Subject {
     let url: String
     let plain: Session
@@ -39,7 +39,7 @@ struct Subject {
         cached = session(cache)
     }
 
-    /// Fails where what was asked for was not found in the cache.
+    /// Throws unless all requests were hits.
     func expect(hits: Int, since before: CacheStatistics) throws {
         let found = cache.statistics.hits - before.hits
         guard found == hits else { throw UnexpectedAnswer("\(found) hits of \(hits)") }

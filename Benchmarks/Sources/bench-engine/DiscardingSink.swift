@@ -1,7 +1,7 @@
 internal import CurlewCore
 
-/// Counts a body and keeps nothing of it.
-// SAFETY: the transport alone touches `bytes` until `perform` returns, its caller alone afterwards.
+/// Counts the bytes of a body, and discards them.
+// SAFETY: only the transport uses `bytes` until `perform` returns, and only its caller afterwards.
 final class DiscardingSink: TransferSink, @unchecked Sendable {
     private(set) var bytes = 0
     private let countsUploads: Bool

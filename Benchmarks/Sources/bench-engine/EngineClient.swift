@@ -26,7 +26,7 @@ struct EngineClient: Client {
             configuration.tls.trustRoots = options.hasRootsInMemory ? .pem(try Data(contentsOf: file)) : .file(file)
         }
         transport = CurlTransport(configuration: configuration)
-        // The lines that a session sends, so that the requests are the same.
+        // A session's default fields, so that the requests are equal.
         defaultHeaders = DefaultHeaders([
             "Accept-Encoding": "br;q=1.0, gzip;q=0.9, deflate;q=0.8",
             "User-Agent": "bench-engine (Linux 6.18.44) Curlew/0.1.0",

@@ -1,7 +1,7 @@
 internal import BenchmarkSupport
 internal import Curlew
 
-/// `cancelAllRequests` of a number of requests that wait for their answers.
+/// Measures `cancelAllRequests` with a number of requests that wait for responses.
 struct Cancellation {
     private let subject: Subject
     private let held: Int
@@ -21,7 +21,7 @@ struct Cancellation {
             let stopwatch = Stopwatch()
             await subject.session.cancelAllRequests()
             figures.add("registry", stopwatch)
-            // What was cancelled has left the registry; its callers are told now.
+            // The requests have left the registry, and their callers are resumed.
             guard await requests.cancelled == held else { throw UnexpectedAnswer("not every request was cancelled") }
             figures.add("cancel", stopwatch)
             guard await subject.isEmpty else { throw UnexpectedAnswer("something is left of cancelled requests") }

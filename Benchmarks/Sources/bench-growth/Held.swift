@@ -1,4 +1,4 @@
-/// Requests that have been sent and get no answer, each in a task that waits for it.
+/// Requests that have been sent and get no response, each in a task that waits for it.
 struct Held {
     private let tasks: [Task<Bool, Never>]
 
@@ -8,7 +8,7 @@ struct Held {
         try await subject.untilQuiet(count)
     }
 
-    /// How many ended because they were cancelled, once all have ended.
+    /// Waits until all have ended, and returns how many were cancelled.
     var cancelled: Int {
         get async {
             var count = 0

@@ -1,6 +1,6 @@
 internal import BenchmarkSupport
 
-/// What the number of registered requests costs the others: `bench-growth SCENARIO name=value…` prints one line of
+/// Measures the cost of registered requests for other ones: `bench-growth SCENARIO name=value…` prints one line of
 /// JSON. `scripts/bench-growth` compares its figures for few requests and for many.
 @main
 struct Main {

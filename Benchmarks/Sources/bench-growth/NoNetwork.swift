@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Answers from nowhere: what remains is the session's own work.
+/// Responds without a network, so that only the session's own work is measured.
 struct NoNetwork: Transport {
     static let origin = "http://bench.invalid"
     /// Requests for it wait until they are cancelled.
@@ -22,7 +22,7 @@ struct NoNetwork: Transport {
     }
 }
 
-/// Where an exchange that has no answer waits for its end.
+/// Lets an exchange without a response wait until it is cancelled.
 private final class Ending: TransferControl {
     private enum State {
         case open

@@ -1,7 +1,7 @@
 internal import BenchmarkSupport
 internal import Curlew
 
-/// `session.connections` beside a number of requests that wait for their answers, each on its connection.
+/// Measures `session.connections` with a number of requests that wait for responses, each on its connection.
 struct Pool {
     private let subject: Subject
     private let held: Int
@@ -14,7 +14,7 @@ struct Pool {
     }
 
     func run() async throws -> Figures {
-        // The cost of a first request and a first question is not counted.
+        // Excludes the cost of the first request and the first snapshot.
         try await subject.get(0)
         let requests = try await Held(held, of: subject)
         guard await subject.session.connections.totals.inUse == held else {

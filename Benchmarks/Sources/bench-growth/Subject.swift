@@ -3,7 +3,7 @@ internal import Curlew
 internal import CurlewTransport
 internal import Foundation
 
-/// The session under measurement, over libcurl or, without a `url`, over a transport that has no network.
+/// The session that is measured, over libcurl or, without a `url`, over a transport without a network.
 struct Subject: Sendable {
     let session: Session
     private let answered: String
@@ -11,7 +11,7 @@ struct Subject: Sendable {
     private let engine: CurlTransport?
 
     init(_ arguments: Arguments) throws {
-        // The same limit however many requests there are: it decides how libcurl's handles are laid out.
+        // Constant, because the limit decides how many multi handles there are.
         let limit = arguments.number("limit", or: 10_100)
         let configuration = SessionConfiguration {
             $0.httpVersion = .http1_1
@@ -26,13 +26,13 @@ struct Subject: Sendable {
         session = Session(configuration: configuration, transport: transport)
     }
 
-    /// Gets an answer at once. A URL of its own for each request, as in real use.
+    /// Sends a request that gets a response at once. Each has another URL, as in real use.
     func get(_ number: Int) async throws {
         guard let url = URL(string: "\(answered)?\(number)") else { throw Arguments.Missing("url") }
         if try await session.request(url).data().isEmpty { throw UnexpectedAnswer("no body") }
     }
 
-    /// Waits for an answer until it is cancelled; whether that was its end.
+    /// Sends a request that gets no response. Returns whether it was cancelled.
     func wait(_ number: Int) async -> Bool {
         guard let url = URL(string: "\(kept)?\(number)") else { return false }
         do {
@@ -43,7 +43,7 @@ struct Subject: Sendable {
         }
     }
 
-    /// Returns when `count` requests are under way and nothing moves any more.
+    /// Returns when `count` requests are in flight and the counters do not change.
     func untilQuiet(_ count: Int) async throws {
         while await session.activeRequests.count < count { try await Task.sleep(for: .milliseconds(2)) }
         guard let engine else { return }
@@ -54,7 +54,7 @@ struct Subject: Sendable {
         }
     }
 
-    /// Whether nothing is left of any request.
+    /// Whether no request is left.
     var isEmpty: Bool {
         get async {
             guard await session.activeRequests.isEmpty else { return false }

@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Synchronization
 
-/// Small GETs, always as many in flight, beside a number of requests that only are there.
+/// Measures small GETs with a fixed number in flight, while other requests wait for responses.
 struct Traffic {
     private let subject: Subject
     private let held: Int
@@ -19,7 +19,7 @@ struct Traffic {
     }
 
     func run() async throws -> Figures {
-        // Warm-up: the cost of a first request is not counted.
+        // Excludes the cost of the first request.
         try await subject.get(0)
         let before = ProcessFigures.status("VmRSS")
         let kept = try await Held(held, of: subject)

@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// FastJSONDecoder and FastJSONEncoder beside Foundation's: `bench-json decode size=100000` (or `encode`) prints CPU
+/// Compares FastJSONDecoder and FastJSONEncoder with Foundation's coders: `bench-json decode size=100000` (or `encode`) prints CPU
 /// seconds for each document, `bench-json peak work=encode file=people.json side=fast` the process's peak memory in KiB.
 @main
 struct Main {
@@ -67,7 +67,7 @@ struct Main {
         figures[name, default: []].append(cpu / Double(turns))
     }
 
-    /// The file is written by another process, so that the peak is the decoding's own.
+    /// Another process writes the file, so that the peak is that of the decoding alone.
     private static func peak(_ arguments: Arguments) throws -> Figures {
         let file = URL(fileURLWithPath: try arguments.text("file"))
         guard let side = arguments["side"] else {

@@ -1,4 +1,4 @@
-/// What the documents are made of: text, numbers, a nested object, arrays, absent values.
+/// An element of the documents, with text, numbers, a nested object, arrays and absent values.
 struct Person: Codable, Sendable {
     enum Role: String, Codable, Sendable { case admin, editor, reader }
     struct Address: Codable, Sendable {

@@ -3,7 +3,7 @@ internal import Dispatch
 internal import Foundation
 internal import FoundationNetworking
 
-/// What an application may hang onto its requests, without any work in it: what remains is Curlew's own share.
+/// Interceptors and monitors that do nothing, to measure the cost of calling them.
 enum Chain {
     static func add(to request: DataRequest) {
         for _ in 0..<10 { request.adapt(using: SilentInterceptor()) }
@@ -19,7 +19,7 @@ private struct SilentInterceptor: RequestInterceptor {
     func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult { .doNotRetry }
 }
 
-/// Listens to everything and does nothing.
+/// Receives every event and does nothing.
 private final class SilentMonitor: EventMonitor {
     let queue: DispatchQueue
 

@@ -1,7 +1,6 @@
 internal import Curlew
 
-/// A decorator that only hands on, as a recorder or a cache does with what is not its business: what is counted is what
-/// decorating costs.
+/// A decorator that only forwards, to measure the cost of decorating.
 struct ForwardingTransport: Transport {
     let wrapped: any Transport
 

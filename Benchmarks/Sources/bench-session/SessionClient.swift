@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// The whole library, as people use it.
+/// The whole library, used like in applications.
 struct SessionClient: Client {
     static var name: String { "session" }
 
@@ -46,7 +46,7 @@ struct SessionClient: Client {
         }
     }
 
-    /// Apart, as other clients' ways are: what each of them keeps while it waits is no part of a small GET.
+    /// A separate function, so that its frame does not enlarge the one of a small GET.
     private func runWithBody(_ url: URL, _ headers: HTTPHeaders?) async throws {
         switch options.mode {
         case .get, .hold: break

@@ -1,13 +1,13 @@
 internal import Curlew
 internal import CurlewLocks
 
-/// Gives each exchange to the engine that has the fewest, whatever its origin.
+/// Gives each exchange to the engine that has the fewest.
 final class SharedAmongEngines: Transport {
     private let engines: [any Transport]
     private let loads: Lock<[Int]>
 
     init(_ configuration: SessionConfiguration, count: Int) {
-        // What the session may open is divided among them.
+        // The limit on connections is divided among the engines.
         var part = configuration
         part.maximumConnectionsPerHost = (configuration.maximumConnectionsPerHost + count - 1) / count
         part.maximumConnections = (configuration.maximumConnections + count - 1) / count

@@ -2,8 +2,8 @@ internal import BenchmarkSupport
 internal import Foundation
 internal import FoundationNetworking
 
-/// Throws bodies away as they come, and counts them.
-// SAFETY: `waiting` is touched only under `lock`.
+/// Counts the bytes of bodies, and discards them.
+// SAFETY: `waiting` is used only under `lock`.
 final class DiscardingDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private let tally: Tally
     private let lock = NSLock()

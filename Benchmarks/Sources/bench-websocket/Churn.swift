@@ -2,7 +2,8 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// Opens, echoes one message and closes, over and over: what that takes, and that nothing of it stays.
+/// Repeatedly opens a WebSocket, echoes one message and closes. Measures the cost, and the descriptors and memory that
+/// are left.
 struct Churn {
     private let url: URL
     private let count: Int
@@ -14,7 +15,7 @@ struct Churn {
 
     func run() async throws -> Figures {
         let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
-        // What stays after the first ones is what pools keep.
+        // Fills the pools, which keep memory.
         for _ in 0..<min(200, count) { try await once(session) }
         let (rss, descriptors) = (ProcessFigures.status("VmRSS"), ProcessFigures.descriptors)
         let watch = Stopwatch()

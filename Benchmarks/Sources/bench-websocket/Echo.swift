@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// Messages that come back: `window` of them are under way, and each that comes sends the next.
+/// Measures echoes. `window` messages are under way, and each one that is received makes the client send the next.
 struct Echo {
     private let url: URL
     private let message: Data

@@ -1,6 +1,6 @@
 internal import BenchmarkSupport
 
-/// WebSockets: `bench-websocket SCENARIO name=value…` prints one line of JSON.
+/// Measures WebSockets: `bench-websocket SCENARIO name=value…` prints one line of JSON.
 @main
 struct Main {
     static func main() {

@@ -1,7 +1,6 @@
 internal import BenchmarkSupport
 
-/// The core's masking alone, in place: a megabyte again and again. The file with it is the core's own, linked into this
-/// directory.
+/// Measures the core's masking in place, with a megabyte. Its source file is linked into this folder.
 struct Masking {
     private let rounds: Int
 
@@ -9,7 +8,7 @@ struct Masking {
 
     func run() -> Figures {
         let size = 1 << 20
-        // One byte behind the alignment: payloads lie anywhere.
+        // Not aligned, because payloads are not.
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: size + 1, alignment: 16)
         defer { memory.deallocate() }
         memory.initializeMemory(as: UInt8.self, repeating: 7)

@@ -1,4 +1,4 @@
-//! Rust's reqwest under the same command line as C/limit.c: MODE URL name=value…
+//! Rust's reqwest with the command line of C/limit.c: MODE URL name=value…
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -133,7 +133,7 @@ async fn main() {
                 if o.count > 0 && number > o.count {
                     return;
                 }
-                // A URL of its own, as in the other clients.
+                // Another URL each time, as in the other clients.
                 let result = once(&client, &o, format!("{}?{}", o.url, number)).await;
                 if tally.over.load(Relaxed) {
                     return;
