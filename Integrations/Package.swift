@@ -8,7 +8,7 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-// One product for each package that Swift services already use. A package of its own, because Curlew depends on none.
+// One product for each package that Swift services already use. A separate package, because Curlew has no dependencies.
 let package = Package(
     name: "CurlewIntegrations",
     products: [

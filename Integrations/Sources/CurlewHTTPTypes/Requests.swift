@@ -41,7 +41,7 @@ extension HTTPRequest: @retroactive URLRequestConvertible {
 }
 
 extension HTTPRequest {
-    /// The parts as they are written in a URL. `nil` if one of them would be read as another one: behind a host,
+    /// The parts as they are written in a URL. `nil` if one of them would be parsed as another one: after a host,
     /// `@evil.example` and `.evil.example` are another host, and so is `//evil.example` without one.
     private var writtenURL: String? {
         let target = path.flatMap { $0.isEmpty ? nil : $0 } ?? "/"

@@ -18,7 +18,7 @@ internal import Synchronization
 /// A metric always has the same dimensions, because some backends refuse others. One without a value is empty, for instance
 /// the status of a request that failed. Paths, queries and header fields are never part of a dimension.
 ///
-/// Copies share the set of origins that have labels of their own: what one of them records counts for all.
+/// Copies share the set of origins that have labels, so a label that one copy adds counts for all of them.
 public struct MetricLabels: Sendable {
     /// Returns the `server.address` of an origin, to combine hosts that are one service, such as those of tenants. The
     /// default is its host.
@@ -74,7 +74,7 @@ public struct MetricLabels: Sendable {
         [Array(100...104), Array(200...208), [226], Array(300...305), [307, 308], Array(400...417)].joined()
     ).union([421, 422, 423, 424, 425, 426, 428, 429, 431, 451]).union(Array(500...508) + [510, 511])
 
-    /// The origins that have a label of their own.
+    /// The origins that have a label.
     private final class KnownOrigins: Sendable {
         private let names = Mutex<Set<String>>([])
 

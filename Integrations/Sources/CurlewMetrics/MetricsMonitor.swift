@@ -86,7 +86,7 @@ public final class MetricsMonitor: EventMonitor {
     }
 
     public func requestDidFinish(_ request: Request) {
-        // An exchange that failed before it was sent has no end of its own.
+        // An exchange that failed before it was sent has no event for its end.
         endExchange(of: request, error: request.error)
         _ = running.withLock { $0.removeValue(forKey: request.id) }
     }

@@ -62,7 +62,7 @@ public struct SessionTransport: ClientTransport {
         return (response, HTTPBody(chunks, length: head.length, iterationBehavior: .single))
     }
 
-    /// Returns the URL of the server with the path and the query of the request behind it. Throws `.invalidURL` if the path
+    /// Returns the server's URL, followed by the path and the query of the request. Throws `.invalidURL` if the path
     /// does not begin with a slash, or has a segment of dots.
     ///
     /// Generated code escapes slashes in the value of a path parameter, but not dots. The value `..` in
@@ -74,7 +74,7 @@ public struct SessionTransport: ClientTransport {
         // that has no host, two slashes would begin one.
         let slashes = path.utf8.prefix(2).prefix { $0 == UInt8(ascii: "/") }.count
         let isPath = path.isEmpty || slashes == 1 || slashes == 2 && url?.host?.isEmpty == false
-        // Parsed behind a host, so that two slashes at the beginning are part of the path.
+        // Parsed after a host, so that two slashes at the beginning are part of the path.
         let target = isPath ? URLComponents(string: "http://host" + path) : nil
         if let target, target.percentEncodedPath.split(separator: "/").contains(where: isDots) {
             throw CurlewError(

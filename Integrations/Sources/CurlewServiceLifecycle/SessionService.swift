@@ -10,8 +10,8 @@ public import ServiceLifecycle
 /// After a graceful shutdown begins, new requests fail with `.sessionClosed`, and running ones may end within the limit.
 /// Those that are left are then cancelled. If the service's task is cancelled, they are cancelled at once.
 ///
-/// A group shuts its services down in reverse order, each after the one behind it has ended. Put the session before the
-/// services that use it, so that their last requests find it open.
+/// A group shuts its services down in reverse order, each after the services that follow it have ended. Put the session
+/// before the services that use it, so that their last requests find it open.
 public struct SessionService: Service {
     private let session: Session
     private let drainLimit: Duration

@@ -14,7 +14,7 @@ public import Tracing
 /// As an exchange adapter it starts the spans, as an event monitor it ends them, so it needs both places. Of spans whose
 /// exchanges no event has mentioned, it keeps at most 10,000: if there are more, it ends the oldest without a response.
 ///
-/// Each attempt, redirect and answered challenge has a span of its own. They are siblings: children of the span that is
+/// Each attempt, redirect and answered challenge has a separate span. They are siblings: children of the span that is
 /// current in the task that makes the request. The span's context is added to the fields of that request alone. Attributes
 /// and names follow OpenTelemetry's stable conventions for HTTP clients. User information and query values are left out of
 /// `url.full`, and header fields are never recorded.

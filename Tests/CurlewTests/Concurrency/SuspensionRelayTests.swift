@@ -97,7 +97,7 @@ import Testing
         #expect(relay.next(after: latter, isSuspended: false)?.control === second)
     }
 
-    /// The controls of several exchanges each hear the last word, whatever thread it comes from.
+    /// The control of each exchange gets the latest state, whichever thread has set it.
     @Test func everyOneOfSeveralControlsHearsTheLastWord() async {
         for _ in 0..<100 {
             let (controls, first, late) = (TransferControls(), HeardControl(), HeardControl())

@@ -202,7 +202,7 @@ struct MiddlewareRuleTests {
         #expect(first.head?.headers["Set-Cookie"] == "id=old")
         #expect(hsts.contains("example.com"))
         #expect(jar.cookies.map(\.value) == ["old"])
-        // As by a response that ends what the first one began.
+        // As if a later response had deleted the cookie and the rule.
         jar.removeAll()
         hsts.removeAll()
         let second = await session.request(Self.url).response()

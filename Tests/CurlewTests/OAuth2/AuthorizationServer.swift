@@ -135,7 +135,7 @@ final class AuthorizationServer: Sendable {
     }
 }
 
-/// Time that stands still, and waits that take no time and are recorded.
+/// A clock that does not advance, and waits that take no time and are recorded.
 final class StoppedClock: Sendable {
     static let now = Date(timeIntervalSince1970: 1_000_000)
 

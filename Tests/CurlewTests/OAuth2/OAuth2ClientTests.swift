@@ -139,7 +139,7 @@ struct OAuth2ClientTests {
         #expect(error.oauth2Error?.code == .invalidGrant)
         #expect(error.oauth2Error?.details == "the refresh token <redacted> has expired")
         #expect(!"\(error) \(error.localizedDescription)".contains("SECRET"))
-        // Never a token of the client instead.
+        // The client must not send its own credentials instead.
         #expect(authorization.forms.map { $0["grant_type"] } == ["refresh_token"])
     }
 

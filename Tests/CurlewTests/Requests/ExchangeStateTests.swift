@@ -90,7 +90,8 @@ struct ExchangeStateTests {
         #expect(await expiry.value)
     }
 
-    /// The delegate is closed by the run, the body stays until another attempt begins, and nothing comes after the end.
+    /// The run closes the delegate, the body stays until another attempt begins, and no call has an effect after the
+    /// end.
     @Test func theDelegateIsClosedOnceAndItsBodyStays() throws {
         var state = state()
         let control = NoControl()

@@ -83,7 +83,7 @@ struct SuspendTests {
         #expect(monitor.events.all.filter { $0 == "didResumeTask" }.count == 1)
     }
 
-    /// The options are read again between the wait and the start, which a proxy's routing notices.
+    /// The options are read again between the wait and the start, so the proxy routing is called again.
     @Test func aRequestThatIsSuspendedBeforeItsExchangeStartsWaitsAgain() async throws {
         let (monitor, waiting, routings) = (RecordingMonitor(), Recorded<Request>(), Recorded<URL>())
         let configuration = SessionConfiguration {

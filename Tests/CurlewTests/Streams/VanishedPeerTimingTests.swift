@@ -59,7 +59,7 @@ struct VanishedPeerTimingTests {
     }
 }
 
-/// A stream in a session of its own, without timeouts for a silent server, and the task that reads it.
+/// A stream in a new session, without timeouts for a silent server, and the task that reads it.
 private struct Stream {
     let session: Session
     let request: DataStreamRequest

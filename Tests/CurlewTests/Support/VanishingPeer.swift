@@ -3,7 +3,7 @@ import CurlewLocks
 import Foundation
 import Glibc
 
-/// A server in a network namespace of its own, whose machine can vanish: from then on nothing comes from it, not even a
+/// A server in a separate network namespace, whose machine can vanish: from then on it sends nothing, not even a
 /// refusal.
 ///
 /// It reads everything that it gets. After a head, and for `/upload` the first bytes of a body, it sends an informational

@@ -50,7 +50,7 @@ struct DroppedWebSocketTests {
         try await use()
         let registry = session.registry
         try await eventually { registry.withLock { $0.activeRequests.isEmpty } }
-        // The server sees the end of the connection behind the part of the message that the sockets hold.
+        // The server sees the end of the connection after the part of the message that the sockets hold.
         reads.open()
         try await isOver()
     }

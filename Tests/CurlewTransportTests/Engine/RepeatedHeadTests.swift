@@ -81,7 +81,7 @@ struct RepeatedHeadTests {
         #expect(handle.repeated == 9)
     }
 
-    /// The version in it is judged before anything else comes.
+    /// The version in it is checked before any other line arrives.
     @Test func anEqualStatusLineIsReported() {
         var handle = Handle()
         check(&handle, head("200 OK", "A: 1"))

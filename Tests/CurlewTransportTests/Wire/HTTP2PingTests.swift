@@ -10,7 +10,7 @@ import Testing
 struct HTTP2PingTests {
     @Test(.enabled(if: ConditionalFeature.http2Ping.isPossible(.ofLibcurl), "libcurl before 8.10"))
     func `a silent connection with a running request gets PINGs`() async throws {
-        // The stream stays open, and nothing else comes on it.
+        // The stream stays open, and the server sends nothing else on it.
         let server = try FrameServer { _, stream in [Frame.head(stream)] }
         defer { server.stop() }
         try await withTransport({

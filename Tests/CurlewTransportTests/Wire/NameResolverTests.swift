@@ -57,7 +57,7 @@ struct NameResolverTests {
         URL(string: "http://\(host):\(server.port)\(path)")!
     }
 
-    /// A request that leaves no connection behind.
+    /// A request whose connection is closed after it.
     private func closing(_ url: URL) -> TransferRequest { request(url, headers: ["Connection": "close"]) }
 
     @discardableResult
