@@ -24,7 +24,7 @@ public struct Options: Sendable {
     public var warmUp = 0.3
     /// The maximum number of connections to the host, if it is lower than the number of requests in flight.
     public var connections: Int?
-    /// How many engines share the requests.
+    /// The number of engines that share the requests.
     public var engines = 1
     /// A fixed number of requests instead of a time.
     public var count: Int?

@@ -19,7 +19,7 @@ public enum ProcessFigures {
         return 0
     }
 
-    /// How many descriptors this process has open.
+    /// The number of open descriptors of this process.
     public static var descriptors: Int {
         // Reading the directory opens one itself.
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"))?.count ?? 1) - 1

@@ -4,7 +4,7 @@
 public struct ConfigurationValueError: Error, Hashable, CustomStringConvertible {
     /// The key, relative to the reader's scope.
     public let key: String
-    /// What the value has to be.
+    /// The requirement that the value does not meet.
     public let expected: String
 
     /// A description for a log.

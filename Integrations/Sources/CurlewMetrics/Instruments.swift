@@ -2,7 +2,7 @@ internal import Metrics
 internal import Synchronization
 
 /// The metric objects, one for each name and set of dimensions. Backends may keep state for each object that is made, so
-/// each is made once, unless two threads need a new one at the same time.
+/// each is made once, unless two threads need a new one at once.
 final class Instruments: Sendable {
     private struct Key: Hashable, Sendable {
         let name: String

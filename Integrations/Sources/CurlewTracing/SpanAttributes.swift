@@ -42,7 +42,7 @@ struct RequestAttributes {
     ]
 }
 
-/// What is known of an exchange, up to its end.
+/// The facts about an exchange, collected until its end.
 struct EndedExchange: Sendable {
     let task: TaskIdentifier
     var status: Int?

@@ -223,7 +223,7 @@ enum DownloadName {
     }
 }
 
-/// The names chosen by downloads that run at the same time. Their files need not exist yet.
+/// The names chosen by concurrent downloads. Their files need not exist yet.
 final class NameReservations: Sendable {
     private let owners = Lock<[String: ObjectIdentifier]>([:])
 

@@ -1,7 +1,7 @@
 internal import Curlew
 internal import Foundation
 
-/// Runs `--download`: one or more files at the same time, each with a progress bar.
+/// Runs `--download`: one or more files concurrently, each with a progress bar.
 struct DownloadRun: Sendable {
     let invocation: Invocation
     let context: ToolContext

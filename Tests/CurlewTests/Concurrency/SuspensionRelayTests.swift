@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-/// Which thread calls a control, and with what. A step is one use of the owner's lock; between two steps any other
+/// The calls of a control, by thread. A step is one use of the owner's lock; between two steps any other
 /// thread can take one.
 @Suite struct SuspensionRelayTests {
     enum Step: Sendable {

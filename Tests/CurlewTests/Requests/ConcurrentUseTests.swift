@@ -9,7 +9,7 @@ import Testing
 /// Requests over the wire that several threads use at once, each in a random way.
 @Suite(.timeLimit(.minutes(4)))
 struct ConcurrentUseTests {
-    /// The action of one thread on a request that other threads use at the same time.
+    /// The action of one thread on a request that other threads use, too.
     private enum Step: CaseIterable {
         case attach, resume, suspend, cancel, await, awaitAndGiveUp, read, cancelAll
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-/// Requests that send a body and read the response at the same time.
+/// Requests that read the response while they send their body.
 @Suite("Bodies with a streamed answer", .timeLimit(.minutes(4)))
 struct StreamedBodyTests {
     let session = Session()

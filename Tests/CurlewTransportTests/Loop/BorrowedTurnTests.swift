@@ -107,7 +107,7 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
     private let wokenUp = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let seen = Lock(Seen())
-    /// Not protected by a lock, so that the thread sanitizer detects two threads that have the turn at the same time.
+    /// Not protected by a lock, so that the thread sanitizer detects two threads that have the turn at once.
     private var total = 0
     private var isShortened = false
 

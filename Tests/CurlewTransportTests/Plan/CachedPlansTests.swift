@@ -55,7 +55,7 @@ struct CachedPlansTests {
         }
     }
 
-    /// Two requests of a new kind that start at the same time both plan it and store it.
+    /// Two requests of a new kind that start at once both plan it and store it.
     @Test func areStoredOnceIfTheyAreMadeTwice() throws {
         var plans = CachedPlans()
         let requests = try Self.methods.indices.prefix(CachedPlans.capacity).map { try request($0) }

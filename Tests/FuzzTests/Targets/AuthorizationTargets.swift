@@ -29,7 +29,7 @@ extension FuzzTarget {
                     try require(states == ["s"], "a response belongs to a request by its state")
                 }
             }
-            // What a server writes is read again, whatever the code and the state.
+            // A response in a server's notation is read back unchanged, whatever the code and the state.
             let (state, code) = ("s" + head, "c" + String(decoding: rest, as: UTF8.self))
             let written = OAuth2Parameters(["code": code, "iss": "https://e.com", "state": state])
             guard let url = written.appended(to: URL(filePath: "/back")) else {

@@ -29,7 +29,7 @@ public actor ServiceGroup: Service {
     }
 }
 
-/// What tests trigger instead of a signal. Has no counterpart of this name.
+/// The shutdown that tests trigger instead of a signal. The real package has no type of this name.
 public final class ShutdownTrigger: Sendable {
     @TaskLocal public static var current: ShutdownTrigger?
     fileprivate let signals: AsyncStream<Void>
