@@ -40,8 +40,7 @@ final class Exchange: KeepingSink {
     /// The failure of the exchange.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var failure: CurlewError?
-    /// The outcome of an exchange that another one may follow: after a redirect, a challenge, or credentials that the
-    /// server has accepted.
+    /// The outcome, if `Run.followUp` has to look at it.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var followable: TransferOutcome?
     /// The fields behind the body of a complete response, as received.
@@ -119,16 +118,6 @@ final class Exchange: KeepingSink {
             $0.delivery = .provisional(ProvisionalResponse(head, head.status == 401 ? .challenge : .redirect))
         }
         return .proceed
-    }
-
-    /// Whether another exchange may follow the response.
-    private func mayBeFollowed(_ head: ResponseHead) -> Bool {
-        guard head.status >= 300 else { return false }
-        if head.status == 401 {
-            return request.context.configuration.decisions?.credentials != nil
-                || credentials.answers(head, from: url, to: request)
-        }
-        return head.status < 400 && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
     }
 
     /// Delivers a response: tells monitors and the request, asks the user about it if that is wanted, and chooses the
@@ -307,11 +296,7 @@ final class Exchange: KeepingSink {
         switch consume outcome {
         case .success(let response):
             trailers = response.trailers
-            if response.head.status == 401 || (300..<400).contains(response.head.status)
-                || !response.answeredChallenges.isEmpty
-            {
-                followable = response
-            }
+            if concernsFollowUp(response) { followable = response }
         case .failure(let error): failure = error
         }
     }
