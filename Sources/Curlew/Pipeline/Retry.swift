@@ -31,7 +31,7 @@ enum AfterAttempt {
 // The outer loop: retriers are asked about whole attempts, and do not see redirects.
 extension Run {
     /// Whether another attempt may follow. A retrier may refuse a status that the awaiting method accepts.
-    func mayBeReplaced(_ result: RunResult) -> Bool {
+    func needsRetryDecision(_ result: RunResult) -> Bool {
         if result.error != nil || request.kind.opensWebSocket { return true }
         return attempt.options.hasRetriers && result.response?.head.status != 200
     }
@@ -95,7 +95,7 @@ extension Run {
     ) async -> RetryOutcome {
         let retriers = chosen ?? request.retriers
         guard !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut,
-            !attempt.isFinal(result)
+            !attempt.wouldBeRefusedAgain(result)
         else { return .end(replacing: nil) }
         let failed = ContinuousClock.now
         request.recordFailure(failure)
@@ -247,7 +247,7 @@ extension Run {
         let (body, failure) = await placed(held.file, of: held.exchange, nil)
         let error = failure.map { located($0, held.exchange, held.response, .none) }
         emitCompletion(error)
-        let result = result(of: held.exchange, held.response, body, error)
+        let result = makeResult(of: held.exchange, held.response, body, error)
         guard let error else { return .end(result) }
         return await askRetriers(about: error, result)
     }
@@ -263,7 +263,7 @@ extension Run {
     /// Removes the file of the download, and returns its result without a body.
     func dropped(_ held: HeldDownload) async -> RunResult {
         await dropHeldDownload()
-        return result(of: held.exchange, held.response, .none, nil)
+        return makeResult(of: held.exchange, held.response, .none, nil)
     }
 }
 

@@ -57,7 +57,7 @@ final class Run {
         while true {
             beginAttempt()
             let result = await attemptResult()
-            guard mayBeReplaced(result) else { return result }
+            guard needsRetryDecision(result) else { return result }
             if case .end(let last) = await retryOrEnd(after: result) { return last }  // Retry.swift
         }
     }
@@ -99,7 +99,7 @@ struct AttemptState: Sendable {
 
     /// Whether another attempt would end like this one: it would be redirected away from its credentials again, and get
     /// the same 401. Reads `hasLeftCredentials`, which `Run.follow` sets.
-    func isFinal(_ result: RunResult) -> Bool {
+    func wouldBeRefusedAgain(_ result: RunResult) -> Bool {
         hasLeftCredentials && (result.error?.responseCode ?? result.response?.head.status) == 401
     }
 }

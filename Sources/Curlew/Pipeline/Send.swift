@@ -99,7 +99,6 @@ extension Run {
         let exchange = Exchange(next, of: self, state)
         sendCount += 1
         let began = Date()
-        let outcome: Result<TransferOutcome, CurlewError>
         do throws(CurlewError) {
             if let failure { throw failure }
             // The code of some bodies has to run with the values of the run's task.
@@ -108,19 +107,20 @@ extension Run {
             body?.bind()
             defer { body?.unbind() }
             let transport = request.kind.connection?.transport(in: session, for: exchange) ?? session.transport
-            outcome = .success(
+            let response =
                 exchange.interceptors == nil
-                    ? try await transport.perform(exchange.sent, sink: exchange)
-                    : try await exchange.perform(exchange.sent, over: transport, to: exchange))
+                ? try await transport.perform(exchange.sent, sink: exchange)
+                : try await exchange.perform(exchange.sent, over: transport, to: exchange)
+            exchange.remember(response.head.headers)
+            exchange.ended(response, completed(response.metrics))
         } catch {
             // The driver's task was cancelled, and the transport noticed before the request's cancellation handler ran.
             // Cancel the request here, so that it ends as cancelled.
             if error.code == .cancelled, Task.isCancelled { request.cancel() }
-            outcome = .failure(error)
+            // A response whose body was cut off, perhaps by its reader, still had a head.
+            if let head = state.withLock({ $0.lastHead }) { exchange.remember(head.headers) }
+            exchange.failed(error, completed(error.metrics ?? TransferMetrics(queued: began, ended: Date())))
         }
-        // A response whose body was cut off, perhaps by its reader, still had a head.
-        if let fields = outcome.fields ?? state.withLock({ $0.lastHead?.headers }) { exchange.remember(fields) }
-        exchange.recordOutcome(outcome, completed(outcome.metrics ?? TransferMetrics(queued: began, ended: Date())))
         return exchange
     }
 
