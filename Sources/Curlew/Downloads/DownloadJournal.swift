@@ -254,7 +254,7 @@ extension Session {
         request.download.withLock { record in
             record.journal = JournalState(id: unfinished.id, began: unfinished.began, target: target)
         }
-        return request.wasCreated()
+        return request.passedToCreationHook()
     }
 }
 

@@ -1,5 +1,7 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
+internal import FoundationNetworking
 
 /// The part of a download's file that is on disk.
 ///
@@ -113,5 +115,76 @@ struct GrowingPart: Sendable {
         data.bytesWritten = plan.bytesWritten
         data.segments = plan.segments
         return data
+    }
+}
+
+// The part that an exchange of a download leaves for the next one.
+extension DownloadRequest {
+    /// Returns the request of the next attempt. It asks for the rest if an earlier attempt has left a part of the file.
+    func resuming(_ described: URLRequest) throws(CurlewError) -> URLRequest {
+        examinePart()
+        let sensitive = context.configuration.redirects.sensitiveHeaders
+        let fields = try download.withLock { record throws(CurlewError) -> [HTTPHeader] in
+            if let error = record.configurationError { throw error }
+            record.described = DescribedDownload(
+                described,
+                sensitiveHeaders: sensitive,
+                continuing: record.part.resumable,
+                segments: record.segments
+            )
+            return record.described?.range.headers ?? []
+        }
+        var request = described
+        for field in fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
+        return request
+    }
+
+    /// Checks the part from the user before anything is requested. The fate of its file must not depend on a server's
+    /// response.
+    private func examinePart() {
+        let path = download.withLock { record -> String? in
+            guard case .unexamined(let part) = record.part else { return nil }
+            record.part = .left(part)
+            return part.file
+        }
+        guard let path else { return }
+        do throws(CurlewError) { _ = try PartialFile.open(path, isFromOutside: true) } catch {
+            download.withLock { record in
+                record.part = .none
+                record.configurationError = error
+            }
+        }
+    }
+
+    /// Returns the range that an exchange with this request asks for. An adapter may have changed it.
+    func requestedRange(of request: URLRequest?) -> RequestedRange {
+        let requestedRange = download.withLock { $0.described?.range } ?? .wholeFile
+        let range = requestedRange.headers.first { $0.name == "Range" }?.value
+        return range == request?.value(forHTTPHeaderField: "Range") ? requestedRange : .wholeFile
+    }
+
+    /// Records the file of a body that is about to be written. Called on a file lane.
+    func recordFile(of step: DownloadStep, _ head: ResponseHead, total: Int64, in file: URL) {
+        let old = download.withLock { record in
+            record.part.begin(step, head, total: total >= 0 ? total : nil, in: file, of: record.described)
+        }
+        old?.removeFile()
+    }
+}
+
+extension CurlewError {
+    /// Thrown instead of writing the surplus, which would overwrite bytes of the next part.
+    static var partIsTooLong: CurlewError {
+        CurlewError(.protocolViolation, phase: .receive, reason: "a part is longer than it said")
+    }
+
+    /// The error of an exchange whose response is useless, and so is the part on disk. Monitors see it; the request does
+    /// not fail with it, unless it is cancelled, because it starts over.
+    static var downloadStartsOver: CurlewError {
+        CurlewError(.resumeRejected, phase: .receive, reason: "the download starts over")
+    }
+
+    static func downloadFailed(_ error: any Error) -> CurlewError {
+        CurlewError(.moveFailed, phase: .file, reason: "the file could not be opened", underlying: error)
     }
 }

@@ -276,3 +276,108 @@ extension OAuth2Token: AuthenticationCredential {
     /// Whether the token must be replaced before it is used.
     public var requiresRefresh: Bool { requiresRefresh(at: Date()) }
 }
+
+/// The settings of an OAuth 2 client.
+struct OAuth2Settings: Sendable {
+    let tokenURL: URL
+    let authorizationURL: URL?
+    let deviceAuthorizationURL: URL?
+    let redirectURL: URL?
+    let issuer: String?
+    let clientID: String
+    let clientSecret: String?
+    let authentication: OAuth2Client.ClientAuthentication
+    let scope: String?
+    let parameters: [String: String]
+    let expirySkew: Duration
+    let onChange: (@Sendable (_ new: OAuth2Token, _ former: OAuth2Token?) async -> Void)?
+    var time = Time()
+
+    /// The clocks, which tests replace.
+    struct Time: Sendable {
+        var now: @Sendable () -> Date = { Date() }
+        var instant: @Sendable () -> ContinuousClock.Instant = { .now }
+        /// Returns false if the waiting task is cancelled.
+        var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
+    }
+
+    /// Returns an endpoint that a call needs. Throws if the client was created without it, or if others could read what
+    /// is sent to it (RFC 6749, 3.1 and 3.2).
+    func endpoint(_ url: URL?, _ name: String) throws(CurlewError) -> URL {
+        func failed(_ reason: String, _ url: URL) -> CurlewError {
+            CurlewError(.requestCreationFailed, phase: .creation, reason: reason, url: url)
+        }
+        guard let url else { throw failed("the OAuth 2 client has no \(name)", tokenURL) }
+        guard Self.protectsSecrets(url) else {
+            throw failed("the \(name) of an OAuth 2 client is an https URL, or an http URL of this machine", url)
+        }
+        return url
+    }
+
+    /// A URL without a scheme protects nothing: the session's base URL, which completes it, may be http.
+    private static func protectsSecrets(_ url: URL) -> Bool {
+        if usesTLS(url) { return true }
+        guard ASCII.equalsIgnoringCase(url.scheme ?? "", "http") else { return false }
+        let host = Hostname.withoutBrackets(url.host() ?? "")
+        // libcurl knows the address of `localhost`, but before 7.85 it asks name servers for the names below it.
+        // Only four decimal numbers are an address here: to libcurl, one with a leading zero is octal.
+        return ASCII.equalsIgnoringCase(host, "localhost") || IPAddress(host)?.isLoopback == true
+    }
+
+    static func usesTLS(_ url: URL) -> Bool { ASCII.equalsIgnoringCase(url.scheme ?? "", "https") }
+}
+
+/// A secret that ties an authorization code to the client that has asked for it (RFC 7636).
+///
+/// ```swift
+/// let pkce = try PKCE()
+/// let page = try client.authorizationURL(state: state, pkce: pkce)
+/// // … the user logs in, and the browser comes back with a code …
+/// let token = try await client.token(code: code, pkce: pkce)
+/// ```
+///
+/// Store `verifier` until the code has come, for instance in the user's session.
+public struct PKCE: Sendable, Hashable {
+    /// The secret: 43 to 128 letters, digits, `-`, `.`, `_` and `~`.
+    public let verifier: String
+    /// The SHA-256 of the verifier, which is part of the authorization request.
+    public let challenge: String
+    /// The name of the method that derives the challenge from the verifier.
+    public static let method = "S256"
+
+    /// Creates a random verifier with 256 bits. Throws if libcrypto has no SHA-256.
+    public init() throws(CurlewError) {
+        var generator = SystemRandomNumberGenerator()
+        try self.init(verifier: Self.base64URL((0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }))
+    }
+
+    /// Uses a stored verifier. Throws if it is not one.
+    public init(verifier: String) throws(CurlewError) {
+        guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(Self.isPermitted) else {
+            throw CurlewError(
+                .requestCreationFailed, phase: .creation,
+                reason: "a code verifier has 43 to 128 letters, digits, -, ., _ and ~")
+        }
+        let digest = try Digest(.sha256)
+        var text = verifier
+        text.withUTF8 { digest.update(UnsafeRawBufferPointer($0)) }
+        self.verifier = verifier
+        challenge = Self.base64URL(digest.finish())
+    }
+
+    /// Base64 for URLs, without padding (RFC 4648, 5).
+    private static func base64URL(_ bytes: some Sequence<UInt8>) -> String {
+        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    private static func isPermitted(_ byte: UInt8) -> Bool {
+        ASCII.isAlpha(byte) || ASCII.isDigit(byte) || "-._~".utf8.contains(byte)
+    }
+}
+
+extension PKCE: CustomStringConvertible, CustomReflectable {
+    /// The challenge, without the verifier.
+    public var description: String { "\(Self.method) \(challenge)" }
+
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

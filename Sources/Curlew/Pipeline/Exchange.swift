@@ -40,8 +40,7 @@ final class Exchange: KeepingSink {
     /// The failure of the exchange.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var failure: CurlewError?
-    /// The outcome of an exchange that another one may follow: after a redirect, a challenge, or credentials that the
-    /// server has accepted.
+    /// The outcome, if `Run.followUp` has to look at it.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var followable: TransferOutcome?
     /// The fields behind the body of a complete response, as received.
@@ -71,9 +70,10 @@ final class Exchange: KeepingSink {
         var sent = outgoing.transfer
         budget.apply(to: &sent)
         if case .offered(let authentication) = credentials { sent.options.authentication = authentication }
-        // A `Cookie` field that the user set is sent unchanged.
+        // A `Cookie` field that the user set, for the request or the session, is sent unchanged.
         if let jar = context.configuration.cookies, outgoing.snapshot.handlesCookies,
-            !sent.headers.contains(name: "Cookie"), let cookies = jar.header(for: sent.url)
+            !sent.headers.contains(name: "Cookie"),
+            sent.defaultHeaders?.headers.contains(name: "Cookie") != true, let cookies = jar.header(for: sent.url)
         {
             sent.headers.append(name: "Cookie", value: cookies)
         }
@@ -119,16 +119,6 @@ final class Exchange: KeepingSink {
             $0.delivery = .provisional(ProvisionalResponse(head, head.status == 401 ? .challenge : .redirect))
         }
         return .proceed
-    }
-
-    /// Whether another exchange may follow the response.
-    private func mayBeFollowed(_ head: ResponseHead) -> Bool {
-        guard head.status >= 300 else { return false }
-        if head.status == 401 {
-            return request.context.configuration.decisions?.credentials != nil
-                || credentials.answers(head, from: url, to: request)
-        }
-        return head.status < 400 && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
     }
 
     /// Delivers a response: tells monitors and the request, asks the user about it if that is wanted, and chooses the
@@ -301,19 +291,16 @@ final class Exchange: KeepingSink {
 
     // MARK: Called by the run
 
-    /// Records the outcome of sending the request.
-    func recordOutcome(_ outcome: consuming Result<TransferOutcome, CurlewError>, _ metrics: TransferMetrics) {
+    /// Records the response, which is complete.
+    func ended(_ response: TransferOutcome, _ metrics: TransferMetrics) {
         self.metrics = metrics
-        switch consume outcome {
-        case .success(let response):
-            trailers = response.trailers
-            if response.head.status == 401 || (300..<400).contains(response.head.status)
-                || !response.answeredChallenges.isEmpty
-            {
-                followable = response
-            }
-        case .failure(let error): failure = error
-        }
+        trailers = response.trailers
+        if concernsFollowUp(response) { followable = response }
+    }
+
+    func failed(_ error: CurlewError, _ metrics: TransferMetrics) {
+        self.metrics = metrics
+        failure = error
     }
 
     /// Whether the response is kept until the run has decided about it.
@@ -364,7 +351,6 @@ final class Exchange: KeepingSink {
     /// once: for a WebSocket when it opens, or when its handshake has failed; for other exchanges when they have ended.
     func remember(_ fields: HTTPHeaders) {
         let context = request.context
-        guard context.remembersFields else { return }
         if request.kind.opensWebSocket, state.withLock({ Swift.exchange(&$0.hasRemembered, with: true) }) { return }
         context.remember(fields, from: url, handlesCookies: outgoing.snapshot.handlesCookies)
     }

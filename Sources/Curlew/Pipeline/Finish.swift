@@ -54,7 +54,7 @@ extension Run {
             // A response that will be retried must not replace the file at the destination.
             if error == nil, retriersDecide(response) {
                 heldDownload = HeldDownload(exchange, response, file)
-                return result(of: exchange, response, body, nil)
+                return makeResult(of: exchange, response, body, nil)
             }
             // The excerpt for the error is read before the file is removed.
             error = error.map { explained($0, exchange, response, body) }
@@ -63,10 +63,10 @@ extension Run {
         let final = error.map { located($0, exchange, response, body) }
         emitCompletion(final)
         attempt.startsOver = collected.startsOver
-        return result(of: exchange, response, body, final, isStatusCheckOnly: isStatusCheckOnly)
+        return makeResult(of: exchange, response, body, final, isStatusCheckOnly: isStatusCheckOnly)
     }
 
-    func result(
+    func makeResult(
         of exchange: Exchange,
         _ response: LazyResponse?,
         _ body: ReceivedBody,
@@ -212,24 +212,6 @@ extension Run {
         guard let events else { return }
         let (request, task) = (request, task)
         events.emit { $0.request(request, didCompleteTask: task, with: error) }
-    }
-}
-
-// Parts of an outcome, read without a copy of the whole.
-extension Result<TransferOutcome, CurlewError> {
-    /// The header fields of the response.
-    var fields: HTTPHeaders? {
-        switch self {
-        case .success(let response): response.head.headers
-        case .failure: nil
-        }
-    }
-
-    var metrics: TransferMetrics? {
-        switch self {
-        case .success(let response): response.metrics
-        case .failure(let error): error.metrics
-        }
     }
 }
 

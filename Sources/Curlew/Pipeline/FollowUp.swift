@@ -15,8 +15,9 @@ enum FollowUp {
 // Decides what follows a redirect, a challenge or stored credentials. No other code does. The request that a redirect
 // leads to is made in RedirectedRequest.swift.
 extension Run {
-    /// Decides about a response that another exchange may follow: deliver it, refuse it, or send another request.
-    func followUp(_ exchange: Exchange, _ response: TransferOutcome) async -> FollowUp {
+    /// Decides about a response: deliver it, refuse it, or send another request.
+    func followUp(_ exchange: Exchange) async -> FollowUp {
+        guard let response = exchange.followable else { return .deliver }
         if let answer = request.context.updateCredentials(after: response, of: exchange) {  // StoredCredentials.swift
             // To monitors and users this is one exchange, as if the transport had answered the challenge.
             var again = exchange.outgoing
@@ -48,6 +49,27 @@ extension Run {
         guard let metrics else { return }
         let (request, task) = (request, task)
         events?.emitExchange { $0.request(request, task: task, didFinishCollecting: metrics) }
+    }
+}
+
+// The responses that concern the follow-up, as the exchange asks when the head has arrived and when it has ended.
+extension Exchange {
+    /// Whether the exchange keeps a response with this head until the run has decided: it is a redirect, or a challenge
+    /// that someone may answer.
+    func mayBeFollowed(_ head: ResponseHead) -> Bool {
+        guard head.status >= 300 else { return false }
+        if head.status == 401 {
+            return request.context.configuration.decisions?.credentials != nil
+                || credentials.answers(head, from: url, to: request)
+        }
+        return head.status < 400 && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
+    }
+
+    /// Whether the run has to decide about a response that has ended, or to store credentials that the server has
+    /// accepted.
+    func concernsFollowUp(_ response: TransferOutcome) -> Bool {
+        let status = response.head.status
+        return status == 401 || (300..<400).contains(status) || !response.answeredChallenges.isEmpty
     }
 }
 

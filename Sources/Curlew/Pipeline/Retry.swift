@@ -20,60 +20,69 @@ enum RetryOutcome {
     case end(replacing: CurlewError?)
 }
 
+/// What follows an attempt.
+enum AfterAttempt {
+    /// Another attempt, for which the request has been prepared.
+    case again
+    /// The run ends with this result.
+    case end(RunResult)
+}
+
 // The outer loop: retriers are asked about whole attempts, and do not see redirects.
 extension Run {
     /// Whether another attempt may follow. A retrier may refuse a status that the awaiting method accepts.
-    func mayBeReplaced(_ result: RunResult) -> Bool {
+    func needsRetryDecision(_ result: RunResult) -> Bool {
         if result.error != nil || request.kind.opensWebSocket { return true }
         return attempt.options.hasRetriers && result.response?.head.status != 200
     }
 
-    /// Returns the result of the run after this attempt's, or `nil` if another attempt follows.
-    func lastResult(after tried: RunResult) async -> RunResult? {
+    /// Asks the retriers whether another attempt follows, and makes the request ready for it.
+    func retryOrEnd(after tried: RunResult) async -> AfterAttempt {
         let result = retries.reason.map { tried.explained(by: $0) } ?? tried
-        let last: RunResult?
+        let next: AfterAttempt
         if let failure = result.error {
-            if attempt.startsOver, !request.isCancelled { return nil }
-            last = await resultUnlessRetried(after: failure, result)
+            if attempt.startsOver, !request.isCancelled { return .again }
+            next = await askRetriers(about: failure, result)
         } else {
-            last = await resultUnlessStatusRetried(result)
+            next = await askRetriersAboutStatus(of: result)
         }
-        guard let last, !request.isCancelled,
+        guard case .end(let last) = next, !request.isCancelled,
             let pause = request.kind.connection?.pauseBeforeReconnecting(after: last)
-        else { return last }
-        return await reconnect(after: pause, last)  // Run.swift
+        else { return next }
+        return await reconnect(after: pause, last)
     }
 
     /// Asks the retriers about a failed attempt.
-    func resultUnlessRetried(after failure: CurlewError, _ result: RunResult) async -> RunResult? {
+    func askRetriers(about failure: CurlewError, _ result: RunResult) async -> AfterAttempt {
         switch await decideRetry(after: failure, of: result) {
-        case .again: nil
-        case .end(replacing: nil): result
-        case .end(replacing: let error?): result.failing(with: error, resumeData: request.producedResumeData)
+        case .again: .again
+        case .end(replacing: nil): .end(result)
+        case .end(replacing: let error?): .end(result.failing(with: error, resumeData: request.producedResumeData))
         }
     }
 
     /// Asks the retriers that want to see the status, although the attempt has succeeded.
-    private func resultUnlessStatusRetried(_ result: RunResult) async -> RunResult? {
+    private func askRetriersAboutStatus(of result: RunResult) async -> AfterAttempt {
         let held = heldDownload
-        guard let status = result.response?.head.status, held != nil || !request.isCancelled else { return result }
+        guard let status = result.response?.head.status, held != nil || !request.isCancelled
+        else { return .end(result) }
         // Bytes that the reader of a stream has received cannot be taken back.
-        if case .streamed = result.body { return result }
+        if case .streamed = result.body { return .end(result) }
         let retriers = request.retriers.filter { $0.retryableHTTPStatusCodes.contains(status) }
-        guard held != nil || !retriers.isEmpty else { return result }
+        guard held != nil || !retriers.isEmpty else { return .end(result) }
         var failure = CurlewError.unacceptableStatus(status)
         failure.url = result.response?.url
         failure.attempt = attempt.number
         switch await decideRetry(after: failure, of: result, by: retriers) {
-        case .again: return nil
+        case .again: return .again
         // If there is no time for another attempt, the response is delivered.
         case .end(replacing: nil), .end(replacing: CurlewError.Code.totalTimedOut?):
             if let held { return await deliver(held) }
             request.clearFailure()
-            return result
+            return .end(result)
         case .end(replacing: let error?):
             let failed = if let held { await dropped(held) } else { result }
-            return failed.failing(with: error, resumeData: request.producedResumeData)
+            return .end(failed.failing(with: error, resumeData: request.producedResumeData))
         }
     }
 
@@ -86,7 +95,7 @@ extension Run {
     ) async -> RetryOutcome {
         let retriers = chosen ?? request.retriers
         guard !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut,
-            !attempt.isFinal(result)
+            !attempt.wouldBeRefusedAgain(result)
         else { return .end(replacing: nil) }
         let failed = ContinuousClock.now
         request.recordFailure(failure)
@@ -201,5 +210,85 @@ extension CurlewError {
 
     static func totalTimeout(_ limit: Duration?, phase: Phase) -> CurlewError {
         CurlewError(.totalTimedOut, phase: phase, reason: timeoutReason(.totalTimedOut, after: limit))
+    }
+}
+
+/// A download whose response is acceptable, but which a retrier may still replace. Until that is decided, the file at
+/// the destination is not changed, and monitors do not hear of the completion.
+// A class, so that an absent value costs one pointer in every run.
+final class HeldDownload {
+    let exchange: Exchange
+    let response: LazyResponse?
+    let file: any UnplacedFile
+
+    init(_ exchange: Exchange, _ response: LazyResponse?, _ file: any UnplacedFile) {
+        self.exchange = exchange
+        self.response = response
+        self.file = file
+    }
+}
+
+extension Run {
+    /// Whether a retrier has to be asked about the status of an acceptable response.
+    func retriersDecide(_ response: LazyResponse?) -> Bool {
+        guard attempt.options.hasRetriers, let status = response?.head.status, status != 200 else { return false }
+        return request.retriers.contains { $0.retryableHTTPStatusCodes.contains(status) }
+    }
+
+    /// Delivers the response of a held download: moves its file to the destination, and ends the exchange. If that
+    /// fails, retriers are asked as about any failure.
+    func deliver(_ held: HeldDownload) async -> AfterAttempt {
+        guard !request.isCancelled else {
+            let failed = await dropped(held)
+            return .end(failed.failing(with: request.cancellation, resumeData: request.producedResumeData))
+        }
+        request.clearFailure()
+        heldDownload = nil
+        let (body, failure) = await placed(held.file, of: held.exchange, nil)
+        let error = failure.map { located($0, held.exchange, held.response, .none) }
+        emitCompletion(error)
+        let result = makeResult(of: held.exchange, held.response, body, error)
+        guard let error else { return .end(result) }
+        return await askRetriers(about: error, result)
+    }
+
+    /// Removes the file of the held download, if there is one, and ends its exchange.
+    func dropHeldDownload() async {
+        guard let held = Swift.exchange(&heldDownload, with: nil) else { return }
+        _ = try? await held.file.place(ifAccepted: false)
+        _ = held.exchange.state.withLock { $0.replaceBody(by: .none) }
+        emitCompletion(nil)
+    }
+
+    /// Removes the file of the download, and returns its result without a body.
+    func dropped(_ held: HeldDownload) async -> RunResult {
+        await dropHeldDownload()
+        return makeResult(of: held.exchange, held.response, .none, nil)
+    }
+}
+
+// MARK: The connections of a WebSocket
+
+// Each connection is an attempt. Another one may follow a success too, unlike a retry.
+extension Run {
+    /// Waits, and makes the request ready for another connection. The reason and the pacing of earlier retries are
+    /// reset; their number is not. The run ends with `result` if the request was cancelled.
+    private func reconnect(after pause: Duration, _ result: RunResult) async -> AfterAttempt {
+        do {
+            // The total timeout limits each attempt to connect, not the pauses between connections.
+            try await request.callingUserCode(ownsTask: ownsTask, budget: .unlimited, in: .retry) {
+                try await Task.sleep(for: pause)
+            }
+        } catch {
+            return .end(result.failing(with: request.cancellation, resumeData: nil))
+        }
+        if let error = result.error { request.recordFailure(error) }
+        guard request.prepareForRetry() else {
+            return .end(result.failing(with: request.cancellation, resumeData: nil))
+        }
+        retries = RetryHistory(count: retries.count + 1)
+        if let total = budget.total { budget = TimeoutBudget(total: total, started: .now) }
+        request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
+        return .again
     }
 }

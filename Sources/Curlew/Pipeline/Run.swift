@@ -57,8 +57,8 @@ final class Run {
         while true {
             beginAttempt()
             let result = await attemptResult()
-            guard mayBeReplaced(result) else { return result }
-            if let last = await lastResult(after: result) { return last }  // Retry.swift
+            guard needsRetryDecision(result) else { return result }
+            if case .end(let last) = await retryOrEnd(after: result) { return last }  // Retry.swift
         }
     }
 
@@ -67,12 +67,9 @@ final class Run {
         do throws(CurlewError) {
             var next = try await firstRequest()  // Prepare.swift
             while true {
-                let begun = try request.beginExchange(
-                    next, as: task, readsOptions: !attempt.options.isAskedFor, events)  // RequestRecord.swift
-                let exchange = await send(next, begun.state, waits: begun.waits)  // Send.swift
-                guard let response = exchange.followable else { return await finish(exchange) }  // Finish.swift
-                switch await followUp(exchange, response) {  // FollowUp.swift
-                case .deliver: return await finish(exchange)
+                let exchange = try await send(next)  // Send.swift
+                switch await followUp(exchange) {  // FollowUp.swift
+                case .deliver: return await finish(exchange)  // Finish.swift
                 case .refuse(let error): return await finish(exchange, refusing: error)
                 case .send(let another): next = another
                 }
@@ -102,7 +99,7 @@ struct AttemptState: Sendable {
 
     /// Whether another attempt would end like this one: it would be redirected away from its credentials again, and get
     /// the same 401. Reads `hasLeftCredentials`, which `Run.follow` sets.
-    func isFinal(_ result: RunResult) -> Bool {
+    func wouldBeRefusedAgain(_ result: RunResult) -> Bool {
         hasLeftCredentials && (result.error?.responseCode ?? result.response?.head.status) == 401
     }
 }
@@ -172,31 +169,5 @@ extension Run {
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
         try await request.callingUserCode(ownsTask: ownsTask, budget: budget, in: phase, work)
-    }
-}
-
-// MARK: The connections of a WebSocket
-
-// Each connection is an attempt. Another one may follow a success too, unlike a retry.
-extension Run {
-    /// Waits, and makes the request ready for another connection. The reason and the pacing of earlier retries are
-    /// reset; their number is not. Returns `nil`, or the result if the request was cancelled.
-    func reconnect(after pause: Duration, _ result: RunResult) async -> RunResult? {
-        do {
-            // The total timeout limits each attempt to connect, not the pauses between connections.
-            try await request.callingUserCode(ownsTask: ownsTask, budget: .unlimited, in: .retry) {
-                try await Task.sleep(for: pause)
-            }
-        } catch {
-            return result.failing(with: request.cancellation, resumeData: nil)
-        }
-        if let error = result.error { request.recordFailure(error) }
-        guard request.prepareForRetry() else {
-            return result.failing(with: request.cancellation, resumeData: nil)
-        }
-        retries = RetryHistory(count: retries.count + 1)
-        if let total = budget.total { budget = TimeoutBudget(total: total, started: .now) }
-        request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
-        return nil
     }
 }

@@ -2,10 +2,94 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
+extension Request {
+    /// Begins an exchange, in one step under the request's lock, and reports it to monitors and observers. `Run.send`
+    /// starts it: at once, or if it `waits`, when the request is resumed. Throws if the request was cancelled.
+    ///
+    /// With `readsOptions`, it waits in any case, if only for a moment: the options and the total timeout were read
+    /// before the result was asked for, and are read again after the wait.
+    // Never inlined; see `Run`.
+    @inline(never)
+    func beginExchange(
+        _ next: OutgoingRequest,
+        as task: TaskIdentifier,
+        readsOptions: Bool,
+        _ events: EventSink?
+    ) throws(CurlewError) -> (state: Lock<ExchangeState>, waits: Bool) {
+        let isRepeated = next.announcement.isStarted
+        let beginning = record.withLock { record -> ExchangeBeginning? in
+            // A repeated exchange begins even if the request is cancelled, and waits: monitors know of its start and
+            // must hear of its end. `startWaiting` throws the cancellation.
+            guard isRepeated || !record.lifecycle.isCancelled else { return nil }
+            let hooks =
+                if case .described(let isNoted) = next.announcement {
+                    record.recordCreation(of: next.snapshot, isNoted: isNoted)
+                } else {
+                    record.extras?.hooks
+                }
+            if !isRepeated { record.history.attempt.identifiers.append(task) }
+            let waits = isRepeated || record.lifecycle.holdsDriver || readsOptions
+            let began = Lock(making: { [upload = record.upload] in
+                ExchangeState(task, waits ? .waiting(isReported: isRepeated) : .running, uploaded: upload)
+            })
+            return ExchangeBeginning(
+                exchange: began, waits: waits, hooks: hooks, isSuspended: record.lifecycle.state == .suspended,
+                former: exchange(&record.exchange, with: began))
+        }
+        guard let beginning else { throw cancellation }
+        if case .described = next.announcement { report(creationOf: next.snapshot, to: beginning.hooks, events) }
+        guard !isRepeated else { return (beginning.exchange, beginning.waits) }
+        events?.emit { [self] in $0.request(self, didCreateTask: task) }
+        if beginning.isSuspended { emitChange(of: task, to: .suspended, events) }
+        beginning.hooks?.onTaskCreation?.call(task)
+        for stream in beginning.hooks?.streams ?? [] { stream.send(task) }
+        return (beginning.exchange, beginning.waits)
+    }
+
+    /// Waits while the request is suspended: until it is resumed, its result is asked for, or the total timeout
+    /// expires. The request may be suspended when this returns.
+    // Never inlined; see `Run`.
+    @inline(never)
+    func untilResumed(within budget: TimeoutBudget, wasAskedFor: Bool) async throws(CurlewError) {
+        try await budget.limitWait(.queue) {
+            _ = await self.record.withLock { $0.lifecycle.hold(wasAskedFor: wasAskedFor) }?.wait()
+        }
+        // The task was cancelled, and the request will be: nothing may be sent in between.
+        if Task.isCancelled, record.withLock({ $0.lifecycle.holdsDriver }) { throw cancellation }
+    }
+
+    /// Starts an exchange that has waited. Returns `false` if the request is suspended.
+    func startWaiting(_ exchange: Lock<ExchangeState>) throws(CurlewError) -> Bool {
+        let (isCancelled, isHeld) = record.withLock { record in
+            let lifecycle = record.lifecycle
+            if !lifecycle.isCancelled, !lifecycle.holdsDriver { exchange.withLock { $0.stage = .running } }
+            return (lifecycle.isCancelled, lifecycle.holdsDriver)
+        }
+        if isCancelled { throw cancellation }
+        return !isHeld
+    }
+}
+
+/// An exchange that begins, and the hooks that the request has at this moment.
+private struct ExchangeBeginning {
+    let exchange: Lock<ExchangeState>
+    /// Whether it has yet to be started, when the request is no longer suspended.
+    let waits: Bool
+    let hooks: RequestHooks?
+    let isSuspended: Bool
+    /// The exchange that this one replaces. Released without the lock: its control may belong to a user's transport.
+    let former: Lock<ExchangeState>?
+}
+
+// MARK: Sending
+
 extension Run {
-    /// Sends the request over the transport, and returns when its response has ended.
-    func send(_ next: OutgoingRequest, _ state: Lock<ExchangeState>, waits: Bool) async -> Exchange {
-        var next = next
+    /// Begins an exchange, sends the request over the transport, and returns when the response has ended. Throws only if
+    /// no exchange began, because the request was cancelled.
+    func send(_ outgoing: OutgoingRequest) async throws(CurlewError) -> Exchange {
+        let (state, waits) = try request.beginExchange(
+            outgoing, as: task, readsOptions: !attempt.options.isAskedFor, events)
+        var next = outgoing
         // The exchange has been reported, so a failure while it waits is reported as its end.
         var failure: CurlewError?
         if waits {
@@ -15,7 +99,6 @@ extension Run {
         let exchange = Exchange(next, of: self, state)
         sendCount += 1
         let began = Date()
-        let outcome: Result<TransferOutcome, CurlewError>
         do throws(CurlewError) {
             if let failure { throw failure }
             // The code of some bodies has to run with the values of the run's task.
@@ -24,19 +107,20 @@ extension Run {
             body?.bind()
             defer { body?.unbind() }
             let transport = request.kind.connection?.transport(in: session, for: exchange) ?? session.transport
-            outcome = .success(
+            let response =
                 exchange.interceptors == nil
-                    ? try await transport.perform(exchange.sent, sink: exchange)
-                    : try await exchange.perform(exchange.sent, over: transport, to: exchange))
+                ? try await transport.perform(exchange.sent, sink: exchange)
+                : try await exchange.perform(exchange.sent, over: transport, to: exchange)
+            exchange.remember(response.head.headers)
+            exchange.ended(response, completed(response.metrics))
         } catch {
             // The driver's task was cancelled, and the transport noticed before the request's cancellation handler ran.
             // Cancel the request here, so that it ends as cancelled.
             if error.code == .cancelled, Task.isCancelled { request.cancel() }
-            outcome = .failure(error)
+            // A response whose body was cut off, perhaps by its reader, still had a head.
+            if let head = state.withLock({ $0.lastHead }) { exchange.remember(head.headers) }
+            exchange.failed(error, completed(error.metrics ?? TransferMetrics(queued: began, ended: Date())))
         }
-        // A response whose body was cut off, perhaps by its reader, still had a head.
-        if let fields = outcome.fields ?? state.withLock({ $0.lastHead?.headers }) { exchange.remember(fields) }
-        exchange.recordOutcome(outcome, completed(outcome.metrics ?? TransferMetrics(queued: began, ended: Date())))
         return exchange
     }
 

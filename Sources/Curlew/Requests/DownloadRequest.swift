@@ -362,3 +362,47 @@ extension DownloadRequest {
         }
     }
 }
+
+// `cancel()` leaves no file. These methods keep the received part if it can be continued: the server must have
+// identified the version of the file by a strong entity tag or a date, and sent it without a content coding.
+extension DownloadRequest {
+    /// Cancels the download, and keeps the received part for a later request if that is asked for.
+    ///
+    /// The data is in `resumeData`, and in the response, when the request has ended.
+    @discardableResult
+    public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
+        if shouldProduceResumeData { download.withLock { $0.onCancel.keepPart() } }
+        return cancel()
+    }
+
+    /// Cancels the download and passes the resume data to a closure; `nil` if the download cannot be continued.
+    ///
+    /// The closure is called once, on an internal queue, before response handlers.
+    @discardableResult
+    public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
+        let (lane, isLate) = download.withLock { record in
+            (record.onCancel.add(completionHandler), record.hasToldResumeData)
+        }
+        cancel()
+        // The run calls the closure, unless it has ended or has already told all closures that it found.
+        if isLate || record.withLock({ $0.lifecycle.result != nil }) { lane.enqueue { [self] in callOnResumeData() } }
+        return self
+    }
+
+    /// Calls the closures that wait for resume data, and returns after them. Closures that another caller has already
+    /// removed from the record are being called on the same lane, so they too have returned by then.
+    func tellResumeData() async {
+        let lane = download.withLock { record in
+            record.hasToldResumeData = true
+            return record.onCancel.lane
+        }
+        await lane?.carryOut { [self] in callOnResumeData() }
+    }
+
+    private func callOnResumeData() {
+        let closures = download.withLock { $0.onCancel.takeClosures() }
+        guard !closures.isEmpty else { return }
+        let data = resumeData
+        for closure in closures { closure(data) }
+    }
+}

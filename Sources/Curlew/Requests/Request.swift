@@ -73,7 +73,7 @@ public class Request: @unchecked Sendable {
     /// Passes the request to the session's hook, which may begin its run. Called by the factories of data requests,
     /// uploads and downloads, and not by those of streams and WebSockets, whose run is for a reader that they do not have
     /// yet.
-    func wasCreated() -> Self {
+    func passedToCreationHook() -> Self {
         context.configuration.requestWasCreated?(self)
         return self
     }

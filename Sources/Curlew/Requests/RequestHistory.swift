@@ -205,3 +205,64 @@ struct ShortList<Element: Sendable>: Sendable {
         }
     }
 }
+
+// MARK: The creation of a request
+
+extension Request {
+    /// Records and reports the final `URLRequest` of an attempt that ends before its exchange begins.
+    func reportCreation(of snapshot: RequestSnapshot, isNoted: Bool, _ events: EventSink?) throws(CurlewError) {
+        let (isCancelled, hooks) = record.withLock { record -> (Bool, RequestHooks?) in
+            if record.lifecycle.isCancelled { return (true, nil) }
+            return (false, record.recordCreation(of: snapshot, isNoted: isNoted))
+        }
+        if isCancelled { throw cancellation }
+        report(creationOf: snapshot, to: hooks, events)
+    }
+
+    func report(creationOf snapshot: RequestSnapshot, to hooks: RequestHooks?, _ events: EventSink?) {
+        if let events {
+            let made = snapshot.urlRequest
+            events.emit { [self] in $0.request(self, didCreateURLRequest: made) }
+        }
+        guard let hooks, hooks.onRequestCreation != nil || hooks.onCURL != nil || !hooks.streams.isEmpty else {
+            return
+        }
+        let made = snapshot.urlRequest
+        hooks.onRequestCreation?.call(made)
+        hooks.onCURL?.call { cURLDescription(as: $0) }
+        if hooks.streams.contains(where: { $0.wants(CURLCommand.self) }) {
+            let command = CURLCommand(text: cURLDescription(as: .masked))
+            for stream in hooks.streams { stream.send(command) }
+        }
+        for stream in hooks.streams { stream.send(made) }
+    }
+
+    /// Tells the cURL closure that there is no `URLRequest` to describe.
+    func creationFailed() {
+        let hook = record.withLock { record in record.extras.flatMap { exchange(&$0.hooks.onCURL, with: nil) } }
+        hook?.call { cURLDescription(as: $0) }
+    }
+
+    /// Adds a request to the history, for adapters, monitors and users to see.
+    func note(_ visible: RequestSnapshot) { record.withLock { $0.history.note(visible) } }
+
+    /// Adds the target of a redirect to the history, and with it what the transport sends besides the `URLRequest`.
+    func note(redirect visible: RequestSnapshot, as next: TransferRequest, sendsSameBody: Bool) {
+        record.withLock { record in
+            let former = record.history.redirected
+            let parts = RedirectedParts(next, sendsSameBody: sendsSameBody, after: former)
+            record.history.note(visible, redirected: parts)
+        }
+    }
+}
+
+extension RequestRecord {
+    /// Records a final `URLRequest`. Returns the hooks to report it to, read in the same step: one that is set later
+    /// finds the request in the history. The cURL closure is removed, because it is called once.
+    mutating func recordCreation(of snapshot: RequestSnapshot, isNoted: Bool) -> RequestHooks? {
+        if !isNoted { history.note(snapshot) }
+        history.attempt.announcedCount = history.attempt.visibleRequests.count
+        defer { extras?.hooks.onCURL = nil }
+        return extras?.hooks
+    }
+}

@@ -111,3 +111,41 @@ final class RequestShelf: Sendable {
 
     func empty() -> [Request] { Array(requests.withLock { exchange(&$0, with: []) }) }
 }
+
+/// The life cycle of a session, which determines whether it accepts requests.
+struct SessionStateMachine: Sendable {
+    enum State: Sendable, Equatable {
+        case open
+        /// Running requests may finish; new ones are refused.
+        case draining
+        case closed
+    }
+
+    private(set) var state: State = .open
+
+    mutating func drainBegan() {
+        switch state {
+        case .open: state = .draining
+        case .draining, .closed: break
+        }
+    }
+
+    /// Closes the session. Returns whether it was open or draining before.
+    mutating func closed() -> Bool {
+        switch state {
+        case .open, .draining:
+            state = .closed
+            return true
+        case .closed: return false
+        }
+    }
+
+    var isClosed: Bool { state == .closed }
+
+    var takesRequests: Bool {
+        switch state {
+        case .open: true
+        case .draining, .closed: false
+        }
+    }
+}

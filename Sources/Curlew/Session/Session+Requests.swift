@@ -85,7 +85,7 @@ extension Session {
             interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume
         )
-        .wasCreated()
+        .passedToCreationHook()
     }
 }
 
@@ -212,6 +212,6 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             destination: destination
         )
-        .wasCreated()
+        .passedToCreationHook()
     }
 }

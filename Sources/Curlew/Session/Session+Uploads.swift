@@ -150,7 +150,7 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             uploadable: uploadable
         )
-        .wasCreated()
+        .passedToCreationHook()
     }
 }
 
@@ -257,7 +257,7 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             preparation: body.preparation
         ) { try body.uploadable() }
-        .wasCreated()
+        .passedToCreationHook()
     }
 }
 

@@ -94,8 +94,6 @@ package final class SessionContext: Sendable {
         if let hsts = configuration.hsts, !hsts.isEmpty { url = try hsts.upgraded(url) }
     }
 
-    var remembersFields: Bool { configuration.hsts != nil || configuration.cookies != nil }
-
     func remember(_ fields: HTTPHeaders, from url: URL, handlesCookies: Bool) {
         configuration.hsts?.receive(fields, from: url)
         if handlesCookies { configuration.cookies?.receive(fields, from: url) }

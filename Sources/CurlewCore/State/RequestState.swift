@@ -12,6 +12,9 @@ public enum RequestState: Sendable, Hashable {
     case finished
 
     /// Whether a request in this state may change to `next`.
+    ///
+    /// There is one more change, which no caller asks for: a response handler that is added after the end makes a
+    /// finished request `.resumed` until the handler has run.
     package func canTransition(to next: RequestState) -> Bool {
         switch (self, next) {
         case (.initialized, .resumed), (.initialized, .suspended), (.initialized, .cancelled),
@@ -38,44 +41,4 @@ public struct TaskIdentifier: RawRepresentable, Hashable, Sendable, Comparable, 
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 
     public var description: String { String(rawValue) }
-}
-
-/// The life cycle of a session, which determines whether it accepts requests.
-package struct SessionStateMachine: Sendable {
-    package enum State: Sendable, Equatable {
-        case open
-        /// Running requests may finish; new ones are refused.
-        case draining
-        case closed
-    }
-
-    package private(set) var state: State = .open
-
-    package init() {}
-
-    package mutating func drainBegan() {
-        switch state {
-        case .open: state = .draining
-        case .draining, .closed: break
-        }
-    }
-
-    /// Closes the session. Returns whether it was open or draining before.
-    package mutating func closed() -> Bool {
-        switch state {
-        case .open, .draining:
-            state = .closed
-            return true
-        case .closed: return false
-        }
-    }
-
-    package var isClosed: Bool { state == .closed }
-
-    package var takesRequests: Bool {
-        switch state {
-        case .open: true
-        case .draining, .closed: false
-        }
-    }
 }

@@ -68,18 +68,6 @@ struct ContractTests {
         #expect(ChecksumAlgorithm.allCases.map(\.byteCount) == [32, 64, 48, 20, 16])
     }
 
-    @Test("a session closes once")
-    func sessionStates() {
-        var machine = SessionStateMachine()
-        #expect(machine.takesRequests)
-        machine.drainBegan()
-        #expect(machine.state == .draining && !machine.takesRequests)
-        let closings = [machine.closed(), machine.closed()]
-        #expect(closings == [true, false])
-        machine.drainBegan()
-        #expect(machine.state == .closed && !machine.takesRequests)
-    }
-
     @Test("request states change one way")
     func requestStates() {
         let all: [RequestState] = [.initialized, .resumed, .suspended, .cancelled, .finished]

@@ -54,6 +54,25 @@ struct CookieExchangeTests {
         #expect(try await session.request(apart).string() == "none")
     }
 
+    @Test func aFieldOfTheUsersIsSentInsteadOfTheJars() async throws {
+        let jar = CookieJar()
+        let stored = try #require(
+            HTTPCookie(properties: [.name: "sid", .value: "1", .domain: "example.org", .path: "/"]))
+        jar.set(stored)
+        let echo = MockTransport { .text($0.headers["Cookie"] ?? "none") }
+        let plain = Session(configuration: SessionConfiguration { $0.cookies = jar }, transport: echo)
+        let own = plain.request("https://example.org/", headers: ["Cookie": "own=1"])
+        #expect(try await own.string() == "own=1")
+        let shared = Session(
+            configuration: SessionConfiguration {
+                $0.cookies = jar
+                $0.headers["Cookie"] = "shared=1"
+            },
+            transport: echo
+        )
+        #expect(try await shared.request("https://example.org/").string() == "shared=1")
+    }
+
     @Test func aRequestThatHandlesNoCookiesKeepsNone() async throws {
         let jar = CookieJar()
         let session = Session(
