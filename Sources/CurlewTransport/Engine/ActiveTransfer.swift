@@ -79,7 +79,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         self.request = consume request
         self.sink = sink
         self.loop = loop
-        headerList = plan.list
+        headerList = plan.headerList
         sending = SendingState(upload, plan.body)
         clocks = plan.clocks
         result = TransferResult(queued: Date())

@@ -48,8 +48,8 @@ struct RequestPlan: Sendable {
     var headerLines: [String] = []
     /// The session's prebuilt header list, to follow `headerLines`; `nil` if `headerLines` has the session's fields, or
     /// if there are none.
-    var defaultList: HeaderList? { overlaysDefaults ? nil : cached?.defaultList ?? ownDefaultList }
-    private var ownDefaultList: HeaderList?
+    var defaultHeaderList: HeaderList? { overlaysDefaults ? nil : cached?.defaultHeaderList ?? ownDefaultHeaderList }
+    private var ownDefaultHeaderList: HeaderList?
     /// Whether `headerLines` has the session's fields as well, without those that the request replaces.
     private var overlaysDefaults = false
     var body: Body = .none
@@ -140,7 +140,7 @@ struct RequestPlan: Sendable {
             goAlone(configuration.httpVersion)
         }
         ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
-        ownDefaultList = try planner.list(of: request.defaultHeaders)
+        ownDefaultHeaderList = try planner.headerList(of: request.defaultHeaders)
         if !leavesOutProxy { planner.cache(self, for: request) }
         try planHeaders(request, configuration)
     }
@@ -368,7 +368,9 @@ struct RequestPlan: Sendable {
 
     /// The header lines as libcurl gets them: the request's own, followed by the session's list. `nil` if there are
     /// none.
-    var list: HeaderList? { headerLines.isEmpty ? defaultList : HeaderList(lines: headerLines, rest: defaultList) }
+    var headerList: HeaderList? {
+        headerLines.isEmpty ? defaultHeaderList : HeaderList(lines: headerLines, rest: defaultHeaderList)
+    }
 
     /// Takes the HTTP/3 route. Its header line is added after signing, so a signature does not cover it.
     private mutating func take(_ route: PlannedRoute) {

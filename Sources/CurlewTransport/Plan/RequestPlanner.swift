@@ -63,7 +63,7 @@ final class RequestPlanner: Sendable {
     }
 
     /// Returns the list of a session's fields; `nil` if there are no fields and none to suppress.
-    func list(of headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? {
+    func headerList(of headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? {
         guard let headers else { return listEnd }
         if let last = lastList.withLock({ $0 }), last.headers === headers { return last.list }
         let list = HeaderList(lines: try HeaderLines.lines(of: headers.headers), rest: listEnd)
@@ -122,15 +122,15 @@ struct PlanKey: Equatable, Sendable {
 final class CachedPlan: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
-    let defaultList: HeaderList?
+    let defaultHeaderList: HeaderList?
     fileprivate let key: PlanKey
-    /// The fields of `defaultList`. Compared by identity; retained, so that no other object can get the same identity.
+    /// The fields of `defaultHeaderList`. Compared by identity; retained, so that no other object can get the same identity.
     fileprivate let defaultHeaders: DefaultHeaders?
 
     init(_ plan: RequestPlan, for key: PlanKey, _ defaultHeaders: DefaultHeaders?) {
         settings = plan.settings
         clocks = plan.clocks
-        defaultList = plan.defaultList
+        defaultHeaderList = plan.defaultHeaderList
         self.key = key
         self.defaultHeaders = defaultHeaders
     }
