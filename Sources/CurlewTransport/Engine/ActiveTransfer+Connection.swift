@@ -72,12 +72,6 @@ struct TransferConnection {
 extension ActiveTransfer {
     // MARK: Addresses
 
-    /// The addresses of the host, as libcurl reads them; `nil` unless the user's resolver has found them.
-    var addressList: HeaderList? {
-        guard let question = plan.question, let addresses else { return nil }
-        return HeaderList(lines: [question.line(addresses)])
-    }
-
     /// Whether libcurl may look up a name.
     ///
     /// It must not look up a host whose addresses it was given: the answer could be another one. It does so if the
@@ -147,14 +141,6 @@ extension ActiveTransfer {
     }
 
     // MARK: HTTP/3 routes
-
-    /// Stores the alternatives that the response announces. Those of a misdirected response are ignored (RFC 7838, 6).
-    func learnAlternatives(from head: ResponseHead, _ transfers: Transfers) {
-        guard let alternatives = transfers.settings.alternatives, plan.isTLS, head.status != 421,
-            head.headers.contains(name: "Alt-Svc")
-        else { return }
-        alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
-    }
 
     /// Whether the route has worked, once the transfer has ended.
     var routeEnd: AlternativeEnd {

@@ -161,9 +161,17 @@ extension ActiveTransfer {
         response.deferredHead = nil
         response.head = head
         response.coding = .unknown
-        reportSmallBody()
+        if case .fields(let data) = plan.body, !data.isEmpty {
+            // libcurl has sent a small body with the head, without the read callback.
+            sink.didSend(bodyBytes: Int64(data.count), of: Int64(data.count))
+        }
         if sending.upload?.hasEnded == false { response.expectBody() }
-        learnAlternatives(from: head, transfers)
+        // Alternatives that a misdirected response announces are ignored (RFC 7838, 6).
+        if let alternatives = transfers.settings.alternatives, plan.isTLS, head.status != 421,
+            head.headers.contains(name: "Alt-Svc")
+        {
+            alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
+        }
         checkForWholeResponse(transfers)
         if head.status >= 300, sending.upload?.hasEnded == false {
             // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case `fill`
@@ -183,22 +191,17 @@ extension ActiveTransfer {
         }
     }
 
-    /// Delivers a deferred head that turned out to be the final one. Returns false to end the transfer.
-    func deliverDeferredHead(_ transfers: Transfers) -> Bool {
-        guard let head = response.deferredHead else { return true }
-        return deliver(head, transfers)
-    }
-
     // MARK: Body
 
     func received(body chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
         guard !hasFailed else { return .refused }
-        if response.deferredHead != nil {
+        if let deferred = response.deferredHead {
             if restartOfResponse != nil {
                 clocks.byteMoved(at: transfers.now)
                 return .taken
             }
-            guard deliverDeferredHead(transfers) else { return .refused }
+            // libcurl passes its body on, so this head is the final one.
+            guard deliver(deferred, transfers) else { return .refused }
         }
         if pauses.holdsReceiving { return pause(transfers) }
         if case .unknown = response.coding, !findCoding(transfers) { return .refused }
@@ -247,7 +250,10 @@ extension ActiveTransfer {
         }
         clocks.byteMoved(at: transfers.now)
         let answer = sink.didReceive(body: chunk)
-        if response.turnObserver != nil { transfers.enqueueTurnObserver(of: self) }
+        if let observer = response.turnObserver {
+            response.turnObserver = nil
+            transfers.turnObservers.append(observer)
+        }
         switch answer {
         case .proceed:
             response.deliveredBody += Int64(chunk.count)
@@ -304,7 +310,7 @@ extension ActiveTransfer {
     /// end before it breaks a rule, connections that are used once, and all but the last of several responses on the
     /// connection.
     func responseEnded(_ transfers: Transfers) {
-        guard deliverDeferredHead(transfers) else { return }
+        if let deferred = response.deferredHead, !deliver(deferred, transfers) { return }
         if sending.evidence.connectionBroke, transfers.settings.quirks.hidesBrokenConnections,
             let head = response.head, head.version == .http2, head.headers["Content-Length"] == nil,
             request.method != .head, !HTTPStatus(head.status).hasNoBody, !plan.closesConnection,

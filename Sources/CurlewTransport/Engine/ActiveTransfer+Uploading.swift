@@ -71,13 +71,6 @@ extension ActiveTransfer {
         clocks.requestSent(at: transfers.now)
         transfers.clockChanged(self)
     }
-
-    /// Reports the bytes of a small body, which libcurl sends with the head and without the read callback. Called when
-    /// the response's head has arrived.
-    func reportSmallBody() {
-        guard case .fields(let data) = plan.body, !data.isEmpty else { return }
-        sink.didSend(bodyBytes: Int64(data.count), of: Int64(data.count))
-    }
 }
 
 /// Wakes a transfer for the source of its body. A source may keep the waker forever. Closing the body therefore

@@ -11,7 +11,7 @@ final class Sockets {
     let loop: TurnHolder
     /// The time of the current turn: one clock reading serves all its callbacks until a transfer starts.
     private(set) var now = LoopInstant.now()
-    private var poller: Poller
+    var poller: Poller
     /// A transfer is removed when it is about to be sent, or leaves libcurl.
     var connecting = ConnectingTransfers()
     var connections = OpenConnections()
@@ -49,24 +49,11 @@ final class Sockets {
         now = .now()
     }
 
-    var eventCount: Int { poller.eventCount }
-    /// An upper bound of the number of watched descriptors.
-    var mostWatched: Int { poller.mostWatched }
-
-    /// The event at `index` of the last wait; `nil` if nothing waits for it.
-    func takeEvent(_ index: Int) -> Poller.Ready? {
-        loop.assertOnLoop()
-        return poller.take(index)
-    }
-
     /// Releases the queue and its descriptor.
     func close() {
         loop.assertOnLoop()
         poller.close()
     }
-
-    var openCount: Int { poller.ownedCount }
-    var openedCount: Int { poller.openedCount }
 
     /// Sets the events that a byte connection, or one that was made in advance, waits for.
     func setEvents(_ wanted: Readiness, of fd: Int32, as kind: Int = MultiIndex.byteConnection) {
@@ -99,7 +86,8 @@ final class Sockets {
         transfer.connection.socketOpened(fd)
         let isTCP = address.pointee.socktype == Int32(SOCK_STREAM.rawValue) && address.pointee.family != AF_UNIX
         if isTCP { settings.keepAlive?.apply(to: fd) }
-        SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
+        let traffic = transfer.request.options.trafficClass
+        if traffic != .normal { SocketMarking.mark(fd, family: address.pointee.family, as: traffic) }
         poller.socketOpened(fd, mayVanish: settings.quirks.closesUnseen)
         if settings.quirks.forgetsNextAddress { connecting.opened(for: transfer, at: now) }
         return fd
@@ -201,16 +189,6 @@ final class Sockets {
         guard let socket = connections.socket(of: name) else { return false }
         var byte: UInt8 = 0
         return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
-    }
-
-    // MARK: Transfers that connect
-
-    /// When transfers that have been connecting for long must be run.
-    var connectingDue: LoopInstant { connecting.due }
-
-    func lateConnecting() -> [ActiveTransfer] {
-        loop.assertOnLoop()
-        return connecting.late(at: now)
     }
 }
 
@@ -346,7 +324,6 @@ struct ConnectingTransfers {
 enum SocketMarking {
     /// Best effort: if the system does not permit it, packets stay unmarked.
     static func mark(_ socket: Int32, family: Int32, as traffic: TrafficClass) {
-        guard traffic != .normal else { return }
         // The code point occupies the upper six of the eight bits.
         var value = Int32(traffic.codePoint) << 2
         let size = socklen_t(MemoryLayout<Int32>.size)

@@ -29,10 +29,11 @@ final class RequestPlanner: Sendable {
     }
 
     /// Returns the request's HTTP/3 route; `nil` if the request takes the usual route.
-    func route(for request: TransferRequest, _ wire: WireURL, _ purpose: RequestPlan.Purpose) -> PlannedRoute? {
-        guard let alternatives, !alternatives.isEmpty, wire.isTLS, request.trailers == nil,
-            HTTP3Plan.allows(request.options, capabilities)
-        else { return nil }
+    func route(
+        for request: TransferRequest, _ wire: WireURL, _ purpose: RequestPlan.Purpose,
+        among alternatives: any AlternativeServices
+    ) -> PlannedRoute? {
+        guard request.trailers == nil, HTTP3Plan.allows(request.options, capabilities) else { return nil }
         let mayTry: Bool
         switch purpose {
         case .exchange: mayTry = true
@@ -44,15 +45,6 @@ final class RequestPlanner: Sendable {
         return alternatives.route(to: origin, allowing: HTTP3Plan.freedom(configuration), mayTry: mayTry).map {
             PlannedRoute($0, of: alternatives, configuration, request.options.timeouts)
         }
-    }
-
-    /// Returns the question for the configuration's resolver; `nil` if it has none, or is not to be asked.
-    func question(for request: TransferRequest, _ wire: WireURL, leavesOutProxy: Bool) throws(CurlewError)
-        -> HostQuestion?
-    {
-        guard let resolver = configuration.dns.ownResolver else { return nil }
-        let proxy = leavesOutProxy ? .none : request.options.proxy ?? configuration.proxy
-        return try DNSPlan.question(for: resolver, configuration, wire, proxy: proxy)
     }
 
     /// Whether exclusions make the request bypass its proxy: the request's own, or else the transport's.
@@ -161,36 +153,5 @@ struct CachedPlans: Sendable {
             plans[next] = new
             next = (next + 1) % Self.capacity
         }
-    }
-}
-
-/// Formats header fields for libcurl. A field that could forge a second one is rejected.
-enum HeaderLines {
-    /// Only the transport sets the fields of framing: a caller's value could contradict the body that is sent.
-    private static func isFraming(_ name: String) -> Bool {
-        switch name.utf8.count {
-        case 14: ASCII.equalsIgnoringCase(name, "Content-Length")
-        case 17: ASCII.equalsIgnoringCase(name, "Transfer-Encoding")
-        default: false
-        }
-    }
-
-    static func lines(of headers: HTTPHeaders, where isWanted: (String) -> Bool = { _ in true })
-        throws(CurlewError) -> [String]
-    {
-        var lines: [String] = []
-        lines.reserveCapacity(headers.count + 2)
-        for field in headers {
-            guard field.isValid else { throw CurlewError.invalidHeader(field) }
-            if isFraming(field.name) || !isWanted(field.name) { continue }
-            lines.append(line(of: field))
-        }
-        return lines
-    }
-
-    /// `Name;` is libcurl's form of a field with an empty value. `Name:` would remove the field.
-    private static func line(of field: HTTPHeader) -> String {
-        let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
-        return isBlank ? field.name + ";" : field.name + ": " + field.value
     }
 }
