@@ -77,8 +77,8 @@ extension ActiveTransfer {
     /// It must not look up a host whose addresses it was given: the answer could be another one. It does so if the
     /// transfer has waited within libcurl, or sends again, after `DNSPlan.leastLifetime`. The transfer is then launched
     /// again, and asks anew.
-    func mayLookUp(_ settings: EngineSettings) -> Bool {
-        guard let question = plan.question, question.isDirect, !settings.looksUpHTTPSRecords else { return true }
+    func mayLookUp(_ question: HostQuestion, _ settings: EngineSettings) -> Bool {
+        guard question.isDirect, !settings.looksUpHTTPSRecords else { return true }
         if sending.hasBegun {
             failure = makeError(.resolveFailed, "the addresses of the resolver have expired", phase: .resolve)
         } else {
@@ -114,9 +114,8 @@ extension ActiveTransfer {
         }
     }
 
-    /// Whether the transfer may open a tunnel through a proxy, with credentials that answer challenges.
-    func mayOpenTunnel(_ settings: EngineSettings) -> Bool {
-        guard plan.isTLS || plan.connectsOnly else { return false }
+    /// Whether the transfer's proxy may have credentials, with which libcurl answers challenges.
+    func meetsChallengesOfProxy(_ settings: EngineSettings) -> Bool {
         switch proxy(settings) {
         case .none: return false
         case .environment: return true

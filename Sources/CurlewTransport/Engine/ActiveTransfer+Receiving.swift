@@ -165,19 +165,21 @@ extension ActiveTransfer {
             // libcurl has sent a small body with the head, without the read callback.
             sink.didSend(bodyBytes: Int64(data.count), of: Int64(data.count))
         }
-        if sending.upload?.hasEnded == false { response.expectBody() }
         // Alternatives that a misdirected response announces are ignored (RFC 7838, 6).
         if let alternatives = transfers.settings.alternatives, plan.isTLS, head.status != 421,
             head.headers.contains(name: "Alt-Svc")
         {
             alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
         }
-        checkForWholeResponse(transfers)
-        if head.status >= 300, sending.upload?.hasEnded == false {
-            // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case `fill`
-            // ends or holds the body. While the source is pending libcurl does not call `fill`, so it is woken.
-            sending.isBodyRefused = true
-            if pauses.sourcePending { send(.wakeBody) }
+        if sending.upload?.hasEnded == false {
+            response.expectBody()
+            checkForWholeResponse(transfers)
+            if head.status >= 300 {
+                // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case
+                // `fill` ends or holds the body. While the source is pending libcurl does not call `fill`, so it is woken.
+                sending.isBodyRefused = true
+                if pauses.sourcePending { send(.wakeBody) }
+            }
         }
         switch sink.didReceive(head: head) {
         case .proceed: return true
@@ -257,7 +259,7 @@ extension ActiveTransfer {
         switch answer {
         case .proceed:
             response.deliveredBody += Int64(chunk.count)
-            checkForWholeResponse(transfers)
+            if response.expectedBody != nil { checkForWholeResponse(transfers) }
             return .taken
         case .pause:
             pauses.sinkPaused = true
@@ -270,7 +272,7 @@ extension ActiveTransfer {
 
     /// Shortens the idle timeout if the whole response has arrived while the request's body is being sent.
     private func checkForWholeResponse(_ transfers: Transfers) {
-        guard response.expectedBody != nil, response.isComplete, sending.upload?.hasEnded == false else { return }
+        guard response.isComplete, sending.upload?.hasEnded == false else { return }
         clocks.responseCompleted()
         transfers.clockChanged(self)
     }

@@ -114,7 +114,8 @@ enum Callbacks {
     private static let resolverStart: curlew_resolver_start_callback = { _, _, data in
         withTransfer(data, or: 0) { transfer, transfers in
             transfer.connectionStarted(transfers)
-            return transfer.mayLookUp(transfers.settings) ? 0 : 1
+            guard let question = transfer.plan.question else { return 0 }
+            return transfer.mayLookUp(question, transfers.settings) ? 0 : 1
         }
     }
 

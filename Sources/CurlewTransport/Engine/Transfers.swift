@@ -122,7 +122,11 @@ final class Transfers {
             }
         }
         easy.transfer = transfer
-        if !settings.quirks.asksBeforeSending || transfer.mayOpenTunnel(settings) { easy.setTrace(.work) }
+        // Without a call before sending only the trace tells of it, and only the trace tells of requests for tunnels.
+        let mayTunnel = transfer.plan.isTLS || transfer.plan.connectsOnly
+        if !settings.quirks.asksBeforeSending || mayTunnel && transfer.meetsChallengesOfProxy(settings) {
+            easy.setTrace(.work)
+        }
         transfer.attach(to: easy)
         clockChanged(transfer)
         let added = handles.add(easy, to: multi)
@@ -319,7 +323,7 @@ final class Transfers {
         if transfer.place.handshake != nil { handshakes.forget(transfer) }
         lines.left(transfer)
         sockets.connecting.remove(transfer)
-        sockets.forgetVanished(of: transfer)
+        if settings.quirks.closesUnseen { sockets.forgetVanished(of: transfer) }
     }
 
     /// Sends the transfer again over another handle. The current handle is freed, because libcurl remembers in it what
