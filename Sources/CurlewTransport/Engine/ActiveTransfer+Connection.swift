@@ -19,7 +19,7 @@ struct TransferConnection {
     /// The transfer's socket while libcurl is not told that it is readable; -1 otherwise.
     var mutedSocket: Int32 = -1
     /// The number of times that libcurl has asked a proxy for a tunnel.
-    private var tunnelRequests = 0
+    var tunnelRequests = 0
     /// libcurl has dropped the addresses of the user's resolver, and would look the host up itself: the transfer starts
     /// over. See `ActiveTransfer.mayLookUp`.
     var hasLostAddresses = false
@@ -44,14 +44,8 @@ struct TransferConnection {
         if !hasOpenedSocket || SystemError.isShortage(code) { socketError = code }
     }
 
-    /// Counts how often libcurl asks a proxy for a tunnel. Returns true at the limit.
-    mutating func tunnelRequested() -> Bool {
-        tunnelRequests += 1
-        return tunnelRequests == Self.maximumTunnelRequests
-    }
-
     /// A handshake needs three, and libcurl may make its connection again.
-    private static let maximumTunnelRequests = 12
+    static let maximumTunnelRequests = 12
 
     /// Called by `ActiveTransfer.reset`. The failures of addresses and the certificates are kept for the error.
     mutating func startOver() {
@@ -93,7 +87,8 @@ extension ActiveTransfer {
     /// challenges to CONNECT by itself. The cancellation is queued, because the trace callback that calls this method
     /// cannot end a transfer.
     func countTunnelRequest() {
-        guard connection.tunnelRequested() else { return }
+        connection.tunnelRequests += 1
+        guard connection.tunnelRequests == TransferConnection.maximumTunnelRequests else { return }
         var error = makeError(.proxyFailed, "the proxy asks for credentials again and again", phase: .proxy)
         error.responseCode = 407
         send(.cancel(error))

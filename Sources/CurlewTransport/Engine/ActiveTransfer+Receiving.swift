@@ -26,16 +26,10 @@ struct ResponseState {
     var coding = Coding.unknown
     /// The length of the body, if the head arrived before all of the request's body was sent, announces a length, and
     /// announces no coding.
-    private(set) var expectedBody: Int64?
+    var expectedBody: Int64?
     var deliveredBody: Int64 = 0
     /// The sink's observer for the end of the current turn.
     var turnObserver: (any TurnObserver)?
-
-    /// Stores the announced length of the body, which matters only while the request's body is being sent.
-    mutating func expectBody() {
-        guard let head, head.headers["Content-Encoding"] == nil else { return }
-        expectedBody = head.headers["Content-Length"].flatMap { Int64($0) }
-    }
 
     /// Whether every byte of the response has arrived, regardless of the rest of the request.
     var isComplete: Bool { expectedBody == deliveredBody && hasHead }
@@ -172,11 +166,14 @@ extension ActiveTransfer {
             alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
         }
         if sending.upload?.hasEnded == false {
-            response.expectBody()
+            if head.headers["Content-Encoding"] == nil {
+                response.expectedBody = head.headers["Content-Length"].flatMap { Int64($0) }
+            }
             checkForWholeResponse(transfers)
             if head.status >= 300 {
                 // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case
-                // `fill` ends or holds the body. While the source is pending libcurl does not call `fill`, so it is woken.
+                // `fill` ends or holds the body. While the source is pending libcurl does not call `fill`, so the source
+                // is woken.
                 sending.isBodyRefused = true
                 if pauses.sourcePending { send(.wakeBody) }
             }

@@ -71,7 +71,13 @@ final class Transfers {
     private func launch(_ transfer: ActiveTransfer) {
         if let question = transfer.plan.question, let resolver {
             transfer.addresses = resolver.find(question, for: transfer)
-            guard transfer.addresses != nil else { return waitForAddresses(transfer) }
+            guard transfer.addresses != nil else {
+                // It waits without a handle, while its connect timeout runs.
+                transfer.stage = .resolving
+                transfer.clocks.resolvingStarted(at: now)
+                clockChanged(transfer)
+                return
+            }
         }
         enterLine(transfer)
     }
