@@ -54,7 +54,8 @@ final class Transfers {
         loop.assertOnLoop()
         transfer.place.live = live.count
         live.append(transfer)
-        sockets.readClock()
+        // A turn that starts hundreds of transfers takes a while, and each transfer's timeouts begin when it starts.
+        sockets.now = .now()
         transfer.clocks.transferStarted(at: now)
         if isClosed { return end(transfer, transfer.completed(.transportShutDown)) }
         if let failure = transfer.failure { return end(transfer, failure) }
@@ -351,19 +352,14 @@ final class Transfers {
 
     // MARK: The end of a turn
 
-    /// Notifies the observers that everything the turn received has been delivered.
-    func notifyTurnObservers() {
-        loop.assertOnLoop()
-        guard !turnObservers.isEmpty else { return }
-        for index in turnObservers.indices { turnObservers[index].turnEnded() }
-        turnObservers.removeAll(keepingCapacity: true)
-    }
-
-    // MARK: Results
-
-    /// Resumes the callers of the transfers that ended in this turn.
+    /// Notifies the observers that everything the turn received has been delivered, and resumes the callers of the
+    /// transfers that ended in it.
     func handBackEnded() {
         loop.assertOnLoop()
+        if !turnObservers.isEmpty {
+            for index in turnObservers.indices { turnObservers[index].turnEnded() }
+            turnObservers.removeAll(keepingCapacity: true)
+        }
         resumedCount = ended.count
         guard !ended.isEmpty else { return }
         for index in ended.indices { ended[index].handBack() }

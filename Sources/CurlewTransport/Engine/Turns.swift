@@ -130,7 +130,6 @@ final class Turns: LoopClient, @unchecked Sendable {
         publish()
         // Observers and callers are notified last: a caller that continues at once would compete with the work of this
         // turn.
-        transfers.notifyTurnObservers()
         transfers.handBackEnded()
         guard !closing.isEmpty else { return }
         for waiter in closing { waiter.resume() }

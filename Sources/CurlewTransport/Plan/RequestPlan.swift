@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 
 /// The options and header lines of one request, for its easy handle. Made in the caller's task, without a handle.
@@ -101,7 +102,9 @@ struct RequestPlan: Sendable {
         let leavesOutProxy = try planner.leavesOutProxy(request, wire.string)
         var plan: RequestPlan
         // Nearly all requests of a session are of a few kinds, whose settings are computed once.
-        if !leavesOutProxy, let cached = planner.cachedPlan(for: request, isTLS: wire.isTLS) {
+        if !leavesOutProxy, let key = PlanKey(request, isTLS: wire.isTLS),
+            let cached = planner.plans.withLock({ $0.plan(for: key, request.defaultHeaders) })
+        {
             plan = RequestPlan(
                 cached: cached,
                 wire: wire,

@@ -11,7 +11,7 @@ final class RequestPlanner: Sendable {
     /// `nil` if the transport cannot use alternative services.
     let alternatives: (any AlternativeServices)?
     let proxies: ProxyConnectionCredentials
-    private let plans = Lock(CachedPlans())
+    let plans = Lock(CachedPlans())
     /// The end of every header list; `nil` if there is nothing to suppress. A line without a value keeps libcurl from
     /// adding the field itself, and is not sent.
     private let listEnd: HeaderList?
@@ -61,12 +61,6 @@ final class RequestPlanner: Sendable {
         let list = HeaderList(lines: try HeaderLines.lines(of: headers.headers), rest: listEnd)
         _ = lastList.withLock { exchange(&$0, with: (headers, list)) }
         return list
-    }
-
-    /// Returns the cached plan of requests like this one; `nil` if there is none.
-    func cachedPlan(for request: TransferRequest, isTLS: Bool) -> CachedPlan? {
-        guard let key = PlanKey(request, isTLS: isTLS) else { return nil }
-        return plans.withLock { $0.plan(for: key, request.defaultHeaders) }
     }
 
     /// Caches a plan, without the request's own header lines, if other requests can have the same settings.

@@ -10,7 +10,7 @@ final class Sockets {
     let settings: EngineSettings
     let loop: TurnHolder
     /// The time of the current turn: one clock reading serves all its callbacks until a transfer starts.
-    private(set) var now = LoopInstant.now()
+    var now = LoopInstant.now()
     var poller: Poller
     /// A transfer is removed when it is about to be sent, or leaves libcurl.
     var connecting = ConnectingTransfers()
@@ -41,13 +41,6 @@ final class Sockets {
     }
 
     private static let refusedInterval: UInt64 = 10_000_000
-
-    /// Reads the clock again. A turn that starts hundreds of transfers takes a while, and each transfer's timeouts
-    /// begin when it starts.
-    func readClock() {
-        loop.assertOnLoop()
-        now = .now()
-    }
 
     /// Releases the queue and its descriptor.
     func close() {
