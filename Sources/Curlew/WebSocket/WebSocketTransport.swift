@@ -228,10 +228,10 @@ extension CurlewError {
         CurlewError(.invalidHeader, phase: .creation, reason: "a subprotocol is not a valid token, or is listed twice")
     }
 
-    /// The `.unsupported` error for a server that refuses TLS for HTTP/1.1 (RFC 7301, 3.2). It is recognised by
-    /// libcurl's text, because the alert has no error code.
+    /// The `.unsupported` error for a server that refuses HTTP/1.1, which alone TLS has offered; `nil` for any other
+    /// error.
     fileprivate var ofHTTP2Alone: CurlewError? {
-        guard code == .tlsFailed, reason.lowercased().contains("application protocol") else { return nil }
+        guard code == .tlsFailed, case .noSharedProtocol? = detail else { return nil }
         var error = CurlewError.unsupported(
             feature: "a WebSocket over HTTP/2", needs: "a server that opens them over HTTP/1.1")
         error.underlying = self

@@ -64,6 +64,8 @@ extension CurlewError {
         case names(host: String, [String])
         /// None of the server's certificates or keys is pinned.
         case pins(host: String, pinned: [Data], server: [Data], areKeys: Bool)
+        /// The server speaks none of the application protocols that TLS offered (ALPN; RFC 7301, 3.2).
+        case noSharedProtocol
 
         // MARK: Lifecycle
 

@@ -26,7 +26,8 @@ class CurlEasy {
         trace = wanted
     }
 
-    private let errorText: UnsafeMutablePointer<CChar>
+    /// libcurl's buffer for its message about a failure.
+    final let errorText: UnsafeMutablePointer<CChar>
     private var lists: [HeaderList] = []
     private var addresses: HeaderList?
     /// The index of the multi handle that has read `addresses`.
@@ -56,16 +57,10 @@ class CurlEasy {
     /// libcurl's message about the last failure; may be empty.
     final var errorMessage: String { String(cString: errorText) }
 
-    final func clearError() { errorText.pointee = 0 }
-
     // MARK: Setting up
 
-    /// Has libcurl write its messages about failures to the buffer of `errorMessage`. Needed after a handle is created
-    /// or reset.
-    final func setErrorText() { curlew_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText) }
-
     /// Sets the URL, by its parts if libcurl takes them unchanged.
-    final func apply(_ url: String, _ outline: URLOutline?) -> CURLcode {
+    final func setURL(_ url: String, _ outline: URLOutline?) -> CURLcode {
         let handed = parts?.take(url, outline) ?? false ? parts?.handle : nil
         if handed != handedParts {
             let code = curlew_set_pointer(handle, CURLOPT_CURLU, handed.map { UnsafeRawPointer($0) })

@@ -219,28 +219,25 @@ final class URLParts {
     /// Sets the parts to those of a URL. Returns false if libcurl has to parse the text itself.
     func take(_ url: String, _ wanted: URLOutline?) -> Bool {
         guard let wanted else { return false }
+        let (origin, before) = (wanted.origin, outline)
         let code = text.withCString { last in
-            url.withCString { next in set(next, wanted, after: last) }
+            url.withCString { next -> CURLUcode in
+                guard let before, before.origin == origin, memcmp(last, next, origin) == 0 else {
+                    return curl_url_set(handle, CURLUPART_URL, next, Self.flags)
+                }
+                if before.path != wanted.path || memcmp(last + origin, next + origin, wanted.path - origin) != 0 {
+                    let code = setPath(next, wanted)
+                    guard code == CURLUE_OK else { return code }
+                }
+                guard wanted.hasQuery else {
+                    return before.hasQuery ? curl_url_set(handle, CURLUPART_QUERY, nil, 0) : CURLUE_OK
+                }
+                return curl_url_set(handle, CURLUPART_QUERY, next + wanted.path + 1, 0)
+            }
         }
         outline = code == CURLUE_OK ? wanted : nil
         text = url
         return code == CURLUE_OK
-    }
-
-    private func set(_ next: UnsafePointer<CChar>, _ wanted: URLOutline, after last: UnsafePointer<CChar>) -> CURLUcode
-    {
-        guard let outline, outline.origin == wanted.origin, memcmp(last, next, wanted.origin) == 0 else {
-            return curl_url_set(handle, CURLUPART_URL, next, Self.flags)
-        }
-        let origin = wanted.origin
-        if outline.path != wanted.path || memcmp(last + origin, next + origin, wanted.path - origin) != 0 {
-            let code = setPath(next, wanted)
-            guard code == CURLUE_OK else { return code }
-        }
-        guard wanted.hasQuery else {
-            return outline.hasQuery ? curl_url_set(handle, CURLUPART_QUERY, nil, 0) : CURLUE_OK
-        }
-        return curl_url_set(handle, CURLUPART_QUERY, next + wanted.path + 1, 0)
     }
 
     private func setPath(_ next: UnsafePointer<CChar>, _ wanted: URLOutline) -> CURLUcode {

@@ -1,4 +1,6 @@
+internal import CCurl
 internal import CurlewCore
+internal import Foundation
 
 /// The parts of a transport's configuration that its loop needs, computed once.
 ///
@@ -86,5 +88,21 @@ final class EngineSettings: Sendable {
         decodesContent = configuration.acceptedEncodings?.isEmpty != true
         httpVersion = configuration.httpVersion
         self.alternatives = alternatives
+    }
+}
+
+extension ConnectionPlan.Environment {
+    /// Returns the environment of this process at the time of the call.
+    static func current(_ capabilities: Capabilities) -> Self {
+        var bundle: String?
+        if let path = curlew_version_info()?.pointee.cainfo {
+            let text = String(cString: path)
+            if FileManager.default.isReadableFile(atPath: text) { bundle = text }
+        }
+        return Self(
+            capabilities: capabilities,
+            systemBundle: bundle,
+            environmentNamesProxy: ProxyPlan.environmentNamesProxy(ProcessInfo.processInfo.environment)
+        )
     }
 }

@@ -25,18 +25,14 @@ final class Transfers {
     /// The number of callers that the last turn resumed. They may be about to start their next transfers.
     private(set) var resumedCount = 0
 
-    private struct InFlight {
-        var live: [ActiveTransfer] = []
-        var deadlines = DeadlineHeap<ActiveTransfer>()
-        var lines = ConnectionLines()
-        /// Transfers that have ended and whose callers are resumed at the end of the turn.
-        var ended: [ActiveTransfer] = []
-        /// The observers to notify at the end of the turn.
-        var turnObservers: [any TurnObserver] = []
-    }
-
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
-    @exclusivity(unchecked) private var inFlight = InFlight()
+    @exclusivity(unchecked) private var live: [ActiveTransfer] = []
+    @exclusivity(unchecked) private var deadlines = DeadlineHeap<ActiveTransfer>()
+    @exclusivity(unchecked) var lines = ConnectionLines()
+    /// The transfers that have ended and whose callers are resumed at the end of the turn.
+    @exclusivity(unchecked) private var ended: [ActiveTransfer] = []
+    /// The observers to notify at the end of the turn.
+    @exclusivity(unchecked) var turnObservers: [any TurnObserver] = []
 
     init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: TurnHolder) {
         self.settings = settings
@@ -50,15 +46,16 @@ final class Transfers {
 
     /// The time at which the current turn began, or its last transfer started.
     var now: LoopInstant { sockets.now }
-    var liveCount: Int { inFlight.live.count }
+    var liveCount: Int { live.count }
 
     // MARK: Start
 
     func start(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        transfer.place.live = inFlight.live.count
-        inFlight.live.append(transfer)
-        sockets.readClock()
+        transfer.place.live = live.count
+        live.append(transfer)
+        // A turn that starts hundreds of transfers takes a while, and each transfer's timeouts begin when it starts.
+        sockets.now = .now()
         transfer.clocks.transferStarted(at: now)
         if isClosed { return end(transfer, transfer.completed(.transportShutDown)) }
         if let failure = transfer.failure { return end(transfer, failure) }
@@ -75,7 +72,13 @@ final class Transfers {
     private func launch(_ transfer: ActiveTransfer) {
         if let question = transfer.plan.question, let resolver {
             transfer.addresses = resolver.find(question, for: transfer)
-            guard transfer.addresses != nil else { return waitForAddresses(transfer) }
+            guard transfer.addresses != nil else {
+                // It waits without a handle, while its connect timeout runs.
+                transfer.stage = .resolving
+                transfer.clocks.resolvingStarted(at: now)
+                clockChanged(transfer)
+                return
+            }
         }
         enterLine(transfer)
     }
@@ -83,7 +86,7 @@ final class Transfers {
     /// Gives the transfer to libcurl, or lets it wait in its origin's line.
     func enterLine(_ transfer: ActiveTransfer) {
         transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
-        if inFlight.lines.mayEnter(transfer) { return handOver(transfer) }
+        if lines.mayEnter(transfer) { return handOver(transfer) }
         transfer.stage = .inLine
         clockChanged(transfer)
     }
@@ -91,21 +94,15 @@ final class Transfers {
     /// Gives waiting transfers to libcurl, each origin's in order of arrival, while there is room.
     func startWaiting() {
         loop.assertOnLoop()
-        while let transfer = inFlight.lines.next() {
+        while let transfer = lines.next() {
             guard transfer.pauses.isSuspended else {
                 handOver(transfer)
                 continue
             }
-            inFlight.lines.left(transfer)
+            lines.left(transfer)
             transfer.clocks.startOver(isHeld: true)
             transfer.stage = .held
         }
-    }
-
-    /// Called when the transfer has a connection, or libcurl has begun to make one for it.
-    func hasLeftLine(_ transfer: ActiveTransfer) {
-        loop.assertOnLoop()
-        inFlight.lines.left(transfer)
     }
 
     private func handOver(_ transfer: ActiveTransfer) {
@@ -132,7 +129,11 @@ final class Transfers {
             }
         }
         easy.transfer = transfer
-        if !settings.quirks.asksBeforeSending || transfer.mayOpenTunnel(settings) { easy.setTrace(.work) }
+        // Without a call before sending only the trace tells of it, and only the trace tells of requests for tunnels.
+        let mayTunnel = transfer.plan.isTLS || transfer.plan.connectsOnly
+        if !settings.quirks.asksBeforeSending || mayTunnel && transfer.meetsChallengesOfProxy(settings) {
+            easy.setTrace(.work)
+        }
         transfer.attach(to: easy)
         clockChanged(transfer)
         let added = handles.add(easy, to: multi)
@@ -184,7 +185,7 @@ final class Transfers {
         loop.assertOnLoop()
         // Only `ActiveTransfer.responseEnded` needs the record.
         guard settings.quirks.hidesBrokenConnections, let name = transfer.connection.name else { return }
-        for other in inFlight.live where other.connection.name == name {
+        for other in live where other.connection.name == name {
             other.sending.evidence.connectionGoesAway = true
         }
     }
@@ -193,20 +194,20 @@ final class Transfers {
     func forEach(over name: ConnectionName?, _ body: (ActiveTransfer) -> Void) {
         loop.assertOnLoop()
         guard let name else { return }
-        for transfer in inFlight.live where transfer.connection.name == name { body(transfer) }
+        for transfer in live where transfer.connection.name == name { body(transfer) }
     }
 
     /// Calls `body` with every transfer that has started and not ended, except for those that wait in line.
     func forEachOutsideLine(_ body: (ActiveTransfer) -> Void) {
         loop.assertOnLoop()
-        for transfer in inFlight.live {
+        for transfer in live {
             if case .inLine = transfer.stage { continue }
             body(transfer)
         }
     }
 
     /// Calls `body` for each line, with one of its transfers and their number.
-    func forEachLine(_ body: (ActiveTransfer, Int) -> Void) { inFlight.lines.forEachOutside(body) }
+    func forEachLine(_ body: (ActiveTransfer, Int) -> Void) { lines.forEachOutside(body) }
 
     // MARK: Clocks
 
@@ -215,19 +216,19 @@ final class Transfers {
     func clockChanged(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
         let next = transfer.clocks.next.at
-        if transfer.deadlineIndex < 0 ? next != .never : next < inFlight.deadlines.deadline(of: transfer) {
-            inFlight.deadlines.set(transfer, to: next)
+        if transfer.deadlineIndex < 0 ? next != .never : next < deadlines.deadline(of: transfer) {
+            deadlines.set(transfer, to: next)
         }
     }
 
     /// The time before which no timeout of any transfer expires.
-    var deadline: LoopInstant { inFlight.deadlines.earliest }
+    var deadline: LoopInstant { deadlines.earliest }
 
     /// Ends the transfers whose timeouts have expired at `instant`. A transfer whose complete response has arrived
     /// while the server stopped reading the request's body succeeds.
     func runDeadlines(until instant: LoopInstant) {
         loop.assertOnLoop()
-        while let transfer = inFlight.deadlines.due(at: instant) {
+        while let transfer = deadlines.due(at: instant) {
             let next = transfer.clocks.next
             if next.at <= instant {
                 if transfer.plan.prewarms, case .receive = transfer.clocks.stretch {
@@ -240,7 +241,7 @@ final class Transfers {
                     fail(transfer, transfer.timeout(next.timeout))
                 }
             } else {
-                inFlight.deadlines.set(transfer, to: next.at)
+                deadlines.set(transfer, to: next.at)
             }
         }
     }
@@ -299,16 +300,16 @@ final class Transfers {
             resolver?.abandon(question.name, by: transfer)
         }
         transfer.end()
-        inFlight.lines.ended(transfer)
-        inFlight.deadlines.remove(transfer)
-        let last = inFlight.live.removeLast()
+        lines.ended(transfer)
+        deadlines.remove(transfer)
+        let last = live.removeLast()
         if last !== transfer {
-            inFlight.live[transfer.place.live] = last
+            live[transfer.place.live] = last
             last.place.live = transfer.place.live
         }
         transfer.place.live = -1
         endedCount += 1
-        inFlight.ended.append(transfer)
+        ended.append(transfer)
     }
 
     /// Takes the handle back from libcurl. The transfer still refers to it.
@@ -327,9 +328,9 @@ final class Transfers {
     /// Removes the transfer from the containers of those that libcurl has.
     func forget(_ transfer: ActiveTransfer) {
         if transfer.place.handshake != nil { handshakes.forget(transfer) }
-        inFlight.lines.left(transfer)
+        lines.left(transfer)
         sockets.connecting.remove(transfer)
-        sockets.forgetVanished(of: transfer)
+        if settings.quirks.closesUnseen { sockets.forgetVanished(of: transfer) }
     }
 
     /// Sends the transfer again over another handle. The current handle is freed, because libcurl remembers in it what
@@ -351,36 +352,24 @@ final class Transfers {
 
     // MARK: The end of a turn
 
-    func enqueueTurnObserver(of transfer: ActiveTransfer) {
-        loop.assertOnLoop()
-        guard let observer = transfer.response.turnObserver else { return }
-        transfer.response.turnObserver = nil
-        inFlight.turnObservers.append(observer)
-    }
-
-    /// Notifies the observers that everything the turn received has been delivered.
-    func notifyTurnObservers() {
-        loop.assertOnLoop()
-        guard !inFlight.turnObservers.isEmpty else { return }
-        for index in inFlight.turnObservers.indices { inFlight.turnObservers[index].turnEnded() }
-        inFlight.turnObservers.removeAll(keepingCapacity: true)
-    }
-
-    // MARK: Results
-
-    /// Resumes the callers of the transfers that ended in this turn.
+    /// Notifies the observers that everything the turn received has been delivered, and resumes the callers of the
+    /// transfers that ended in it.
     func handBackEnded() {
         loop.assertOnLoop()
-        resumedCount = inFlight.ended.count
-        guard !inFlight.ended.isEmpty else { return }
-        for index in inFlight.ended.indices { inFlight.ended[index].handBack() }
-        inFlight.ended.removeAll(keepingCapacity: true)
+        if !turnObservers.isEmpty {
+            for index in turnObservers.indices { turnObservers[index].turnEnded() }
+            turnObservers.removeAll(keepingCapacity: true)
+        }
+        resumedCount = ended.count
+        guard !ended.isEmpty else { return }
+        for index in ended.indices { ended[index].handBack() }
+        ended.removeAll(keepingCapacity: true)
     }
 
     /// Fails every transfer in flight, and every later one.
     func closeAll() {
         loop.assertOnLoop()
         isClosed = true
-        while let transfer = inFlight.live.last { fail(transfer, transfer.completed(.transportShutDown)) }
+        while let transfer = live.last { fail(transfer, transfer.completed(.transportShutDown)) }
     }
 }

@@ -67,7 +67,7 @@ final class Turns: LoopClient, @unchecked Sendable {
 
     func beginTurn() {
         sockets.beginTurn(eventCount: foundCount)
-        deadlineGuard.waited(from: wait.began, found: foundCount, of: mostEvents, watched: sockets.mostWatched)
+        deadlineGuard.waited(from: wait.began, found: foundCount, of: mostEvents, watched: sockets.poller.mostWatched)
         if foundCount > 0 { wait.somethingHappened() }
         loopTurns += 1
     }
@@ -77,7 +77,7 @@ final class Turns: LoopClient, @unchecked Sendable {
     var waitsTooLong: Bool { deadline < wait.end || (wait.end != .never && wait.end <= .now()) }
 
     private var deadline: LoopInstant {
-        min(transfers.deadline, transfers.pings.due, sockets.connectingDue, sockets.refusedDue, handles.deadline)
+        min(transfers.deadline, transfers.pings.due, sockets.connecting.due, sockets.refusedDue, handles.deadline)
     }
 
     func take(_ work: EngineWork) {
@@ -96,9 +96,9 @@ final class Turns: LoopClient, @unchecked Sendable {
     }
 
     func serveSockets() {
-        for index in 0..<sockets.eventCount {
+        for index in 0..<sockets.poller.eventCount {
             // Work done earlier in this turn may have closed the socket.
-            guard let ready = sockets.takeEvent(index) else { continue }
+            guard let ready = sockets.poller.take(index) else { continue }
             if ready.multi == MultiIndex.byteConnection {
                 transfers.connections.socketReady(ready)
                 continue
@@ -117,9 +117,12 @@ final class Turns: LoopClient, @unchecked Sendable {
     }
 
     func endTurn() {
-        runConnecting()
-        transfers.sendPings()
-        handles.forEachMulti(run)
+        if sockets.connecting.due <= sockets.now { runConnecting() }
+        if transfers.pings.due <= sockets.now { transfers.sendPings() }
+        handles.forEachMulti { multi in
+            if multi.deadline <= sockets.now { multi.timerExpired() }
+            transfers.collect(multi)
+        }
         // Deadlines after `seenUntil` remain, so that the next wait returns at once and the sockets are checked first.
         // A borrowed turn does not wait for sockets, so it leaves `seenUntil` as it is.
         transfers.runDeadlines(until: deadlineGuard.seenUntil)
@@ -127,22 +130,16 @@ final class Turns: LoopClient, @unchecked Sendable {
         publish()
         // Observers and callers are notified last: a caller that continues at once would compete with the work of this
         // turn.
-        transfers.notifyTurnObservers()
         transfers.handBackEnded()
         guard !closing.isEmpty else { return }
         for waiter in closing { waiter.resume() }
         closing.removeAll()
     }
 
-    private func run(_ multi: CurlMulti) {
-        if multi.deadline <= sockets.now { multi.timerExpired() }
-        transfers.collect(multi)
-    }
-
+    /// Runs the multi handles of transfers that have been connecting for long.
     private func runConnecting() {
-        guard sockets.connectingDue <= sockets.now else { return }
         var done: Set<Int> = []
-        for transfer in sockets.lateConnecting() {
+        for transfer in sockets.connecting.late(at: sockets.now) {
             guard let index = transfer.easy?.multi, index != MultiIndex.none, done.insert(index).inserted else {
                 continue
             }
@@ -169,8 +166,8 @@ final class Turns: LoopClient, @unchecked Sendable {
         snapshot.liveTransfers = transfers.liveCount
         snapshot.easyHandlesInUse = handles.inUse
         snapshot.easyHandlesIdle = handles.idleCount
-        snapshot.openSockets = sockets.openCount
-        snapshot.connectionsMade = sockets.openedCount
+        snapshot.openSockets = sockets.poller.ownedCount
+        snapshot.connectionsMade = sockets.poller.openedCount
         snapshot.transfersEnded = transfers.endedCount
         snapshot.loopTurns = loopTurns
         snapshot.byteConnections = transfers.connections.count

@@ -48,7 +48,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
     /// Does the work at once on the calling thread if the loop thread sleeps and lends its turn; queues it otherwise.
     /// Returns false once the loop has ended.
     func sendOrDo(_ work: Client.Work) -> Bool {
-        guard let client = inbox.borrowTurn() else { return send(work) }
+        guard let client = inbox.borrowTurn() else { return add(.work(work)) }
         turnHolder.borrowedTurnBegins()
         client.take(work)
         client.endTurn()

@@ -7,7 +7,7 @@ struct ConnectionPlan: Equatable, Sendable {
     var options: [OptionValue] = []
     var trust: TrustStrategy = .libcurlDefault
 
-    /// The facts about the process that the plan depends on. A value, so that plans can be tested.
+    /// The facts about the process that the plan depends on. A value, so that plans read neither files nor variables.
     struct Environment: Sendable {
         var capabilities: Capabilities
         /// The path of the bundle that the running libcurl trusts by default; `nil` if it cannot be read.
@@ -18,20 +18,6 @@ struct ConnectionPlan: Equatable, Sendable {
         /// environment names a proxy is read once; which one, libcurl reads for itself.
         func effective(_ proxy: Proxy) -> Proxy {
             proxy == .environment && !environmentNamesProxy ? .none : proxy
-        }
-
-        /// Returns the environment of this process at the time of the call.
-        static func current(_ capabilities: Capabilities) -> Self {
-            var bundle: String?
-            if let path = curlew_version_info()?.pointee.cainfo {
-                let text = String(cString: path)
-                if FileManager.default.isReadableFile(atPath: text) { bundle = text }
-            }
-            return Self(
-                capabilities: capabilities,
-                systemBundle: bundle,
-                environmentNamesProxy: ProxyPlan.environmentNamesProxy(ProcessInfo.processInfo.environment)
-            )
         }
     }
 

@@ -119,6 +119,8 @@ enum ProxyPlan {
         case atProxy
     }
 
+    /// Returns the side that looks up the host. The environment is read for each request that uses its proxy, as libcurl
+    /// does.
     static func lookup(
         of host: String, isTLS: Bool, through proxy: Proxy,
         environment: @autoclosure () -> [String: String] = ProcessInfo.processInfo.environment

@@ -11,7 +11,7 @@ final class RequestPlanner: Sendable {
     /// `nil` if the transport cannot use alternative services.
     let alternatives: (any AlternativeServices)?
     let proxies: ProxyConnectionCredentials
-    private let plans = Lock(CachedPlans())
+    let plans = Lock(CachedPlans())
     /// The end of every header list; `nil` if there is nothing to suppress. A line without a value keeps libcurl from
     /// adding the field itself, and is not sent.
     private let listEnd: HeaderList?
@@ -29,10 +29,11 @@ final class RequestPlanner: Sendable {
     }
 
     /// Returns the request's HTTP/3 route; `nil` if the request takes the usual route.
-    func route(for request: TransferRequest, _ wire: WireURL, _ purpose: RequestPlan.Purpose) -> PlannedRoute? {
-        guard let alternatives, !alternatives.isEmpty, wire.isTLS, request.trailers == nil,
-            HTTP3Plan.allows(request.options, capabilities)
-        else { return nil }
+    func route(
+        for request: TransferRequest, _ wire: WireURL, _ purpose: RequestPlan.Purpose,
+        among alternatives: any AlternativeServices
+    ) -> PlannedRoute? {
+        guard request.trailers == nil, HTTP3Plan.allows(request.options, capabilities) else { return nil }
         let mayTry: Bool
         switch purpose {
         case .exchange: mayTry = true
@@ -46,15 +47,6 @@ final class RequestPlanner: Sendable {
         }
     }
 
-    /// Returns the question for the configuration's resolver; `nil` if it has none, or is not to be asked.
-    func question(for request: TransferRequest, _ wire: WireURL, leavesOutProxy: Bool) throws(CurlewError)
-        -> HostQuestion?
-    {
-        guard let resolver = configuration.dns.ownResolver else { return nil }
-        let proxy = leavesOutProxy ? .none : request.options.proxy ?? configuration.proxy
-        return try DNSPlan.question(for: resolver, configuration, wire, proxy: proxy)
-    }
-
     /// Whether exclusions make the request bypass its proxy: the request's own, or else the transport's.
     func leavesOutProxy(_ request: TransferRequest, _ url: String) throws(CurlewError) -> Bool {
         let applying = if let proxy = request.options.proxy { ProxyPlan.exclusions(of: proxy) } else { exclusions }
@@ -63,18 +55,12 @@ final class RequestPlanner: Sendable {
     }
 
     /// Returns the list of a session's fields; `nil` if there are no fields and none to suppress.
-    func list(of headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? {
+    func headerList(of headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? {
         guard let headers else { return listEnd }
         if let last = lastList.withLock({ $0 }), last.headers === headers { return last.list }
         let list = HeaderList(lines: try HeaderLines.lines(of: headers.headers), rest: listEnd)
         _ = lastList.withLock { exchange(&$0, with: (headers, list)) }
         return list
-    }
-
-    /// Returns the cached plan of requests like this one; `nil` if there is none.
-    func cachedPlan(for request: TransferRequest, isTLS: Bool) -> CachedPlan? {
-        guard let key = PlanKey(request, isTLS: isTLS) else { return nil }
-        return plans.withLock { $0.plan(for: key, request.defaultHeaders) }
     }
 
     /// Caches a plan, without the request's own header lines, if other requests can have the same settings.
@@ -122,15 +108,15 @@ struct PlanKey: Equatable, Sendable {
 final class CachedPlan: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
-    let defaultList: HeaderList?
+    let defaultHeaderList: HeaderList?
     fileprivate let key: PlanKey
-    /// The fields of `defaultList`. Compared by identity; retained, so that no other object can get the same identity.
+    /// The fields of `defaultHeaderList`. Compared by identity; retained, so that no other object can get the same identity.
     fileprivate let defaultHeaders: DefaultHeaders?
 
     init(_ plan: RequestPlan, for key: PlanKey, _ defaultHeaders: DefaultHeaders?) {
         settings = plan.settings
         clocks = plan.clocks
-        defaultList = plan.defaultList
+        defaultHeaderList = plan.defaultHeaderList
         self.key = key
         self.defaultHeaders = defaultHeaders
     }
@@ -161,36 +147,5 @@ struct CachedPlans: Sendable {
             plans[next] = new
             next = (next + 1) % Self.capacity
         }
-    }
-}
-
-/// Formats header fields for libcurl. A field that could forge a second one is rejected.
-enum HeaderLines {
-    /// Only the transport sets the fields of framing: a caller's value could contradict the body that is sent.
-    private static func isFraming(_ name: String) -> Bool {
-        switch name.utf8.count {
-        case 14: ASCII.equalsIgnoringCase(name, "Content-Length")
-        case 17: ASCII.equalsIgnoringCase(name, "Transfer-Encoding")
-        default: false
-        }
-    }
-
-    static func lines(of headers: HTTPHeaders, where isWanted: (String) -> Bool = { _ in true })
-        throws(CurlewError) -> [String]
-    {
-        var lines: [String] = []
-        lines.reserveCapacity(headers.count + 2)
-        for field in headers {
-            guard field.isValid else { throw CurlewError.invalidHeader(field) }
-            if isFraming(field.name) || !isWanted(field.name) { continue }
-            lines.append(line(of: field))
-        }
-        return lines
-    }
-
-    /// `Name;` is libcurl's form of a field with an empty value. `Name:` would remove the field.
-    private static func line(of field: HTTPHeader) -> String {
-        let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
-        return isBlank ? field.name + ";" : field.name + ": " + field.value
     }
 }

@@ -52,7 +52,7 @@ struct CurlMultiTests {
                 _ = multis[index].add(easy)
                 // A socket is opened at once if no resolver has to be asked.
                 for _ in 0..<4 { multis[index].timerExpired() }
-                #expect(parts.sockets.openedCount == round + 1)
+                #expect(parts.sockets.poller.openedCount == round + 1)
                 multis[index].remove(easy)
                 easy.transfer = nil
                 transfer.end()

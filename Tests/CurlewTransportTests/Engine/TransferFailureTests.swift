@@ -92,6 +92,17 @@ struct TransferFailureTests {
         #expect(TLSFailure.alert("sslv3 alert handshake failure") == .tlsFailed)
     }
 
+    @Test(
+        arguments: [
+            "error:0A000460:SSL routines::tlsv1 alert no application protocol",
+            "GnuTLS, handshake failed: No common application protocol could be negotiated.",
+        ])
+    func aServerWithoutACommonProtocolIsKnownByItsText(_ text: String) {
+        #expect(TLSFailure.isOfProtocol(text))
+        #expect(TLSFailure.alert(text) == .tlsFailed)
+        #expect(!TLSFailure.isOfProtocol("sslv3 alert handshake failure"))
+    }
+
     @Test func theLackOfADescriptorIsNotTheProxys() throws {
         let proxy = try #require(URL(string: "http://127.0.0.1:1"))
         try withEngineParts({ $0.proxy = .url(proxy) }) { parts in

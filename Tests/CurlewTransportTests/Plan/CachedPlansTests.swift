@@ -35,7 +35,7 @@ struct CachedPlansTests {
     }
 
     private func description(_ plan: RequestPlan) -> String {
-        "\(plan.url) \(plan.settings) \(plan.headerLines) \(lines(of: plan.defaultList)) \(plan.mayBeResent)"
+        "\(plan.url) \(plan.settings) \(plan.headerLines) \(lines(of: plan.defaultHeaderList)) \(plan.mayBeResent)"
     }
 
     private func planner() -> RequestPlanner { RequestPlanner(TransportConfiguration(), .ofLibcurl) }
@@ -49,8 +49,8 @@ struct CachedPlansTests {
                 let plan = try RequestPlan.of(request, planner: planner, bodyLength: nil)
                 let fresh = try RequestPlan.of(request, planner: self.planner(), bodyLength: nil)
                 #expect(description(plan) == description(fresh))
-                #expect(
-                    lines(of: plan.defaultList).first == (request.defaultHeaders === Self.headers[0] ? "A: 1" : "B: 2"))
+                let first = request.defaultHeaders === Self.headers[0] ? "A: 1" : "B: 2"
+                #expect(lines(of: plan.defaultHeaderList).first == first)
             }
         }
     }
@@ -123,13 +123,13 @@ struct CachedPlansTests {
             var request = try request(0)
             request.defaultHeaders = DefaultHeaders(["Token": "\(number)"])
             let bare = try RequestPlan.of(request, planner: planner, bodyLength: nil)
-            #expect(lines(of: bare.defaultList).first == "Token: \(number)")
+            #expect(lines(of: bare.defaultHeaderList).first == "Token: \(number)")
             // A header of the request replaces the session's, so the shared list cannot be used.
             request.headers = ["token": "own", "Z": "1"]
             let overlaid = try RequestPlan.of(request, planner: planner, bodyLength: nil)
-            #expect(overlaid.defaultList == nil && overlaid.headerLines == ["token: own", "Z: 1"])
+            #expect(overlaid.defaultHeaderList == nil && overlaid.headerLines == ["token: own", "Z: 1"])
             request.defaultHeaders = nil
-            #expect(try RequestPlan.of(request, planner: planner, bodyLength: nil).defaultList == nil)
+            #expect(try RequestPlan.of(request, planner: planner, bodyLength: nil).defaultHeaderList == nil)
         }
     }
 

@@ -241,10 +241,10 @@ struct RequestPlanTests {
 
     @Test func defaultHeadersAreSharedUnlessOneIsReplaced() throws {
         let defaults = DefaultHeaders(["User-Agent": "x", "Accept": "y"])
-        #expect(try plan { $0.defaultHeaders = defaults }.defaultList != nil)
-        #expect(try plan(headers: ["Z": "1"]) { $0.defaultHeaders = defaults }.defaultList != nil)
+        #expect(try plan { $0.defaultHeaders = defaults }.defaultHeaderList != nil)
+        #expect(try plan(headers: ["Z": "1"]) { $0.defaultHeaders = defaults }.defaultHeaderList != nil)
         let own = try plan(headers: ["accept": "z"]) { $0.defaultHeaders = defaults }
-        #expect(own.defaultList == nil)
+        #expect(own.defaultHeaderList == nil)
         #expect(own.headerLines == ["accept: z", "User-Agent: x"])
     }
 

@@ -1,5 +1,40 @@
 internal import CCurl
+internal import CurlewCore
 internal import Glibc
+
+extension Sockets {
+    /// Opens a socket for the transfer's connection, or for a name server of libcurl's. Returns CURL_SOCKET_BAD if the
+    /// address policy refuses the address, and if the system has no socket.
+    func open(for transfer: ActiveTransfer, _ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+        loop.assertOnLoop()
+        // A proxy that may be used was configured as trusted, whatever its address. The plan decides which requests
+        // bypass it and tells libcurl, which decides nothing itself.
+        if settings.refusesPrivateAddresses, !transfer.isProxied {
+            let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
+            if let refused {
+                transfer.connection.refusedAddress = refused
+                return CURL_SOCKET_BAD
+            }
+        }
+        let fd = socket(
+            address.pointee.family,
+            address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+            address.pointee.protocol
+        )
+        guard fd >= 0 else {
+            transfer.connection.socketFailed(errno)
+            return -1
+        }
+        transfer.connection.socketOpened(fd)
+        let isTCP = address.pointee.socktype == Int32(SOCK_STREAM.rawValue) && address.pointee.family != AF_UNIX
+        if isTCP { settings.keepAlive?.apply(to: fd) }
+        let traffic = transfer.request.options.trafficClass
+        if traffic != .normal { SocketMarking.mark(fd, family: address.pointee.family, as: traffic) }
+        poller.socketOpened(fd, mayVanish: settings.quirks.closesUnseen)
+        if settings.quirks.forgetsNextAddress { connecting.opened(for: transfer, at: now) }
+        return fd
+    }
+}
 
 /// Decides which addresses a transport with `.publicOnly` refuses: all that do not belong to the public internet.
 enum AddressGuard {
@@ -63,5 +98,42 @@ enum AddressGuard {
     private static func text(v6 bytes: [UInt8]) -> String {
         stride(from: 0, to: 16, by: 2).map { String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16) }
             .joined(separator: ":")
+    }
+}
+
+/// Sets the traffic class in the packets of a socket, which tells routers how to treat them.
+enum SocketMarking {
+    /// Best effort: if the system does not permit it, packets stay unmarked.
+    static func mark(_ socket: Int32, family: Int32, as traffic: TrafficClass) {
+        // The code point occupies the upper six of the eight bits.
+        var value = Int32(traffic.codePoint) << 2
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        if family == AF_INET6 {
+            setsockopt(socket, Int32(IPPROTO_IPV6), IPV6_TCLASS, &value, size)
+        }
+        // Set on IPv6 sockets as well, for IPv4 addresses that are reached over them.
+        setsockopt(socket, Int32(IPPROTO_IP), IP_TOS, &value, size)
+    }
+}
+
+extension KeepAlive {
+    /// Makes the system probe idle connections on a new TCP socket. Best effort: if the system rejects a value, its
+    /// default remains.
+    func apply(to socket: Int32) {
+        set(SOL_SOCKET, SO_KEEPALIVE, 1, on: socket)
+        let level = Int32(IPPROTO_TCP)
+        // Linux accepts at most 32767 s and 127 probes.
+        set(level, TCP_KEEPIDLE, seconds(idle), on: socket)
+        set(level, TCP_KEEPINTVL, seconds(interval), on: socket)
+        set(level, TCP_KEEPCNT, Int32(min(max(1, probes), 127)), on: socket)
+        guard let unacknowledgedTimeout else { return }
+        set(level, TCP_USER_TIMEOUT, Int32(clamping: max(1, unacknowledgedTimeout.clampedMilliseconds)), on: socket)
+    }
+
+    private func seconds(_ duration: Duration) -> Int32 { Int32(min(max(1, duration.components.seconds), 32_767)) }
+
+    private func set(_ level: Int32, _ option: Int32, _ value: Int32, on socket: Int32) {
+        var value = value
+        setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

@@ -46,6 +46,7 @@ extension ActiveTransfer {
         if error.isTLS, error.code != .clientCertificateRequired, let chain = connection.shownChain {
             error.underlying = UntrustedServer(trust: chain.trust(host: plan.host))
         }
+        if error.code == .tlsFailed, TLSFailure.isOfProtocol(report.text) { error.detail = .noSharedProtocol }
         if error.code == .proxyFailed, let status = proxyStatus(easy) { error.responseCode = status }
         return completed(error)
     }

@@ -43,7 +43,7 @@ extension ActiveTransfer {
         switch restart {
         case .withoutExpectation:
             plan.leaveOutExpect()
-            headerList = plan.list
+            headerList = plan.headerList
         case .alone:
             response.challengeCounts = (0, 0)
             plan.goAlone(settings.httpVersion)
@@ -52,7 +52,7 @@ extension ActiveTransfer {
         case .withoutRoute(let end):
             plan.route?.ended(end)
             plan.leaveRoute()
-            headerList = plan.list
+            headerList = plan.headerList
             connection.forgetObstacles()
         case .unchanged(let attempts):
             sending.restarts += attempts

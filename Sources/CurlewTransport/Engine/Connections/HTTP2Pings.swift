@@ -23,10 +23,10 @@ struct HTTP2Pings {
 // its PINGs would leave together, before its next request, and servers take several in a row for an attack. So an idle
 // connection is given up at the second.
 extension Transfers {
-    /// Sends a PING on each HTTP/2 connection with running requests, if they are due.
+    /// Sends a PING on each HTTP/2 connection with running requests. Called when PINGs are due.
     func sendPings() {
         loop.assertOnLoop()
-        guard pings.due <= now, let interval = settings.pingInterval else { return }
+        guard let interval = settings.pingInterval else { return }
         var busy: [Int: Set<Int32>] = [:]
         forEachOutsideLine { transfer in
             guard transfer.sending.hasBegun,

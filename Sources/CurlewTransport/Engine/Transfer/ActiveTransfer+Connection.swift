@@ -19,7 +19,7 @@ struct TransferConnection {
     /// The transfer's socket while libcurl is not told that it is readable; -1 otherwise.
     var mutedSocket: Int32 = -1
     /// The number of times that libcurl has asked a proxy for a tunnel.
-    private var tunnelRequests = 0
+    var tunnelRequests = 0
     /// libcurl has dropped the addresses of the user's resolver, and would look the host up itself: the transfer starts
     /// over. See `ActiveTransfer.mayLookUp`.
     var hasLostAddresses = false
@@ -44,14 +44,8 @@ struct TransferConnection {
         if !hasOpenedSocket || SystemError.isShortage(code) { socketError = code }
     }
 
-    /// Counts how often libcurl asks a proxy for a tunnel. Returns true at the limit.
-    mutating func tunnelRequested() -> Bool {
-        tunnelRequests += 1
-        return tunnelRequests == Self.maximumTunnelRequests
-    }
-
     /// A handshake needs three, and libcurl may make its connection again.
-    private static let maximumTunnelRequests = 12
+    static let maximumTunnelRequests = 12
 
     /// Called by `ActiveTransfer.reset`. The failures of addresses and the certificates are kept for the error.
     mutating func startOver() {
@@ -72,19 +66,13 @@ struct TransferConnection {
 extension ActiveTransfer {
     // MARK: Addresses
 
-    /// The addresses of the host, as libcurl reads them; `nil` unless the user's resolver has found them.
-    var addressList: HeaderList? {
-        guard let question = plan.question, let addresses else { return nil }
-        return HeaderList(lines: [question.line(addresses)])
-    }
-
     /// Whether libcurl may look up a name.
     ///
     /// It must not look up a host whose addresses it was given: the answer could be another one. It does so if the
     /// transfer has waited within libcurl, or sends again, after `DNSPlan.leastLifetime`. The transfer is then launched
     /// again, and asks anew.
-    func mayLookUp(_ settings: EngineSettings) -> Bool {
-        guard let question = plan.question, question.isDirect, !settings.looksUpHTTPSRecords else { return true }
+    func mayLookUp(_ question: HostQuestion, _ settings: EngineSettings) -> Bool {
+        guard question.isDirect, !settings.looksUpHTTPSRecords else { return true }
         if sending.hasBegun {
             failure = makeError(.resolveFailed, "the addresses of the resolver have expired", phase: .resolve)
         } else {
@@ -99,7 +87,8 @@ extension ActiveTransfer {
     /// challenges to CONNECT by itself. The cancellation is queued, because the trace callback that calls this method
     /// cannot end a transfer.
     func countTunnelRequest() {
-        guard connection.tunnelRequested() else { return }
+        connection.tunnelRequests += 1
+        guard connection.tunnelRequests == TransferConnection.maximumTunnelRequests else { return }
         var error = makeError(.proxyFailed, "the proxy asks for credentials again and again", phase: .proxy)
         error.responseCode = 407
         send(.cancel(error))
@@ -120,9 +109,8 @@ extension ActiveTransfer {
         }
     }
 
-    /// Whether the transfer may open a tunnel through a proxy, with credentials that answer challenges.
-    func mayOpenTunnel(_ settings: EngineSettings) -> Bool {
-        guard plan.isTLS || plan.connectsOnly else { return false }
+    /// Whether the transfer's proxy may have credentials, with which libcurl answers challenges.
+    func meetsChallengesOfProxy(_ settings: EngineSettings) -> Bool {
         switch proxy(settings) {
         case .none: return false
         case .environment: return true
@@ -147,14 +135,6 @@ extension ActiveTransfer {
     }
 
     // MARK: HTTP/3 routes
-
-    /// Stores the alternatives that the response announces. Those of a misdirected response are ignored (RFC 7838, 6).
-    func learnAlternatives(from head: ResponseHead, _ transfers: Transfers) {
-        guard let alternatives = transfers.settings.alternatives, plan.isTLS, head.status != 421,
-            head.headers.contains(name: "Alt-Svc")
-        else { return }
-        alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
-    }
 
     /// Whether the route has worked, once the transfer has ended.
     var routeEnd: AlternativeEnd {

@@ -57,7 +57,8 @@ extension ActiveTransfer {
     /// Called when libcurl asks for a resolver or a socket: the wait for a free connection is over.
     func connectionStarted(_ transfers: Transfers) {
         guard case .queue = clocks.stretch else { return }
-        transfers.hasLeftLine(self)
+        transfers.loop.assertOnLoop()
+        transfers.lines.left(self)
         clocks.connectionStarted(at: transfers.now)
         transfers.clockChanged(self)
     }
@@ -66,7 +67,8 @@ extension ActiveTransfer {
     /// by libcurl. The callback can only make libcurl give the connection up, so the answer is stored for
     /// `Transfers.finish`.
     func mayBeSent(_ transfers: Transfers, over connection: ConnectionName) -> Bool {
-        transfers.hasLeftLine(self)
+        transfers.loop.assertOnLoop()
+        transfers.lines.left(self)
         transfers.sockets.connecting.remove(self)
         guard !hasFailed else { return false }
         transfers.sockets.recordConnection(of: self, named: connection)
@@ -166,7 +168,8 @@ extension ActiveTransfer {
     /// Repetitions by libcurl, also in response to a challenge, are not counted.
     func wasSent(_ transfers: Transfers) {
         guard sending.count == 0, !hasFailed else { return }
-        transfers.hasLeftLine(self)
+        transfers.loop.assertOnLoop()
+        transfers.lines.left(self)
         transfers.sockets.connecting.remove(self)
         transfers.sockets.recordConnection(of: self, named: nil)
         sending.count = 1
@@ -187,7 +190,8 @@ extension ActiveTransfer {
     }
 
     private func goesOut(_ transfers: Transfers) {
-        response.collector.requestGoesOut()
+        // Earlier responses say nothing about this send.
+        response.collector.lastStatus = 0
         if sending.upload == nil {
             clocks.requestSent(at: transfers.now)
         } else {

@@ -44,6 +44,9 @@ enum TLSFailure {
             || text.contains("An unexpected TLS packet was received")
     }
 
+    /// Whether the server speaks none of the application protocols that TLS offered. There is no number for this alert.
+    static func isOfProtocol(_ text: String) -> Bool { text.lowercased().contains("application protocol") }
+
     /// The code for an alert of the peer, or for an expired certificate, that the text names; `nil` if it names none.
     static func alert(_ text: String) -> CurlewError.Code? {
         if certificateAlerts.contains(where: { text.contains("alert " + $0.name) }) {

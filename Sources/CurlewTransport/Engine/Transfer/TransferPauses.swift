@@ -58,3 +58,42 @@ extension Transfers {
         }
     }
 }
+
+// For a libcurl that reads on while its transfer is paused. libcurl is not told that the socket is readable, so the
+// bytes stay in the kernel, whose full buffers stop the server. This applies to HTTP/1 alone: an HTTP/2 connection
+// serves other transfers as well, and there libcurl closes the stream's window.
+extension Sockets {
+    /// Called when libcurl watches a connection for a transfer. On a reused connection the transfer may have read, and
+    /// paused, before.
+    func recordSocket(_ fd: Int32, of easy: TransferHandle) {
+        easy.socket = fd
+        if let transfer = easy.transfer, transfer.pauses.applied & CURLPAUSE_RECV != 0 { receivingPaused(transfer) }
+    }
+
+    func receivingPaused(_ transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        guard settings.quirks.readsWhilePaused, transfer.connection.mutedSocket < 0, let easy = transfer.easy else {
+            return
+        }
+        guard isOverHTTP1(transfer) else { return }
+        transfer.connection.mutedSocket = easy.socket
+        poller.mute(transfer.connection.mutedSocket, true)
+    }
+
+    /// Called for a transfer with a muted socket.
+    func receivingResumes(_ transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        poller.mute(transfer.connection.mutedSocket, false)
+        transfer.connection.mutedSocket = -1
+    }
+
+    /// Whether the body must wait until its response is read again: a libcurl that reads whenever it sends would read
+    /// on.
+    func sendingWaitsForReader(_ transfer: ActiveTransfer) -> Bool {
+        settings.quirks.readsWhileSending && transfer.pauses.holdsReceiving && isOverHTTP1(transfer)
+    }
+
+    private func isOverHTTP1(_ transfer: ActiveTransfer) -> Bool {
+        transfer.response.head?.version == .http1_1 || transfer.response.head?.version == .http1_0
+    }
+}

@@ -26,16 +26,10 @@ struct ResponseState {
     var coding = Coding.unknown
     /// The length of the body, if the head arrived before all of the request's body was sent, announces a length, and
     /// announces no coding.
-    private(set) var expectedBody: Int64?
+    var expectedBody: Int64?
     var deliveredBody: Int64 = 0
     /// The sink's observer for the end of the current turn.
     var turnObserver: (any TurnObserver)?
-
-    /// Stores the announced length of the body, which matters only while the request's body is being sent.
-    mutating func expectBody() {
-        guard let head, head.headers["Content-Encoding"] == nil else { return }
-        expectedBody = head.headers["Content-Length"].flatMap { Int64($0) }
-    }
 
     /// Whether every byte of the response has arrived, regardless of the rest of the request.
     var isComplete: Bool { expectedBody == deliveredBody && hasHead }
@@ -161,15 +155,28 @@ extension ActiveTransfer {
         response.deferredHead = nil
         response.head = head
         response.coding = .unknown
-        reportSmallBody()
-        if sending.upload?.hasEnded == false { response.expectBody() }
-        learnAlternatives(from: head, transfers)
-        checkForWholeResponse(transfers)
-        if head.status >= 300, sending.upload?.hasEnded == false {
-            // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case `fill`
-            // ends or holds the body. While the source is pending libcurl does not call `fill`, so it is woken.
-            sending.isBodyRefused = true
-            if pauses.sourcePending { send(.wakeBody) }
+        if case .fields(let data) = plan.body, !data.isEmpty {
+            // libcurl has sent a small body with the head, without the read callback.
+            sink.didSend(bodyBytes: Int64(data.count), of: Int64(data.count))
+        }
+        // Alternatives that a misdirected response announces are ignored (RFC 7838, 6).
+        if let alternatives = transfers.settings.alternatives, plan.isTLS, head.status != 421,
+            head.headers.contains(name: "Alt-Svc")
+        {
+            alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
+        }
+        if sending.upload?.hasEnded == false {
+            if head.headers["Content-Encoding"] == nil {
+                response.expectedBody = head.headers["Content-Length"].flatMap { Int64($0) }
+            }
+            checkForWholeResponse(transfers)
+            if head.status >= 300 {
+                // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case
+                // `fill` ends or holds the body. While the source is pending libcurl does not call `fill`, so the source
+                // is woken.
+                sending.isBodyRefused = true
+                if pauses.sourcePending { send(.wakeBody) }
+            }
         }
         switch sink.didReceive(head: head) {
         case .proceed: return true
@@ -183,22 +190,17 @@ extension ActiveTransfer {
         }
     }
 
-    /// Delivers a deferred head that turned out to be the final one. Returns false to end the transfer.
-    func deliverDeferredHead(_ transfers: Transfers) -> Bool {
-        guard let head = response.deferredHead else { return true }
-        return deliver(head, transfers)
-    }
-
     // MARK: Body
 
     func received(body chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
         guard !hasFailed else { return .refused }
-        if response.deferredHead != nil {
+        if let deferred = response.deferredHead {
             if restartOfResponse != nil {
                 clocks.byteMoved(at: transfers.now)
                 return .taken
             }
-            guard deliverDeferredHead(transfers) else { return .refused }
+            // libcurl passes its body on, so this head is the final one.
+            guard deliver(deferred, transfers) else { return .refused }
         }
         if pauses.holdsReceiving { return pause(transfers) }
         if case .unknown = response.coding, !findCoding(transfers) { return .refused }
@@ -247,11 +249,14 @@ extension ActiveTransfer {
         }
         clocks.byteMoved(at: transfers.now)
         let answer = sink.didReceive(body: chunk)
-        if response.turnObserver != nil { transfers.enqueueTurnObserver(of: self) }
+        if let observer = response.turnObserver {
+            response.turnObserver = nil
+            transfers.turnObservers.append(observer)
+        }
         switch answer {
         case .proceed:
             response.deliveredBody += Int64(chunk.count)
-            checkForWholeResponse(transfers)
+            if response.expectedBody != nil { checkForWholeResponse(transfers) }
             return .taken
         case .pause:
             pauses.sinkPaused = true
@@ -264,7 +269,7 @@ extension ActiveTransfer {
 
     /// Shortens the idle timeout if the whole response has arrived while the request's body is being sent.
     private func checkForWholeResponse(_ transfers: Transfers) {
-        guard response.expectedBody != nil, response.isComplete, sending.upload?.hasEnded == false else { return }
+        guard response.isComplete, sending.upload?.hasEnded == false else { return }
         clocks.responseCompleted()
         transfers.clockChanged(self)
     }
@@ -304,7 +309,7 @@ extension ActiveTransfer {
     /// end before it breaks a rule, connections that are used once, and all but the last of several responses on the
     /// connection.
     func responseEnded(_ transfers: Transfers) {
-        guard deliverDeferredHead(transfers) else { return }
+        if let deferred = response.deferredHead, !deliver(deferred, transfers) { return }
         if sending.evidence.connectionBroke, transfers.settings.quirks.hidesBrokenConnections,
             let head = response.head, head.version == .http2, head.headers["Content-Length"] == nil,
             request.method != .head, !HTTPStatus(head.status).hasNoBody, !plan.closesConnection,

@@ -2,16 +2,16 @@ internal import CCurl
 internal import CurlewCore
 internal import Glibc
 
-/// The sockets of one engine: the events that libcurl waits for, the sockets that are muted, and the transfers that
-/// still connect.
+/// The sockets of one engine: the events that libcurl waits for, the established connections, and the transfers that
+/// still connect. `SocketOpening` opens them, `TransferPauses` mutes them.
 ///
 /// Used only in the loop's turns, as are `Transfers` and `Handles`; debug builds assert this at every entry.
 final class Sockets {
     let settings: EngineSettings
     let loop: TurnHolder
     /// The time of the current turn: one clock reading serves all its callbacks until a transfer starts.
-    private(set) var now = LoopInstant.now()
-    private var poller: Poller
+    var now = LoopInstant.now()
+    var poller: Poller
     /// A transfer is removed when it is about to be sent, or leaves libcurl.
     var connecting = ConnectingTransfers()
     var connections = OpenConnections()
@@ -42,31 +42,11 @@ final class Sockets {
 
     private static let refusedInterval: UInt64 = 10_000_000
 
-    /// Reads the clock again. A turn that starts hundreds of transfers takes a while, and each transfer's timeouts
-    /// begin when it starts.
-    func readClock() {
-        loop.assertOnLoop()
-        now = .now()
-    }
-
-    var eventCount: Int { poller.eventCount }
-    /// An upper bound of the number of watched descriptors.
-    var mostWatched: Int { poller.mostWatched }
-
-    /// The event at `index` of the last wait; `nil` if nothing waits for it.
-    func takeEvent(_ index: Int) -> Poller.Ready? {
-        loop.assertOnLoop()
-        return poller.take(index)
-    }
-
     /// Releases the queue and its descriptor.
     func close() {
         loop.assertOnLoop()
         poller.close()
     }
-
-    var openCount: Int { poller.ownedCount }
-    var openedCount: Int { poller.openedCount }
 
     /// Sets the events that a byte connection, or one that was made in advance, waits for.
     func setEvents(_ wanted: Readiness, of fd: Int32, as kind: Int = MultiIndex.byteConnection) {
@@ -74,36 +54,7 @@ final class Sockets {
         if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, multi: kind) }
     }
 
-    // MARK: Opening and closing
-
-    func open(for transfer: ActiveTransfer, _ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
-        loop.assertOnLoop()
-        // A proxy that may be used was configured as trusted, whatever its address. The plan decides which requests
-        // bypass it and tells libcurl, which decides nothing itself.
-        if settings.refusesPrivateAddresses, !transfer.isProxied {
-            let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
-            if let refused {
-                transfer.connection.refusedAddress = refused
-                return CURL_SOCKET_BAD
-            }
-        }
-        let fd = socket(
-            address.pointee.family,
-            address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
-            address.pointee.protocol
-        )
-        guard fd >= 0 else {
-            transfer.connection.socketFailed(errno)
-            return -1
-        }
-        transfer.connection.socketOpened(fd)
-        let isTCP = address.pointee.socktype == Int32(SOCK_STREAM.rawValue) && address.pointee.family != AF_UNIX
-        if isTCP { settings.keepAlive?.apply(to: fd) }
-        SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
-        poller.socketOpened(fd, mayVanish: settings.quirks.closesUnseen)
-        if settings.quirks.forgetsNextAddress { connecting.opened(for: transfer, at: now) }
-        return fd
-    }
+    // MARK: Closing
 
     func close(_ fd: Int32) -> Int32 {
         loop.assertOnLoop()
@@ -112,11 +63,10 @@ final class Sockets {
         return Glibc.close(fd)
     }
 
-    /// Forgets the sockets of the transfer that libcurl has closed without a call, because they were not connected
-    /// yet.
+    /// Forgets the sockets of the transfer that libcurl has closed without a call, because they were not connected yet.
+    /// Needed with `LibcurlQuirks.closesUnseen`.
     func forgetVanished(of transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard settings.quirks.closesUnseen else { return }
         for fd in transfer.connection.openedSockets { poller.forgetIfVanished(fd) }
     }
 
@@ -140,7 +90,7 @@ final class Sockets {
     func recordConnection(of transfer: ActiveTransfer, named name: ConnectionName?) {
         loop.assertOnLoop()
         guard !transfer.connection.openedSockets.isEmpty else { return }
-        forgetVanished(of: transfer)
+        if settings.quirks.closesUnseen { forgetVanished(of: transfer) }
         let opened = transfer.connection.openedSockets
         transfer.connection.openedSockets = []
         let name = name.flatMap { $0.localPort > 0 ? $0 : nil }
@@ -202,16 +152,6 @@ final class Sockets {
         var byte: UInt8 = 0
         return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
-
-    // MARK: Transfers that connect
-
-    /// When transfers that have been connecting for long must be run.
-    var connectingDue: LoopInstant { connecting.due }
-
-    func lateConnecting() -> [ActiveTransfer] {
-        loop.assertOnLoop()
-        return connecting.late(at: now)
-    }
 }
 
 extension Sockets: SocketWishes {
@@ -232,47 +172,8 @@ extension Sockets: SocketWishes {
     }
 }
 
-// For a libcurl that reads on while its transfer is paused. libcurl is not told that the socket is readable, so the
-// bytes stay in the kernel, whose full buffers stop the server. This applies to HTTP/1 alone: an HTTP/2 connection
-// serves other transfers as well, and there libcurl closes the stream's window.
-extension Sockets {
-    /// Called when libcurl watches a connection for a transfer. On a reused connection the transfer may have read, and
-    /// paused, before.
-    private func recordSocket(_ fd: Int32, of easy: TransferHandle) {
-        easy.socket = fd
-        if let transfer = easy.transfer, transfer.pauses.applied & CURLPAUSE_RECV != 0 { receivingPaused(transfer) }
-    }
-
-    func receivingPaused(_ transfer: ActiveTransfer) {
-        loop.assertOnLoop()
-        guard settings.quirks.readsWhilePaused, transfer.connection.mutedSocket < 0, let easy = transfer.easy else {
-            return
-        }
-        guard isOverHTTP1(transfer) else { return }
-        transfer.connection.mutedSocket = easy.socket
-        poller.mute(transfer.connection.mutedSocket, true)
-    }
-
-    /// Called for a transfer with a muted socket.
-    func receivingResumes(_ transfer: ActiveTransfer) {
-        loop.assertOnLoop()
-        poller.mute(transfer.connection.mutedSocket, false)
-        transfer.connection.mutedSocket = -1
-    }
-
-    /// Whether the body must wait until its response is read again: a libcurl that reads whenever it sends would read
-    /// on.
-    func sendingWaitsForReader(_ transfer: ActiveTransfer) -> Bool {
-        settings.quirks.readsWhileSending && transfer.pauses.holdsReceiving && isOverHTTP1(transfer)
-    }
-
-    private func isOverHTTP1(_ transfer: ActiveTransfer) -> Bool {
-        transfer.response.head?.version == .http1_1 || transfer.response.head?.version == .http1_0
-    }
-}
-
-/// Detects when a TLS handshake begins, for errors and cancellations during it. OpenSSL reports the beginning by a
-/// callback. GnuTLS does not, and libcurl from 8.0 on reports the time of the TCP connection only after the handshake.
+// Detects when a TLS handshake begins, for errors and cancellations during it. OpenSSL reports the beginning by a
+// callback. GnuTLS does not, and libcurl from 8.0 on reports the time of the TCP connection only after the handshake.
 extension Sockets {
     /// Called when libcurl watches a socket for a transfer that connects: once TCP is connected, only the handshake is
     /// left.
@@ -339,43 +240,5 @@ struct ConnectingTransfers {
         guard due <= now else { return [] }
         due = now.advanced(byNanoseconds: Self.interval)
         return members.filter { $0.place.connectingSince.advanced(byNanoseconds: Self.interval) <= now }
-    }
-}
-
-/// Sets the traffic class in the packets of a socket, which tells routers how to treat them.
-enum SocketMarking {
-    /// Best effort: if the system does not permit it, packets stay unmarked.
-    static func mark(_ socket: Int32, family: Int32, as traffic: TrafficClass) {
-        guard traffic != .normal else { return }
-        // The code point occupies the upper six of the eight bits.
-        var value = Int32(traffic.codePoint) << 2
-        let size = socklen_t(MemoryLayout<Int32>.size)
-        if family == AF_INET6 {
-            setsockopt(socket, Int32(IPPROTO_IPV6), IPV6_TCLASS, &value, size)
-        }
-        // Set on IPv6 sockets as well, for IPv4 addresses that are reached over them.
-        setsockopt(socket, Int32(IPPROTO_IP), IP_TOS, &value, size)
-    }
-}
-
-extension KeepAlive {
-    /// Makes the system probe idle connections on a new TCP socket. Best effort: if the system rejects a value, its
-    /// default remains.
-    func apply(to socket: Int32) {
-        set(SOL_SOCKET, SO_KEEPALIVE, 1, on: socket)
-        let level = Int32(IPPROTO_TCP)
-        // Linux accepts at most 32767 s and 127 probes.
-        set(level, TCP_KEEPIDLE, seconds(idle), on: socket)
-        set(level, TCP_KEEPINTVL, seconds(interval), on: socket)
-        set(level, TCP_KEEPCNT, Int32(min(max(1, probes), 127)), on: socket)
-        guard let unacknowledgedTimeout else { return }
-        set(level, TCP_USER_TIMEOUT, Int32(clamping: max(1, unacknowledgedTimeout.clampedMilliseconds)), on: socket)
-    }
-
-    private func seconds(_ duration: Duration) -> Int32 { Int32(min(max(1, duration.components.seconds), 32_767)) }
-
-    private func set(_ level: Int32, _ option: Int32, _ value: Int32, on socket: Int32) {
-        var value = value
-        setsockopt(socket, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

@@ -31,8 +31,8 @@ struct HeadCollector {
     private(set) var size = 0
     private var trailerLines = FieldLines()
 
-    /// The status of the last complete head since the request was sent; 0 before it.
-    private(set) var lastStatus = 0
+    /// The status of the last complete head since the request was sent; 0 before it. Each send resets it.
+    var lastStatus = 0
 
     /// Removes and returns the fields that followed the body.
     mutating func takeTrailers() -> [HTTPHeader] {
@@ -40,9 +40,6 @@ struct HeadCollector {
         defer { trailerLines.removeAll() }
         return trailerLines.all
     }
-
-    /// Called when the request is sent, perhaps again: earlier responses say nothing about this send.
-    mutating func requestGoesOut() { lastStatus = 0 }
 
     /// Whether the next line belongs to a head that has begun.
     var isWithinHead: Bool {

@@ -86,13 +86,6 @@ final class NameResolver: Sendable {
 }
 
 extension Transfers {
-    /// Lets a transfer wait for its addresses, without a handle, while its connect timeout runs.
-    func waitForAddresses(_ transfer: ActiveTransfer) {
-        transfer.stage = .resolving
-        transfer.clocks.resolvingStarted(at: now)
-        clockChanged(transfer)
-    }
-
     /// Called when the user's resolver has answered.
     func resolved(_ transfer: ActiveTransfer, _ result: Result<[String], CurlewError>) {
         guard case .resolving = transfer.stage else { return }

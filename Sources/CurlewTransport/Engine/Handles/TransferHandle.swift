@@ -52,11 +52,9 @@ final class TransferHandle: CurlEasy {
         if transfer?.request.trailers != nil { sendsTrailers = true }
     }
 
-    /// Called with each header line. After a status line, lets the trace see the next line before libcurl stores it,
-    /// because an affected libcurl would append a folded line there to memory that it has freed
-    /// (`LibcurlQuirks.keepsFreedField`).
+    /// Called with each header line if libcurl has `LibcurlQuirks.keepsFreedField`. After a status line, lets the trace
+    /// see the next line before libcurl stores it: libcurl would append a folded line there to memory that it has freed.
     func lookAhead(behind line: UnsafeRawBufferPointer) {
-        guard transfers.settings.quirks.keepsFreedField else { return }
         let isStatusLine = line.count > 5 && HeadCollector.isStatusLine(line)
         setTrace(isStatusLine ? trace.union(.nextLine) : trace.subtracting(.nextLine))
     }
@@ -65,7 +63,7 @@ final class TransferHandle: CurlEasy {
 
     /// Prepares the handle for a transfer's plan.
     func apply(_ transfer: ActiveTransfer, share: UnsafeMutableRawPointer?) -> CURLcode {
-        clearError()
+        errorText.pointee = 0
         let (settings, needsOwnHandle) = (transfer.plan.settings, transfer.plan.needsOwnHandle)
         if needsOwnHandle || appliedSettings != settings {
             if appliedSettings != nil { reset() }
@@ -79,9 +77,13 @@ final class TransferHandle: CurlEasy {
             // `Handles.recycle` resets a handle whose plan needs its own.
             hasEnlargedBuffer = !needsOwnHandle && settings.contains { $0.option == CURLOPT_BUFFERSIZE }
         }
-        var code = apply(transfer.plan.wire.string, transfer.plan.wire.outline)
+        var code = setURL(transfer.plan.wire.string, transfer.plan.wire.outline)
         guard code == CURLE_OK else { return code }
-        code = setAnswer(transfer.addressList)
+        var addresses: HeaderList?
+        if let question = transfer.plan.question, let found = transfer.addresses {
+            addresses = HeaderList(lines: [question.line(found)])
+        }
+        code = setAnswer(addresses)
         guard code == CURLE_OK else { return code }
         // A session's list may be set already. It is retained, so that no other list gets its address. A request's own
         // list, which may hold secrets, is not.
@@ -113,15 +115,13 @@ final class TransferHandle: CurlEasy {
     /// Sets what every request of the engine has.
     private func applyBase(_ share: UnsafeMutableRawPointer?) -> CURLcode {
         let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: outlives its handle
-        setErrorText()
+        curlew_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText)
         curlew_set_pointer(handle, CURLOPT_PRIVATE, own)
         // TLS sessions are shared by the engine: libcurl 7 would store them in this handle, for this handle alone.
         if let share { curlew_set_pointer(handle, CURLOPT_SHARE, share) }
         // SAFETY: the engine frees every handle before `Sockets`.
         Callbacks.install(
-            on: handle, easy: own, sockets: Unmanaged.passUnretained(transfers.sockets).toOpaque(),
-            asksBeforeSending: transfers.settings.quirks.asksBeforeSending)
-        if transfers.settings.usesOpenSSL { Callbacks.installContext(on: handle, easy: own) }
+            on: handle, easy: own, sockets: Unmanaged.passUnretained(transfers.sockets).toOpaque(), transfers.settings)
         for value in transfers.settings.base.options {
             let code = set(value)
             guard code == CURLE_OK else { return code }

@@ -47,7 +47,7 @@ enum Callbacks {
     }
 
     private static func receive(line: UnsafeRawBufferPointer, _ easy: TransferHandle) -> Bool {
-        easy.lookAhead(behind: line)
+        if easy.transfers.settings.quirks.keepsFreedField { easy.lookAhead(behind: line) }
         let comparison = easy.lastHead.compare(line)
         if comparison == .equalSoFar { return true }
         guard let transfer = easy.transfer else { return false }
@@ -114,7 +114,8 @@ enum Callbacks {
     private static let resolverStart: curlew_resolver_start_callback = { _, _, data in
         withTransfer(data, or: 0) { transfer, transfers in
             transfer.connectionStarted(transfers)
-            return transfer.mayLookUp(transfers.settings) ? 0 : 1
+            guard let question = transfer.plan.question else { return 0 }
+            return transfer.mayLookUp(question, transfers.settings) ? 0 : 1
         }
     }
 
@@ -229,7 +230,7 @@ enum Callbacks {
     /// Sets every callback on a handle that is new or was reset.
     static func install(
         on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer, sockets: UnsafeMutableRawPointer,
-        asksBeforeSending: Bool
+        _ settings: EngineSettings
     ) {
         curlew_set_write(handle, CURLOPT_HEADERFUNCTION, header)
         curlew_set_pointer(handle, CURLOPT_HEADERDATA, easy)
@@ -239,7 +240,7 @@ enum Callbacks {
         curlew_set_pointer(handle, CURLOPT_READDATA, easy)
         curlew_set_seek(handle, seek)
         curlew_set_pointer(handle, CURLOPT_SEEKDATA, easy)
-        if asksBeforeSending {
+        if settings.quirks.asksBeforeSending {
             curlew_set_prereq(handle, prerequest)
             curlew_set_pointer(handle, .prereqData, easy)
         }
@@ -251,17 +252,16 @@ enum Callbacks {
         curlew_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, sockets)
         curlew_set_debug(handle, trace)
         curlew_set_pointer(handle, CURLOPT_DEBUGDATA, easy)
+        // Other TLS libraries than OpenSSL pass a different object.
+        if settings.usesOpenSSL {
+            curlew_set_ssl_ctx(handle, context)
+            curlew_set_pointer(handle, CURLOPT_SSL_CTX_DATA, easy)
+        }
     }
 
     /// Sets the callback for trailers, for a request that has some.
     static func installTrailers(on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer) {
         curlew_set_trailers(handle, trailers)
         curlew_set_pointer(handle, CURLOPT_TRAILERDATA, easy)
-    }
-
-    /// Sets the callback for TLS contexts, with OpenSSL alone: other backends pass a different object.
-    static func installContext(on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer) {
-        curlew_set_ssl_ctx(handle, context)
-        curlew_set_pointer(handle, CURLOPT_SSL_CTX_DATA, easy)
     }
 }

@@ -16,9 +16,9 @@ enum TransferCommand {
 /// One exchange, from the call of `perform` to its return.
 ///
 /// This file has its stages and its caller. Its extensions are named for what they do: `+Sending` (may it be sent),
-/// `+Restarting` (is it sent again from its start), `+Uploading` (its body), `+Receiving` (the response), `+Connection`
-/// (addresses, proxies, routes), `+Metrics`, `+Failure` and `+CurlFailure` (its errors). `Prewarming` has
-/// `stopBeforeSending`.
+/// `+Restarting` (is it sent again from its start), `+Receiving` (the response), `+Connection` (addresses, proxies,
+/// routes), `+Metrics`, `+Failure` and `+CurlFailure` (its errors). `UploadSource` has its body, and `Prewarming`
+/// has `stopBeforeSending`.
 ///
 /// Its parts are named for the questions that they answer:
 ///
@@ -79,7 +79,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         self.request = consume request
         self.sink = sink
         self.loop = loop
-        headerList = plan.list
+        headerList = plan.headerList
         sending = SendingState(upload, plan.body)
         clocks = plan.clocks
         result = TransferResult(queued: Date())
