@@ -33,7 +33,7 @@ class CurlEasy {
     /// The index of the multi handle that has read `addresses`.
     private var addressesMulti = MultiIndex.none
     /// The addresses of the last transfer's host, if the user's resolver has found them.
-    private var answer: HeaderList?
+    final private(set) var answer: HeaderList?
     private var parts = URLParts()
     /// The handle of `parts` if libcurl takes the URL from it, `nil` otherwise.
     private var handedParts: OpaquePointer?
@@ -97,10 +97,10 @@ class CurlEasy {
     }
 
     /// Gives libcurl the addresses of the next transfer's host, or takes back those of the last one. Call it for every
-    /// transfer, after its options are set: libcurl reads the list when the transfer begins, and puts it into its cache
-    /// in place of an older one. A handle whose options have addresses is reset before, so that it never has both.
+    /// transfer if there are either, after its options are set: libcurl reads the list when the transfer begins, and puts
+    /// it into its cache in place of an older one. A handle whose options have addresses is reset before, so that it
+    /// never has both.
     final func setAnswer(_ list: HeaderList?) -> CURLcode {
-        guard list != nil || answer != nil else { return CURLE_OK }
         let code = curlew_set_list(handle, CURLOPT_RESOLVE, list?.head)
         answer = list
         return code

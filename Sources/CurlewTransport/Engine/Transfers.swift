@@ -265,7 +265,10 @@ final class Transfers {
         // Curlew itself has ended the transfer.
         if transfer.hasFailed { return fail(transfer, transfer.failure(for: Int(result.rawValue), easy)) }
         if case .holdBack = transfer.sending.answer { return holdBack(transfer, easy) }
-        if transfer.startOver(after: result, settings) { return repeatLaunch(transfer, easy) }
+        // A final response without an error is the usual end: nothing can ask for another start.
+        let mayStartOver =
+            result != CURLE_OK || transfer.response.deferredHead != nil || transfer.connection.hasLostAddresses
+        if mayStartOver, transfer.startOver(after: result, settings) { return repeatLaunch(transfer, easy) }
         if transfer.hasFailed { return fail(transfer, transfer.failure(for: Int(result.rawValue), easy)) }
         if result == CURLE_OK, transfer.plan.connectsOnly { return connected(transfer, easy) }
         if result == CURLE_OK, transfer.plan.prewarms { return prewarmed(transfer, easy) }

@@ -140,6 +140,7 @@ struct RequestPlan: Sendable {
         return plan
     }
 
+    /// Plans the request's own header lines. They include the session's fields only if the request replaces one of them.
     mutating func planHeaders(_ request: TransferRequest, _ configuration: TransportConfiguration)
         throws(CurlewError)
     {

@@ -83,7 +83,7 @@ final class TransferHandle: CurlEasy {
         if let question = transfer.plan.question, let found = transfer.addresses {
             addresses = HeaderList(lines: [question.line(found)])
         }
-        code = setAnswer(addresses)
+        if addresses != nil || answer != nil { code = setAnswer(addresses) }
         guard code == CURLE_OK else { return code }
         // A session's list may be set already. It is retained, so that no other list gets its address. A request's own
         // list, which may hold secrets, is not.

@@ -24,10 +24,7 @@ extension ActiveTransfer {
     /// challenge can be the result. The body of any other response that asks for a restart was discarded, so the transfer
     /// fails.
     func startOver(after result: CURLcode, _ settings: EngineSettings) -> Bool {
-        // A final response without an error is the usual end.
-        guard result != CURLE_OK || response.deferredHead != nil || connection.hasLostAddresses,
-            let restart = restart(after: result)
-        else { return false }
+        guard let restart = restart(after: result) else { return false }
         let isBodyDiscarded = restartOfResponse != nil
         guard sending.upload?.seek(to: 0) ?? true else {
             if isBodyDiscarded { failure = makeError(.bodyUnavailable, "the request's body cannot be read again") }
