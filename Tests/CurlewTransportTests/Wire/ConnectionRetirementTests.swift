@@ -94,6 +94,126 @@ struct ConnectionRetirementTests {
         }
     }
 
+    @Test(arguments: [1, 2])
+    func `retired connections that are busy count towards the limit, and requests wait for room`(
+        _ limit: Int
+    ) async throws {
+        try await withPool(
+            .http2,
+            {
+                $0.maximumConnectionsPerHost = limit
+                $0.maximumRequestsPerConnection = 2
+            }
+        ) { transport, server in
+            let gates = (0..<limit).map { _ in Gate() }
+            server.script("/held", gates.map { .text("held").stalling(until: $0, at: .beforeHead) })
+            let (get, held) = (server.url("/get"), server.url("/held"))
+            var running: [Task<String, any Error>] = []
+            for number in 1...limit {
+                try await transport.expectSuccess(get)
+                running.append(Task { try await transport.fetch(request(held)).text })
+                try await server.waitForRequests(count: 2 * number)
+            }
+            let waiting = (0..<5).map { _ in Task { try await transport.fetch(request(get)).status } }
+            let full = try await transport.pool(of: get) { $0.waiting == 5 }
+            #expect(full.waiting == 5 && full.open == limit && full.inUse == limit && full.opening == 0)
+            #expect(transport.statistics.connectionsMade == limit)
+
+            // One that is cancelled, and one that has no time, do not wait for the others.
+            let cancelled = Task { try await transport.fetch(request(get)).status }
+            try await transport.expectPool(of: get) { $0.waiting == 6 }
+            cancelled.cancel()
+            let error = await #expect(throws: CurlewError.self) { try await cancelled.value }
+            #expect(error?.code == .cancelled)
+            let late = await transport.failure(request(get) { $0.options.timeouts.queue = .milliseconds(50) })
+            #expect(late.code == .queueTimedOut)
+            #expect(server.requestCount == 2 * limit)
+
+            let peak = PeakOfConnections(of: transport)
+            gates[0].open()
+            #expect(try await running[0].value == "held")
+            for task in waiting { #expect(try await task.value == 200) }
+            for gate in gates { gate.open() }
+            for task in running { #expect(try await task.value == "held") }
+            #expect(await peak.value <= limit)
+            #expect(server.requests.allSatisfy { $0.indexOnConnection <= 2 })
+            #expect(transport.statistics.connectionsMade == limit + 3)
+        }
+    }
+
+    @Test(arguments: Wire.allCases)
+    func `at the limit, a request waits for the connection that is too old and opens another`(
+        _ wire: Wire
+    ) async throws {
+        try await withPool(
+            wire,
+            {
+                $0.maximumConnectionsPerHost = 1
+                $0.maximumConnectionAge = .milliseconds(1)
+            }
+        ) { transport, server in
+            let gate = Gate()
+            server.script("/held", .text("held").stalling(until: gate, at: .inBody(after: 2)))
+            let (get, held) = (server.url("/get"), server.url("/held"))
+            let sink = CollectingSink()
+            let task = Task { try await transport.fetch(request(held), sink).text }
+            #expect(await eventually { sink.head != nil })
+            // The connection is older than a millisecond.
+            try await transport.expectPool(of: get) { ($0.oldestAge ?? .zero) > .milliseconds(1) }
+            let waiting = (0..<3).map { _ in Task { try await transport.fetch(request(get)).outcome.metrics } }
+            try await transport.expectPool(of: get) { $0.waiting == 3 }
+            #expect(server.requestCount == 1 && transport.statistics.connectionsMade == 1)
+            let peak = PeakOfConnections(of: transport)
+            gate.open()
+            #expect(try await task.value == "held")
+            for task in waiting { _ = try await task.value }
+            #expect(await peak.value <= 1)
+            #expect(server.requests.dropFirst().allSatisfy { $0.connection != server.requests.first?.connection })
+        }
+    }
+
+    @Test(arguments: Wire.allCases, [1, 3])
+    func `the limit holds while connections retire under load`(_ wire: Wire, _ limit: Int) async throws {
+        try await withPool(
+            wire,
+            {
+                $0.maximumConnectionsPerHost = limit
+                $0.maximumRequestsPerConnection = 4
+            }
+        ) { transport, server in
+            let url = server.url("/anything")
+            let peak = PeakOfConnections(of: transport)
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<200 { group.addTask { try await transport.fetch(request(url)).status } }
+                for try await status in group { #expect(status == 200) }
+            }
+            #expect(await peak.value <= limit)
+            #expect(server.requestCount == 200)
+            #expect(server.requests.allSatisfy { $0.indexOnConnection <= 4 })
+        }
+    }
+
+    @Test func `opening in advance opens nothing beside retired connections at the limit`() async throws {
+        try await withPool(
+            .http2,
+            {
+                $0.maximumConnectionsPerHost = 1
+                $0.maximumRequestsPerConnection = 2
+            }
+        ) { transport, server in
+            let gate = Gate()
+            server.script("/held", .text("held").stalling(until: gate, at: .beforeHead))
+            try await transport.expectSuccess(server.url("/get"))
+            let held = server.url("/held")
+            let task = Task { try await transport.fetch(request(held)).text }
+            try await server.waitForRequests(count: 2)
+            try await transport.prewarm(request(held), connections: 3)
+            #expect(transport.statistics.connectionsMade == 1)
+            gate.open()
+            #expect(try await task.value == "held")
+        }
+    }
+
     @Test func `an upload is sent once`() async throws {
         try await withPool(.plain, { $0.maximumRequestsPerConnection = 2 }) { transport, server in
             let body = Data(repeating: 0x61, count: 300_000)
@@ -118,6 +238,29 @@ struct ConnectionRetirementTests {
         ) { transport, server in
             let error = await transport.failure(request(server.url("/get")))
             #expect(error.code == .unsupported)
+        }
+    }
+}
+
+/// The most connections that a transport had at once, asked for again and again until the value is read.
+private struct PeakOfConnections {
+    private let task: Task<Int, Never>
+
+    init(of transport: CurlTransport) {
+        task = Task {
+            var most = 0
+            repeat {
+                let totals = await transport.connections.totals
+                most = max(most, totals.open + totals.opening)
+            } while !Task.isCancelled
+            return most
+        }
+    }
+
+    var value: Int {
+        get async {
+            task.cancel()
+            return await task.value
         }
     }
 }

@@ -16,7 +16,8 @@ final class Handles {
     /// request closes its connection, so no idle connection is ever reused, and the later rounds of a handshake find
     /// the connection of the first.
     private var loneMulti: CurlMulti?
-    /// The multi handles of origins that have left their usual one (`OpenConnections.retire`). The limits apply to each.
+    /// The multi handles of origins that have left their usual one (`OpenConnections.retire`). The total limit applies to
+    /// each.
     private var spareMultis: [CurlMulti] = []
     private var idle: [TransferHandle] = []
     private var share: UnsafeMutableRawPointer?
@@ -138,7 +139,10 @@ final class Handles {
             return loneMulti
         }
         if sockets.connections.hasDetours, let spare = sockets.connections.detour(of: transfer.plan.origin) {
-            return spareMulti(at: spare)
+            let multi = spareMulti(at: spare)
+            multi?.limitHosts(
+                to: max(1, min(limits.perHost, limits.host - sockets.connections.draining(of: transfer.plan.origin))))
+            return multi
         }
         var index = 0
         if limits.multis > 1 {
