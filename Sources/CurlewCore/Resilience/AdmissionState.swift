@@ -97,6 +97,11 @@ package struct AdmissionState: Sendable {
         package let cause: Cause
         /// The time after which another try makes sense; `nil` if it is not known.
         package let retryAfter: Duration?
+
+        package init(cause: Cause, retryAfter: Duration?) {
+            self.cause = cause
+            self.retryAfter = retryAfter
+        }
     }
 
     package enum Verdict: Sendable, Hashable {
