@@ -17,8 +17,9 @@ extension Run {
             let keys = control.policy.keys(
                 of: next.transfer, origin: origin, takesPlace: !request.kind.opensWebSocket)
             if retries.count == 0 { control.deposit(for: origin) }
-            admission = AdmittedAttempt(keys: keys, origin: origin)
-            admission?.permit = try await permit(for: keys, next, by: control)
+            let admitted = AdmittedAttempt(keys: keys, origin: origin)
+            admission = admitted
+            admitted.permit = try await permit(for: keys, next, by: control)
         } catch {
             // The request was created, although it is not sent.
             if case .described(let isNoted) = next.announcement {
@@ -97,11 +98,14 @@ extension Run {
     }
 }
 
-/// The names that an attempt was admitted under, and its permit until its outcome is known.
-struct AdmittedAttempt {
+/// The names that an attempt was admitted under, and its permit until its outcome is known. A class, so that runs
+/// without resilience have one empty pointer. It belongs to its run.
+final class AdmittedAttempt {
     let keys: AdmissionKeys
     let origin: String
-    var permit: AdmissionState.Permit?
+    fileprivate(set) var permit: AdmissionState.Permit?
+
+    init(keys: AdmissionKeys, origin: String) { (self.keys, self.origin) = (keys, origin) }
 }
 
 extension RunResult {

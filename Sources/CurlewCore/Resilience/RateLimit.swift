@@ -32,7 +32,8 @@ public struct RateLimit: Sendable {
         RateLimit(parts: [], scope: scope)
     }
 
-    /// Returns this limit and another one: a request is sent when both permit it.
+    /// Returns this limit and another one: a request is sent when both permit it. What the server says counts as for this
+    /// one.
     public func and(_ other: RateLimit) -> RateLimit {
         var both = self
         both.parts += other.parts

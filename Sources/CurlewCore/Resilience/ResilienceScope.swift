@@ -16,7 +16,7 @@ public struct ResilienceScope: Sendable {
     public static let session = ResilienceScope(kind: .session)
 
     /// The requests of the session for which the closure returns the same text. It is called once an attempt, with the
-    /// adapted request, and must not block.
+    /// adapted request, whose `headers` are without the session's fields, and must not block.
     public static func key(_ key: @escaping @Sendable (_ request: TransferRequest) -> String) -> ResilienceScope {
         ResilienceScope(kind: .key(key))
     }
