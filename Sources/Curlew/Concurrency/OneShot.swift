@@ -132,7 +132,7 @@ enum Pause {
     static func wait(until instant: ContinuousClock.Instant) async -> Bool { await wait(for: instant - .now) }
 
     /// Returns the duration, limited to some centuries.
-    private static func nanoseconds(_ duration: Duration) -> Int {
+    static func nanoseconds(_ duration: Duration) -> Int {
         let (seconds, attoseconds) = duration.components
         guard seconds < 9_000_000_000 else { return .max }
         return Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)

@@ -5,7 +5,8 @@ internal import CurlewLocks
 ///
 /// Every request adds `ratio` of a retry to the budget when it starts, even if it is never retried; its policy may be
 /// an interceptor or only a retrier. `minimumPerSecond` retries are always allowed. At most `capacity` retries
-/// accumulate. Share one budget among the policies for one server.
+/// accumulate. Share one budget among the policies for one server, or set `Resilience.retryBudget`: then every origin has
+/// a budget with these numbers, which limits all retriers.
 public final class RetryBudget: Sendable {
     /// The retries per request, in the long run.
     package let ratio: Double

@@ -4,7 +4,7 @@ public import FoundationNetworking
 
 /// Retries failures that are likely to be temporary, with exponential backoff.
 ///
-/// Only requests with a method in `retryableHTTPMethods` are retried. With the default set, a request that the server
+/// Only requests with a method in `retryableHTTPMethods`, or with an idempotency key, are retried. With the default set, a request that the server
 /// may have carried out is repeated only if that has no further effect. A `Retry-After` field extends the delay.
 /// Retryable statuses are retried even if the awaiting method accepts them, as with `response()` and
 /// `acceptingAnyStatus()`; the last response is the result once there is no retry left.
@@ -28,7 +28,8 @@ public struct RetryPolicy: RequestInterceptor {
     /// The statuses of temporary failures. Unlike Alamofire's, they include 429.
     public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 429, 500, 502, 503, 504]
     /// The codes of failures that may be temporary: of the network, of name resolution, and of slow or restarting
-    /// servers. `totalTimedOut` is not among them, because it leaves no time for another attempt.
+    /// servers. `totalTimedOut` is not among them, because it leaves no time for another attempt, nor are `limited` and
+    /// `circuitOpen`, which mean that there are too many requests already.
     public static let defaultRetryableErrorCodes: Set<CurlewError.Code> = [
         .resolveFailed, .connectFailed, .proxyFailed, .tlsFailed, .certificateExpired, .sendFailed, .receiveFailed,
         .protocolViolation, .contentDecodingFailed, .truncated, .queueTimedOut, .connectTimedOut, .firstByteTimedOut,
@@ -108,6 +109,7 @@ public struct RetryPolicy: RequestInterceptor {
             methods: request.methodsOfAttempt,
             status: RetryDecision.status(of: request, error),
             error: error,
+            isIdempotent: request.hasIdempotencyKey,
             by: self
         )
     }
@@ -174,8 +176,16 @@ enum RetryDecision {
         (error as? CurlewError)?.responseCode ?? request.response?.statusCode
     }
 
-    static func isRetryable(methods: Set<HTTPMethod>, status: Int?, error: any Error, by policy: RetryPolicy) -> Bool {
-        guard !methods.isEmpty, methods.isSubset(of: policy.retryableHTTPMethods) else { return false }
+    static func isRetryable(
+        methods: Set<HTTPMethod>, status: Int?, error: any Error, isIdempotent: Bool = false, by policy: RetryPolicy
+    ) -> Bool {
+        guard isIdempotent || (!methods.isEmpty && methods.isSubset(of: policy.retryableHTTPMethods)) else {
+            return false
+        }
+        // The status is that of an earlier attempt then: this one was not sent.
+        if let code = (error as? CurlewError)?.code, code == .limited || code == .circuitOpen {
+            return policy.retryableErrorCodes.contains(code)
+        }
         if let status, policy.retryableHTTPStatusCodes.contains(status) { return true }
         if let error = error as? URLError { return policy.retries(error.code) }
         guard let error = error as? CurlewError else { return false }

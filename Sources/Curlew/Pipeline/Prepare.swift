@@ -165,6 +165,7 @@ struct Lowering {
         let fields = visible.fields
         for field in fields where !field.isValid { throw CurlewError.invalidHeader(field) }
         var headers = fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
+        try own?.addFields(to: &headers)
         var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
         if let authentication = own?.authentication ?? authority {
             options.authentication = authentication

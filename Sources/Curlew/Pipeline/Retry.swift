@@ -134,6 +134,7 @@ extension Run {
         guard let delay = retries.pacing.pause(asked: asked, after: .now - failed) else {
             return .end(replacing: .retryFailed(CurlewError.tooManyRetries, original: failure))
         }
+        guard permitsRetry(after: delay) else { return .end(replacing: nil) }  // Admission.swift
         if delay != .zero {
             guard budget.total == nil || budget.allows(delay, at: .now) else {
                 return .end(replacing: CurlewError.totalTimeout(budget.total, phase: .retry).after(failure))

@@ -28,6 +28,8 @@ final class Run {
     var retries = RetryHistory()
     /// The values of the current attempt.
     var attempt = AttemptState()
+    /// The admission of the current attempt. `nil` without resilience.
+    var admission: AdmittedAttempt?
     /// A download whose response a retrier may still replace.
     var heldDownload: HeldDownload?
     /// The options for the first attempt, if they were read when the run began.
@@ -57,6 +59,7 @@ final class Run {
         while true {
             beginAttempt()
             let result = await attemptResult()
+            if admission != nil { recordOutcome(of: result) }  // Admission.swift
             guard needsRetryDecision(result) else { return result }
             if case .end(let last) = await retryOrEnd(after: result) { return last }  // Retry.swift
         }
@@ -66,6 +69,7 @@ final class Run {
     private func attemptResult() async -> RunResult {
         do throws(CurlewError) {
             var next = try await firstRequest()  // Prepare.swift
+            if let control = request.context.resilience { try await admit(next, by: control) }  // Admission.swift
             while true {
                 let exchange = try await send(next)  // Send.swift
                 switch await followUp(exchange) {  // FollowUp.swift

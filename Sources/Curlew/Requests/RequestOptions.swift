@@ -228,6 +228,9 @@ struct RequestOptions {
     var isTokenRequest = false
     /// The trailer fields that follow the body; `nil` if there are none.
     var trailers: RequestTrailers?
+    var priority: RequestPriority?
+    /// The value of the field `Idempotency-Key`.
+    var idempotencyKey: String?
     /// Whether the user decides about the body when its head has arrived.
     var asksAboutHead = false
 

@@ -65,6 +65,9 @@ public struct SessionConfiguration: Sendable {
     /// The middleware around every exchange, the outermost first. `Request.middleware(_:)` adds one inside of these.
     public var middleware: [any RequestMiddleware] = []
 
+    /// Limits, a circuit breaker and a retry budget. By default there are none.
+    public var resilience = Resilience()
+
     /// The default options of WebSockets. Each WebSocket can change its options.
     public var webSocket = WebSocketOptions()
 

@@ -18,6 +18,8 @@ package final class SessionContext: Sendable {
     package let cachedResponseHandler: (any CachedResponseHandler)?
     /// The session's exchange adapters and middleware. `nil` without either.
     let exchangeInterceptors: ExchangeInterceptors?
+    /// `nil` if the configuration's resilience has no part.
+    let resilience: ResilienceControl?
     let monitorQueues: [MonitorQueue]
     /// The session, for monitors that ask for it. Set only if there are monitors, because a weak reference makes every
     /// strong one slower.
@@ -52,6 +54,7 @@ package final class SessionContext: Sendable {
         self.cachedResponseHandler = cachedResponseHandler
         self.startsImmediately = startsImmediately
         exchangeInterceptors = ExchangeInterceptors(configuration.exchangeAdapters, configuration.middleware)
+        resilience = ResilienceControl(configuration.resilience)
         monitorQueues = eventMonitors.reduce(into: []) { $0.add($1) }
         baseURL = configuration.baseURL.map { url in
             Result { () throws(CurlewError) in try BaseURL(url) }

@@ -15,6 +15,7 @@ public import Foundation
 ///     decoding     decodingFailed
 ///     download     destinationExists destinationMissing diskFull moveFailed resumeRejected
 ///     cache        notInCache
+///     resilience   limited circuitOpen
 ///     lifecycle    cancelled sessionClosed
 ///     WebSocket    webSocketRefused webSocketClosed
 ///     other        unsupported internal
@@ -91,6 +92,12 @@ public struct CurlewError: Error, Sendable {
         get { shared.values.closeReason }
         set { shared.values.closeReason = newValue }
     }
+    /// The time after which another try makes sense, of an error with the code `.limited` or `.circuitOpen`; `nil` if it
+    /// is not known.
+    public var retryAfter: Duration? {
+        get { shared.values.retryAfter }
+        set { shared.values.retryAfter = newValue }
+    }
     /// Whether the request cannot have taken effect on the server, or may take effect twice without harm.
     public var isSafeToRetry: Bool {
         get { shared.values.isSafeToRetry }
@@ -127,6 +134,7 @@ public struct CurlewError: Error, Sendable {
         var downloadResumeData: Data?
         var closeCode: WebSocketCloseCode?
         var closeReason: String?
+        var retryAfter: Duration?
         var suggestion: String?
         var detail: Detail?
     }
@@ -303,6 +311,7 @@ extension CurlewError: CustomStringConvertible, CustomDebugStringConvertible {
         if let responseBody { lines.append("body: \(Redaction.excerpt(of: responseBody, limit: 2_000))") }
         if let closeCode { lines.append("close code: \(closeCode.rawValue)") }
         if let closeReason { lines.append("close reason: \(Redaction.excerpt(of: closeReason, limit: 200))") }
+        if let retryAfter { lines.append("retry after: \(retryAfter)") }
         if downloadResumeData != nil { lines.append("resume data: yes") }
         lines.append("safe to retry: \(isSafeToRetry ? "yes" : "no")")
         if let metrics { lines.append("metrics: \(metrics)") }

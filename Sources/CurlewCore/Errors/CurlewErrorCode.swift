@@ -64,7 +64,7 @@ extension CurlewError.Code {
     public static let limitExceeded = Self(rawValue: "limitExceeded")
     /// The host name resolves to an address that the address policy refuses.
     public static let addressRefused = Self(rawValue: "addressRefused")
-    /// No connection became free in time.
+    /// No connection became free in time, or no place of the session's resilience.
     public static let queueTimedOut = Self(rawValue: "queueTimedOut")
     /// No connection was established in time.
     public static let connectTimedOut = Self(rawValue: "connectTimedOut")
@@ -105,6 +105,10 @@ extension CurlewError.Code {
     public static let resumeRejected = Self(rawValue: "resumeRejected")
     /// The request allows only a stored response, and the cache has none that may be used.
     public static let notInCache = Self(rawValue: "notInCache")
+    /// A limit of the session's resilience does not permit the request in time. It was not sent.
+    public static let limited = Self(rawValue: "limited")
+    /// The circuit breaker of the session's resilience is open, because the server fails. The request was not sent.
+    public static let circuitOpen = Self(rawValue: "circuitOpen")
     /// The request was cancelled.
     public static let cancelled = Self(rawValue: "cancelled")
     /// The session was invalidated or released.
@@ -129,8 +133,8 @@ extension CurlewError.Code {
         .firstByteTimedOut, .idleTimedOut, .totalTimedOut, .tooManyRedirects, .redirectRefused,
         .authenticationFailed, .retryFailed, .unacceptableStatus, .unacceptableContentType, .validationFailed,
         .decodingFailed, .fileUnreadable, .destinationExists, .destinationMissing, .diskFull, .moveFailed,
-        .resumeRejected, .notInCache, .cancelled, .sessionClosed, .webSocketRefused, .webSocketClosed, .unsupported,
-        .`internal`,
+        .resumeRejected, .notInCache, .limited, .circuitOpen, .cancelled, .sessionClosed, .webSocketRefused,
+        .webSocketClosed, .unsupported, .`internal`,
     ]
 }
 
@@ -191,6 +195,8 @@ extension CurlewError {
         .moveFailed: "Check the permissions of the directory.",
         .resumeRejected: "Start the download over.",
         .notInCache: "Allow the request to go to the server.",
+        .limited: "Send fewer requests, or try again later.",
+        .circuitOpen: "Try again later: the server has failed repeatedly.",
         .sessionClosed: "Keep the session for as long as it has requests.",
         .webSocketRefused: "Check that the URL is that of a WebSocket.",
     ]

@@ -64,3 +64,21 @@ extension CurlewError {
         return "\(what) within " + (limit.map { "\($0), the \(name) timeout" } ?? "the \(name) timeout")
     }
 }
+
+extension CurlewError {
+    /// A limit of the session's resilience refused the request.
+    package static func limited(_ reason: String, retryAfter: Duration?) -> CurlewError {
+        notSent(.limited, reason, retryAfter)
+    }
+
+    /// The circuit breaker refused the request.
+    package static func circuitOpen(_ reason: String, retryAfter: Duration?) -> CurlewError {
+        notSent(.circuitOpen, reason, retryAfter)
+    }
+
+    private static func notSent(_ code: Code, _ reason: String, _ retryAfter: Duration?) -> CurlewError {
+        var error = CurlewError(code, phase: .queue, reason: reason, isSafeToRetry: true)
+        error.retryAfter = retryAfter
+        return error
+    }
+}

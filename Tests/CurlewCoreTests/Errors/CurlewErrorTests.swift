@@ -8,7 +8,7 @@ struct CurlewErrorTests {
     func codes() {
         let all = CurlewError.Code.allKnown
         #expect(Set(all).count == all.count)
-        #expect(all.count == 50)
+        #expect(all.count == 52)
         #expect(all.allSatisfy { $0.description == $0.rawValue && !$0.rawValue.isEmpty })
     }
 

@@ -1,0 +1,65 @@
+public import CurlewCore
+
+/// How a session treats servers that are busy or fail: limits, a circuit breaker and a retry budget.
+///
+///     let session = Session(configuration: SessionConfiguration {
+///         $0.resilience.rateLimit = .requests(100, per: .seconds(1), burst: 20)
+///         $0.resilience.concurrency = .adaptive(floor: 4, ceiling: 100)
+///         $0.resilience.breaker = CircuitBreaker()
+///     })
+///
+/// Every attempt of a request is admitted before it is sent. It waits while a limit does not permit it, at most for the
+/// `queue` timeout, and fails with `.limited` if that is known to be too short, or with `.circuitOpen`. Both errors have
+/// a `retryAfter`, and nothing was sent. The default has no part, and costs nothing.
+///
+/// Redirects and challenges belong to their attempt and are not admitted again. Admission comes before the cache, so a
+/// request that the cache answers needs it, too, unless its policy is `.onlyStored`.
+public struct Resilience: Sendable {
+    /// The number of requests in a time.
+    public var rateLimit: RateLimit?
+    /// The number of requests at the same time.
+    public var concurrency: ConcurrencyLimit?
+    /// Stops sending requests to a server that fails.
+    public var breaker: CircuitBreaker?
+    /// Limits the retries to each origin, whichever retrier wants them. Each origin has a budget of its own with the
+    /// numbers of this one.
+    public var retryBudget: RetryBudget?
+    /// Whether requests wait for a limit. If not, they fail with `.limited` at once.
+    public var waits = true
+    /// The number of requests that wait. Beyond it the least important one fails with `.limited`, of several the last.
+    public var maximumWaiting = 10_000
+
+    /// Creates a value without any part.
+    public init(
+        rateLimit: RateLimit? = nil,
+        concurrency: ConcurrencyLimit? = nil,
+        breaker: CircuitBreaker? = nil,
+        retryBudget: RetryBudget? = nil
+    ) {
+        self.rateLimit = rateLimit
+        self.concurrency = concurrency
+        self.breaker = breaker
+        self.retryBudget = retryBudget
+    }
+
+    /// A stack for a service that calls others, for each origin:
+    ///
+    /// | part | numbers |
+    /// |---|---|
+    /// | rate | what the server says: `Retry-After`, `RateLimit`, `X-RateLimit-…` |
+    /// | concurrency | adaptive: 20 at first, 4 to 200 |
+    /// | breaker | opens for 10 s if half of the last 100 outcomes were failures, and at least 20 are known; one probe |
+    /// | retries | 0.2 per request, at least 1 per second, at most 20 at once |
+    public static var standard: Resilience {
+        Resilience(
+            rateLimit: .server(), concurrency: .adaptive(), breaker: CircuitBreaker(), retryBudget: RetryBudget())
+    }
+
+    var isOff: Bool { rateLimit == nil && concurrency == nil && breaker == nil && retryBudget == nil }
+
+    var policy: AdmissionPolicy {
+        AdmissionPolicy(
+            rateLimit: rateLimit, concurrency: concurrency, breaker: breaker, waits: waits,
+            maximumWaiting: maximumWaiting)
+    }
+}

@@ -1,0 +1,108 @@
+internal import CurlewCore
+
+/// The resilience of a session: what its limits and circuits say at this moment.
+public struct SessionResilience: Sendable {
+    let control: ResilienceControl?
+
+    /// Returns the numbers of this moment. Empty for a session without resilience.
+    public func snapshot() async -> ResilienceSnapshot { control?.snapshot() ?? ResilienceSnapshot() }
+}
+
+extension Session {
+    /// The session's limits, circuits and budgets.
+    ///
+    ///     let snapshot = await session.resilience.snapshot()
+    ///     print(snapshot.waiting, snapshot.circuits["https://api.example.com"]?.state as Any)
+    public nonisolated var resilience: SessionResilience { SessionResilience(control: context.resilience) }
+}
+
+/// The limits and circuits of a session at one moment, by the name of their scope: an origin such as
+/// `https://api.example.com`, `session`, or the text of a key.
+///
+/// Limits and circuits that are as new may be missing.
+public struct ResilienceSnapshot: Sendable, Hashable {
+    /// The requests that wait.
+    public private(set) var waiting = 0
+    /// The numbers since the session began.
+    public private(set) var counts = Counts()
+    /// The places of concurrency limits.
+    public private(set) var concurrency: [String: Places] = [:]
+    /// The circuits.
+    public private(set) var circuits: [String: Circuit] = [:]
+    /// The time until a rate limit, or the server, permits the next request. Only those that do not permit one at once.
+    public private(set) var pauses: [String: Duration] = [:]
+
+    /// Numbers of attempts.
+    public struct Counts: Sendable, Hashable {
+        /// The attempts that were admitted.
+        public internal(set) var admitted = 0
+        /// The attempts that had to wait, whatever came of it.
+        public internal(set) var waited = 0
+        /// The attempts that failed with `.limited`.
+        public internal(set) var limited = 0
+        /// Of these, the ones that were shed for more important ones.
+        public internal(set) var shed = 0
+        /// The attempts that failed with `.circuitOpen`.
+        public internal(set) var refusedByCircuit = 0
+
+        mutating func add(_ verdict: AdmissionState.Verdict) {
+            guard case .refused(let refusal) = verdict else { return admitted += 1 }
+            switch refusal.cause {
+            case .open, .probing: refusedByCircuit += 1
+            case .rate, .places: limited += 1
+            case .shed:
+                limited += 1
+                shed += 1
+            }
+        }
+    }
+
+    /// The places of a concurrency limit.
+    public struct Places: Sendable, Hashable {
+        /// The attempts in flight.
+        public let inFlight: Int
+        /// The number of attempts that may be in flight.
+        public let limit: Int
+    }
+
+    /// A circuit.
+    public struct Circuit: Sendable, Hashable {
+        /// The state of a circuit.
+        public enum State: Sendable, Hashable {
+            /// Requests are sent.
+            case closed
+            /// No request is sent for this time.
+            case open(remaining: Duration)
+            /// One request at a time is sent, as a probe.
+            case halfOpen
+        }
+
+        /// The state.
+        public let state: State
+        /// The outcomes in the window.
+        public let calls: Int
+        /// The failures in the window.
+        public let failures: Int
+        /// The slow outcomes in the window.
+        public let slow: Int
+    }
+}
+
+extension ResilienceSnapshot {
+    init(_ counts: Counts, _ admission: AdmissionState, at now: Duration) {
+        self.counts = counts
+        waiting = admission.waiting
+        concurrency = admission.concurrency.mapValues { Places(inFlight: $0.inFlight, limit: $0.limit) }
+        pauses = admission.pauses(at: now)
+        circuits = admission.phases(at: now).mapValues { phase, counts in
+            let state: Circuit.State =
+                switch phase {
+                case .closed: .closed
+                // It becomes half-open when the next request asks.
+                case .open(let until): until > now ? .open(remaining: until - now) : .halfOpen
+                case .halfOpen: .halfOpen
+                }
+            return Circuit(state: state, calls: counts.calls, failures: counts.failures, slow: counts.slow)
+        }
+    }
+}

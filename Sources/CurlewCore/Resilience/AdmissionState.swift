@@ -1,0 +1,361 @@
+/// The parts of a session's resilience that decide whether a request may be sent.
+package struct AdmissionPolicy: Sendable {
+    package var rateLimit: RateLimit?
+    package var concurrency: ConcurrencyLimit?
+    package var breaker: CircuitBreaker?
+    package var waits: Bool
+    package var maximumWaiting: Int
+
+    package init(
+        rateLimit: RateLimit? = nil, concurrency: ConcurrencyLimit? = nil, breaker: CircuitBreaker? = nil,
+        waits: Bool = true, maximumWaiting: Int = 10_000
+    ) {
+        self.rateLimit = rateLimit
+        self.concurrency = concurrency
+        self.breaker = breaker
+        self.waits = waits
+        self.maximumWaiting = max(maximumWaiting, 0)
+    }
+
+    /// Returns the names by which a request shares limits with others. Calls user code.
+    package func keys(of request: TransferRequest, origin: String, takesPlace: Bool) -> AdmissionKeys {
+        AdmissionKeys(
+            rates: rateLimit?.parts.map { $0.scope.name(of: request, origin: origin) } ?? [],
+            quota: rateLimit.flatMap { $0.followsServer ? $0.scope.name(of: request, origin: origin) : nil },
+            places: takesPlace ? concurrency?.scope.name(of: request, origin: origin) : nil,
+            circuit: breaker?.scope.name(of: request, origin: origin)
+        )
+    }
+}
+
+/// The names by which a request shares limits and circuits with others.
+package struct AdmissionKeys: Sendable, Hashable {
+    /// The name for each part of the rate limit.
+    package var rates: [String] = []
+    package var quota: String?
+    package var places: String?
+    package var circuit: String?
+
+    package init(rates: [String] = [], quota: String? = nil, places: String? = nil, circuit: String? = nil) {
+        self.rates = rates
+        self.quota = quota
+        self.places = places
+        self.circuit = circuit
+    }
+}
+
+/// Decides which requests are sent now, which wait, and which are refused.
+///
+///     request ─┬─ the circuit is open ─────────────────────────────────────▶ refused: circuitOpen
+///              ├─ every limit permits, nobody waits before it ─────────────▶ admitted ── finish ─▶
+///              ├─ waiting is not wanted, or is known to take too long ─────▶ refused: limited
+///              └─ otherwise ─▶ waits ─┬─ its turn ─────────────────────────▶ admitted ── finish ─▶
+///                                     ├─ the circuit opens ────────────────▶ refused: circuitOpen
+///                                     ├─ more important ones fill the line ▶ refused: limited (shed)
+///                                     └─ leave ────────────────────────────▶ (cancelled, timed out)
+///
+/// Requests with the same keys wait in one lane, ordered by priority, then by arrival. Only the first of a lane can be
+/// next; of several lanes, the best of the first ones whose limits all permit it. So a request takes everything that it
+/// needs in one step, or nothing, and lanes do not block each other.
+///
+/// A value: time is a parameter, a duration since any fixed start. A time before an earlier one counts as that one.
+package struct AdmissionState: Sendable {
+    /// A request that waits. The smallest is the next.
+    package struct Ticket: Sendable, Hashable, Comparable {
+        package let urgency: Int
+        /// The number of its arrival.
+        package let number: Int
+
+        package static func < (left: Ticket, right: Ticket) -> Bool {
+            (left.urgency, left.number) < (right.urgency, right.number)
+        }
+    }
+
+    /// The right to send one request. Give it back with `finish`, exactly once.
+    package struct Permit: Sendable, Hashable {
+        package let keys: AdmissionKeys
+        /// The generation of the circuit.
+        let generation: Int
+        /// The time at which the request was admitted.
+        package let admitted: Duration
+    }
+
+    package struct Refusal: Sendable, Hashable {
+        package enum Cause: Sendable, Hashable {
+            /// The circuit is open.
+            case open
+            /// The circuit is half-open, and its probe is in flight.
+            case probing
+            /// A rate or the server does not permit it in time.
+            case rate
+            /// Every place is taken.
+            case places
+            /// More important requests wait.
+            case shed
+        }
+
+        package let cause: Cause
+        /// The time after which another try makes sense; `nil` if it is not known.
+        package let retryAfter: Duration?
+
+        package init(cause: Cause, retryAfter: Duration?) {
+            self.cause = cause
+            self.retryAfter = retryAfter
+        }
+    }
+
+    package enum Verdict: Sendable, Hashable {
+        case admitted(Permit)
+        case refused(Refusal)
+    }
+
+    package enum Answer: Sendable, Hashable {
+        case decided(Verdict)
+        case waits(Ticket)
+    }
+
+    private let policy: AdmissionPolicy
+    private var rates: [RateKey: CellRate] = [:]
+    private var quotas: [String: ServerQuota] = [:]
+    private var places: [String: ConcurrencyLimiter] = [:]
+    private var circuits: [String: CircuitState] = [:]
+    /// The requests that wait, the next one first. A lane without any is removed.
+    private var lanes: [AdmissionKeys: [Ticket]] = [:]
+    package private(set) var waiting = 0
+    private var arrivals = 0
+    private var time: Duration = .zero
+    /// The number of keys from which the unused ones are removed.
+    private var sweepsAt = AdmissionState.fewKeys
+    private static let fewKeys = 4_096
+
+    private struct RateKey: Hashable, Sendable {
+        let part: Int
+        let name: String
+    }
+
+    package init(_ policy: AdmissionPolicy) { self.policy = policy }
+
+    // MARK: Asking
+
+    /// Decides about a request that arrives, and may wait until `deadline`. The second result are verdicts on others
+    /// that wait: one may be shed, and requests whose time has come are admitted before this one.
+    package mutating func ask(
+        _ keys: AdmissionKeys, urgency: Int, deadline: Duration?, at now: Duration
+    ) -> (Answer, [(Ticket, Verdict)]) {
+        let now = advance(to: now)
+        if let refusal = refusalByCircuit(keys, at: now) { return (.decided(.refused(refusal)), []) }
+        if waiting == 0 {
+            sweep(at: now)
+            if opens(keys, at: now) == now { return (.decided(.admitted(admit(keys, at: now))), []) }
+        }
+        arrivals += 1
+        let ticket = Ticket(urgency: urgency, number: arrivals)
+        let ahead = insert(ticket, keys)
+        var others = decide(at: now)
+        if let own = others.firstIndex(where: { $0.0 == ticket }) { return (.decided(others.remove(at: own).1), others) }
+        if let refusal = refusalToWait(keys, behind: ahead, until: deadline, at: now) {
+            _ = leave(ticket, keys)
+            return (.decided(.refused(refusal)), others)
+        }
+        if waiting > policy.maximumWaiting, let shed = shed(at: now) {
+            if shed.0 == ticket { return (.decided(shed.1), others) }
+            others.append(shed)
+        }
+        return (.waits(ticket), others)
+    }
+
+    /// Removes a request that waits. Returns `false` if it does not wait: there is a verdict on it.
+    package mutating func leave(_ ticket: Ticket, _ keys: AdmissionKeys) -> Bool {
+        guard var lane = lanes.removeValue(forKey: keys) else { return false }
+        let index = Self.index(of: ticket, in: lane)
+        let isThere = index < lane.count && lane[index] == ticket
+        if isThere {
+            lane.remove(at: index)
+            waiting -= 1
+        }
+        if !lane.isEmpty { lanes[keys] = lane }
+        return isThere
+    }
+
+    /// Records the end of an admitted request, without or with what it says about the server.
+    package mutating func finish(
+        _ permit: Permit, _ outcome: AttemptOutcome?, _ call: CircuitState.Call?, _ advice: ServerAdvice?,
+        at now: Duration
+    ) {
+        let now = advance(to: now)
+        let keys = permit.keys
+        if let name = keys.places { places[name]?.giveBack(outcome) }
+        if let name = keys.circuit, let breaker = policy.breaker {
+            circuits[name]?.end(call, of: permit.generation, at: now, breaker)
+        }
+        if let name = keys.quota, let advice { quotas[name, default: ServerQuota()].learn(advice, at: now) }
+    }
+
+    // MARK: Deciding
+
+    /// Decides about the requests that wait. Call it after `leave` and `finish`, and at `nextTurn`.
+    package mutating func decide(at now: Duration) -> [(Ticket, Verdict)] {
+        let now = advance(to: now)
+        var decided: [(Ticket, Verdict)] = []
+        // A pass tries the first of each lane, the best one first. It begins anew after each admission, because that
+        // may make another lane's first one better, and takes from what lanes share.
+        var mayContinue = !lanes.isEmpty
+        while mayContinue {
+            mayContinue = false
+            let order = lanes.sorted { ($0.value.first ?? .last) < ($1.value.first ?? .last) }
+            for (keys, lane) in order {
+                if let refusal = refusalByCircuit(keys, at: now) {
+                    for ticket in lane { decided.append((ticket, .refused(refusal))) }
+                    waiting -= lane.count
+                    lanes[keys] = nil
+                } else if opens(keys, at: now) == now, let first = lane.first {
+                    _ = leave(first, keys)
+                    decided.append((first, .admitted(admit(keys, at: now))))
+                    mayContinue = true
+                    break
+                }
+            }
+        }
+        return decided
+    }
+
+    /// The time at which the next request that waits may be admitted without that another one ends. `nil` if none.
+    package func nextTurn(at now: Duration) -> Duration? {
+        lanes.keys.compactMap { opens($0, at: max(now, time)) }.min()
+    }
+
+    /// Whether a retry after `delay` would be refused by the circuit.
+    package func circuitIsOpen(_ keys: AdmissionKeys, after delay: Duration, at now: Duration) -> Bool {
+        guard let name = keys.circuit, case .open(let until)? = circuits[name]?.phase else { return false }
+        return until > max(now, time) + delay
+    }
+
+    private mutating func advance(to now: Duration) -> Duration {
+        time = max(time, now)
+        return time
+    }
+
+    private mutating func refusalByCircuit(_ keys: AdmissionKeys, at now: Duration) -> Refusal? {
+        guard let name = keys.circuit, let breaker = policy.breaker, var circuit = circuits[name] else { return nil }
+        defer { circuits[name] = circuit }
+        guard case .refuse(let after) = circuit.check(at: now, breaker) else { return nil }
+        return after > .zero ? Refusal(cause: .open, retryAfter: after) : Refusal(cause: .probing, retryAfter: nil)
+    }
+
+    /// Returns the time at which the limits permit one more request with these keys, after `ahead` others of the same
+    /// lane: `now` if at once, `nil` if another request has to end first.
+    private func opens(_ keys: AdmissionKeys, after ahead: Int = 0, at now: Duration) -> Duration? {
+        if let name = keys.places, places[name]?.hasPlace == false { return nil }
+        return rateOpens(keys, after: ahead, at: now)
+    }
+
+    private func rateOpens(_ keys: AdmissionKeys, after ahead: Int, at now: Duration) -> Duration {
+        var opens = now
+        if let limit = policy.rateLimit {
+            for (part, name) in keys.rates.enumerated() {
+                let rate = rates[RateKey(part: part, name: name)] ?? limit.parts[part].rate
+                opens = max(opens, rate.opens(after: ahead, at: now))
+            }
+        }
+        if let name = keys.quota, let quota = quotas[name] { opens = max(opens, quota.opens(at: now)) }
+        return opens
+    }
+
+    private mutating func admit(_ keys: AdmissionKeys, at now: Duration) -> Permit {
+        if let limit = policy.rateLimit {
+            for (part, name) in keys.rates.enumerated() {
+                rates[RateKey(part: part, name: name), default: limit.parts[part].rate].admit(at: now)
+            }
+        }
+        if let name = keys.quota { quotas[name]?.admit(at: now) }
+        if let name = keys.places, let limit = policy.concurrency {
+            places[name, default: ConcurrencyLimiter(limit.kind)].take()
+        }
+        var generation = 0
+        if let name = keys.circuit, let breaker = policy.breaker {
+            generation = circuits[name, default: CircuitState(breaker)].begin(at: now)
+        }
+        return Permit(keys: keys, generation: generation, admitted: now)
+    }
+
+    /// Returns the refusal of a request that cannot wait so long.
+    private func refusalToWait(
+        _ keys: AdmissionKeys, behind ahead: Int, until deadline: Duration?, at now: Duration
+    ) -> Refusal? {
+        let turn = rateOpens(keys, after: ahead, at: now)
+        let mayWait = policy.waits && (deadline.map { now < $0 && turn <= $0 } ?? true)
+        if mayWait { return nil }
+        return turn > now ? Refusal(cause: .rate, retryAfter: turn - now) : Refusal(cause: .places, retryAfter: nil)
+    }
+
+    /// Removes the least important request that waits, of several the last.
+    private mutating func shed(at now: Duration) -> (Ticket, Verdict)? {
+        guard let (keys, lane) = lanes.max(by: { ($0.value.last ?? .last) < ($1.value.last ?? .last) }),
+            let last = lane.last, leave(last, keys)
+        else { return nil }
+        return (last, .refused(Refusal(cause: .shed, retryAfter: nil)))
+    }
+
+    // MARK: Lanes
+
+    /// Adds a ticket to its lane. Returns the number of tickets before it.
+    private mutating func insert(_ ticket: Ticket, _ keys: AdmissionKeys) -> Int {
+        var lane = lanes.removeValue(forKey: keys) ?? []
+        let index = Self.index(of: ticket, in: lane)
+        lane.insert(ticket, at: index)
+        lanes[keys] = lane
+        waiting += 1
+        return index
+    }
+
+    /// Returns the index of the first ticket that is not before this one.
+    private static func index(of ticket: Ticket, in lane: [Ticket]) -> Int {
+        var (low, high) = (0, lane.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if lane[middle] < ticket { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Removes limits and circuits that are as new, once there are many: keys may be hosts that are asked once. Called
+    /// while nobody waits.
+    private mutating func sweep(at now: Duration) {
+        guard keyCount >= sweepsAt else { return }
+        rates = rates.filter { !$0.value.isIdle(at: now) }
+        quotas = quotas.filter { !$0.value.isIdle(at: now) }
+        // An adaptive limit is forgotten with them.
+        places = places.filter { !$0.value.isIdle }
+        circuits = circuits.filter { !$0.value.isIdle(at: now) }
+        sweepsAt = max(Self.fewKeys, 2 * keyCount)
+    }
+
+    private var keyCount: Int { rates.count + quotas.count + places.count + circuits.count }
+
+    // MARK: Looking
+
+    /// The places in use and allowed, by name.
+    package var concurrency: [String: (inFlight: Int, limit: Int)] {
+        places.mapValues { ($0.inFlight, $0.limit) }
+    }
+
+    /// The circuits, by name.
+    package func phases(at now: Duration) -> [String: (phase: CircuitState.Phase, counts: OutcomeWindow.Counts)] {
+        circuits.mapValues { ($0.phase, $0.counts(at: max(now, time))) }
+    }
+
+    /// The time until the next request may be sent at the rates and by the server's word, by name. Without those that
+    /// permit one at once.
+    package func pauses(at now: Duration) -> [String: Duration] {
+        let now = max(now, time)
+        var found: [String: Duration] = [:]
+        for (key, rate) in rates { found[key.name] = max(found[key.name] ?? .zero, rate.opens(at: now) - now) }
+        for (name, quota) in quotas { found[name] = max(found[name] ?? .zero, quota.opens(at: now) - now) }
+        return found.filter { $0.value > .zero }
+    }
+}
+
+extension AdmissionState.Ticket {
+    /// Behind every other ticket.
+    fileprivate static let last = AdmissionState.Ticket(urgency: .max, number: .max)
+}

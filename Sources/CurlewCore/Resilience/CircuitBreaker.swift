@@ -1,0 +1,252 @@
+/// Stops sending requests to a server that fails, and finds out when it has recovered.
+///
+///     configuration.resilience.breaker = CircuitBreaker(failureRate: 0.5, window: .time(.seconds(30)))
+///
+///     closed ── too many failures or slow responses ──▶ open ── after `openFor` ──▶ half-open
+///       ▲                                                ▲                            │ │
+///       │                                                └───────── the probe fails ──┘ │
+///       └───────────────────────────────────── `probes` in a row have succeeded ────────┘
+///
+/// While it is open, requests fail at once with `.circuitOpen`, and none is retried. In the half-open state one request
+/// at a time is sent, as a probe.
+public struct CircuitBreaker: Sendable {
+    /// The outcomes that are considered.
+    public enum Window: Sendable, Hashable {
+        /// The last outcomes, as many as given: at least 1, at most 10,000.
+        case count(Int)
+        /// The outcomes of the last time, in tenths of it.
+        case time(Duration)
+    }
+
+    /// The share of failures, from 0 to 1, that opens the circuit.
+    public var failureRate: Double
+    /// The share of slow outcomes, from 0 to 1, that opens the circuit.
+    public var slowRate: Double
+    /// The latency from which an outcome is slow. `nil`: none is.
+    public var slowAfter: Duration?
+    /// The outcomes that are considered.
+    public var window: Window
+    /// The number of outcomes in the window without which the circuit does not open.
+    public var minimumCalls: Int
+    /// The time for which the circuit stays open.
+    public var openFor: Duration
+    /// The number of probes in a row that close the circuit.
+    public var probes: Int
+    /// Decides which outcomes are failures. Called without a lock, on the task of the request.
+    public var isFailure: @Sendable (AttemptOutcome) -> Bool
+    package let scope: ResilienceScope
+
+    /// Creates a breaker. The defaults open it when half of the last 100 outcomes were failures, and at least 20 of
+    /// them are known.
+    public init(
+        failureRate: Double = 0.5,
+        slowRate: Double = 1,
+        slowAfter: Duration? = nil,
+        window: Window = .count(100),
+        minimumCalls: Int = 20,
+        openFor: Duration = .seconds(10),
+        probes: Int = 1,
+        per scope: ResilienceScope = .origin,
+        isFailure: @escaping @Sendable (AttemptOutcome) -> Bool = { $0.isServerFailure }
+    ) {
+        self.failureRate = failureRate
+        self.slowRate = slowRate
+        self.slowAfter = slowAfter
+        self.window = window
+        self.minimumCalls = minimumCalls
+        self.openFor = openFor
+        self.probes = probes
+        self.scope = scope
+        self.isFailure = isFailure
+    }
+
+    /// Returns the outcome as the circuit counts it.
+    package func call(_ outcome: AttemptOutcome) -> CircuitState.Call {
+        let isSlow = slowAfter.map { outcome.latency >= $0 } ?? false
+        return CircuitState.Call(isFailure: isFailure(outcome), isSlow: isSlow)
+    }
+}
+
+/// A circuit: the state of a breaker for one scope. Times are durations since any fixed start.
+///
+/// Every change of the phase begins a generation. An outcome counts only in the generation in which its request was
+/// sent: one that was sent before the circuit opened says nothing about the server's recovery.
+package struct CircuitState: Sendable, Equatable {
+    /// An outcome.
+    package struct Call: Sendable, Hashable {
+        package let isFailure: Bool
+        package let isSlow: Bool
+
+        package init(isFailure: Bool, isSlow: Bool = false) {
+            self.isFailure = isFailure
+            self.isSlow = isSlow
+        }
+    }
+
+    package enum Phase: Sendable, Equatable {
+        case closed
+        case open(until: Duration)
+        /// `probing`: the start of the probe in flight.
+        case halfOpen(succeeded: Int, probing: Duration?)
+    }
+
+    package enum Answer: Sendable, Equatable {
+        case pass
+        /// `after`: the time until the circuit is half-open, zero while a probe is in flight.
+        case refuse(after: Duration)
+    }
+
+    package private(set) var phase = Phase.closed
+    private var window: OutcomeWindow
+    private var generation = 0
+
+    package init(_ breaker: CircuitBreaker) { window = OutcomeWindow(breaker.window) }
+
+    /// Whether a request may be sent. Opens the circuit half when its time has come.
+    package mutating func check(at now: Duration, _ breaker: CircuitBreaker) -> Answer {
+        switch phase {
+        case .closed: return .pass
+        case .open(let until):
+            guard now >= until else { return .refuse(after: until - now) }
+            enter(.halfOpen(succeeded: 0, probing: nil))
+            return .pass
+        case .halfOpen(let succeeded, let probing):
+            guard let probing else { return .pass }
+            // A probe that takes longer than the circuit stays open, such as a long stream, holds up nobody.
+            guard now - probing >= breaker.openFor else { return .refuse(after: .zero) }
+            enter(.halfOpen(succeeded: succeeded, probing: nil))
+            return .pass
+        }
+    }
+
+    /// Records that a request is sent, which `check` has just let pass. Returns the generation for `end`.
+    package mutating func begin(at now: Duration) -> Int {
+        if case .halfOpen(let succeeded, nil) = phase { phase = .halfOpen(succeeded: succeeded, probing: now) }
+        return generation
+    }
+
+    /// Records the end of a request; `nil` if it says nothing about the server.
+    package mutating func end(_ call: Call?, of begun: Int, at now: Duration, _ breaker: CircuitBreaker) {
+        guard begun == generation else { return }
+        switch phase {
+        case .open: break
+        case .closed:
+            guard let call else { return }
+            window.add(call, at: now)
+            let counts = window.counts(at: now)
+            guard counts.calls >= max(breaker.minimumCalls, 1) else { return }
+            let (calls, failures, slow) = (Double(counts.calls), Double(counts.failures), Double(counts.slow))
+            let isFailing = counts.failures > 0 && failures >= breaker.failureRate * calls
+            let isSlow = counts.slow > 0 && slow >= breaker.slowRate * calls
+            if isFailing || isSlow { enter(.open(until: now + breaker.openFor)) }
+        case .halfOpen(let succeeded, _):
+            // A cancelled probe makes room for another one.
+            guard let call else { return phase = .halfOpen(succeeded: succeeded, probing: nil) }
+            if call.isFailure || call.isSlow {
+                enter(.open(until: now + breaker.openFor))
+            } else if succeeded + 1 >= breaker.probes {
+                enter(.closed)
+            } else {
+                phase = .halfOpen(succeeded: succeeded + 1, probing: nil)
+            }
+        }
+    }
+
+    private mutating func enter(_ next: Phase) {
+        phase = next
+        generation += 1
+        window.removeAll()
+    }
+
+    /// The outcomes in the window.
+    package func counts(at now: Duration) -> OutcomeWindow.Counts { window.counts(at: now) }
+
+    package func isIdle(at now: Duration) -> Bool { phase == .closed && window.counts(at: now).calls == 0 }
+}
+
+/// The outcomes of a sliding window, in a fixed amount of memory.
+package struct OutcomeWindow: Sendable, Equatable {
+    package struct Counts: Sendable, Equatable {
+        package var calls = 0
+        package var failures = 0
+        package var slow = 0
+
+        package init() {}
+
+        fileprivate mutating func add(_ call: CircuitState.Call, _ sign: Int = 1) {
+            calls += sign
+            if call.isFailure { failures += sign }
+            if call.isSlow { slow += sign }
+        }
+
+        fileprivate mutating func add(_ other: Counts) {
+            calls += other.calls
+            failures += other.failures
+            slow += other.slow
+        }
+    }
+
+    private enum Storage: Sendable, Equatable {
+        /// The last calls in a ring, which `next` overwrites once it is full.
+        case last([CircuitState.Call], next: Int, capacity: Int, Counts)
+        /// The tenths of the window with an outcome.
+        case tenths([Tenth], length: Duration)
+    }
+
+    private struct Tenth: Sendable, Equatable {
+        /// The number of tenths before this one, since the start of the time.
+        let number: Int
+        var counts = Counts()
+    }
+
+    private var storage: Storage
+
+    package init(_ window: CircuitBreaker.Window) {
+        storage =
+            switch window {
+            case .count(let count): .last([], next: 0, capacity: min(max(count, 1), 10_000), Counts())
+            case .time(let time):
+                .tenths([], length: min(max(time, .milliseconds(10)), .seconds(86_400)) / 10)
+            }
+    }
+
+    package mutating func removeAll() {
+        switch storage {
+        case .last(_, _, let capacity, _): storage = .last([], next: 0, capacity: capacity, Counts())
+        case .tenths(_, let length): storage = .tenths([], length: length)
+        }
+    }
+
+    package mutating func add(_ call: CircuitState.Call, at now: Duration) {
+        switch storage {
+        case .last(var calls, let next, let capacity, var counts):
+            // The array is not shared while it changes.
+            storage = .last([], next: 0, capacity: capacity, Counts())
+            if calls.count < capacity {
+                calls.append(call)
+            } else {
+                counts.add(calls[next], -1)
+                calls[next] = call
+            }
+            counts.add(call)
+            storage = .last(calls, next: (next + 1) % capacity, capacity: capacity, counts)
+        case .tenths(var tenths, let length):
+            let number = Self.number(of: now, length)
+            tenths.removeAll { $0.number <= number - 10 }
+            if tenths.last?.number != number { tenths.append(Tenth(number: number)) }
+            tenths[tenths.count - 1].counts.add(call)
+            storage = .tenths(tenths, length: length)
+        }
+    }
+
+    package func counts(at now: Duration) -> Counts {
+        switch storage {
+        case .last(_, _, _, let counts): return counts
+        case .tenths(let tenths, let length):
+            let number = Self.number(of: now, length)
+            return tenths.reduce(into: Counts()) { if $1.number > number - 10 { $0.add($1.counts) } }
+        }
+    }
+
+    private static func number(of time: Duration, _ length: Duration) -> Int { Int(time / length) }
+}

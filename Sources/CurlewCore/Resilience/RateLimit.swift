@@ -1,0 +1,69 @@
+/// The number of requests that may be sent in a time.
+///
+///     configuration.resilience.rateLimit = .requests(100, per: .seconds(1), burst: 20)
+///
+/// Requests beyond it wait for their turn. Several limits apply together with `and(_:)`. By default the session also
+/// follows what the server says: `Retry-After` of a 429 or 503, and the fields `RateLimit`, `RateLimit-Policy` and
+/// `X-RateLimit-…`.
+public struct RateLimit: Sendable {
+    /// One rate, and the requests that share it.
+    package struct Part: Sendable {
+        package let rate: CellRate
+        package let scope: ResilienceScope
+    }
+
+    package private(set) var parts: [Part]
+    /// The requests that share what the server says.
+    package let scope: ResilienceScope
+    /// Whether what the server says counts.
+    public var followsServer = true
+
+    /// Returns a limit of `count` requests per `period`, evenly spaced, of which `burst` may be sent at once.
+    ///
+    /// In a time of one period at most `count + burst - 1` requests are sent. Numbers below 1 count as 1.
+    public static func requests(
+        _ count: Int, per period: Duration, burst: Int = 1, per scope: ResilienceScope = .origin
+    ) -> RateLimit {
+        RateLimit(parts: [Part(rate: CellRate(count, per: period, burst: burst), scope: scope)], scope: scope)
+    }
+
+    /// Returns a limit that only follows what the server says.
+    public static func server(per scope: ResilienceScope = .origin) -> RateLimit {
+        RateLimit(parts: [], scope: scope)
+    }
+
+    /// Returns this limit and another one: a request is sent when both permit it. What the server says counts as for this
+    /// one.
+    public func and(_ other: RateLimit) -> RateLimit {
+        var both = self
+        both.parts += other.parts
+        return both
+    }
+}
+
+/// A rate of requests, by the generic cell rate algorithm (GCRA).
+///
+/// Its whole state is one instant, `due`: the time at which a source that sends exactly at the rate would send its next
+/// request. A request conforms if it comes at most `tolerance` before that. Times are durations since any fixed start.
+package struct CellRate: Sendable, Equatable {
+    package let interval: Duration
+    package let tolerance: Duration
+    private var due: Duration?
+
+    package init(_ count: Int, per period: Duration, burst: Int) {
+        // Bounded, so that no product overflows.
+        let period = min(max(period, .nanoseconds(1)), .seconds(365 * 86_400))
+        interval = period / min(max(count, 1), 1_000_000_000)
+        tolerance = interval * (min(max(burst, 1), 1_000_000_000) - 1)
+    }
+
+    /// Returns the time at which a request conforms, if `ahead` others go first: `now`, or a later one.
+    package func opens(after ahead: Int = 0, at now: Duration) -> Duration {
+        max(now, max(due ?? now, now) + interval * ahead - tolerance)
+    }
+
+    package mutating func admit(at now: Duration) { due = max(due ?? now, now) + interval }
+
+    /// Whether the state is that of a rate that was never used.
+    package func isIdle(at now: Duration) -> Bool { due.map { $0 <= now } ?? true }
+}

@@ -1,0 +1,224 @@
+internal import CurlewCore
+internal import CurlewTesting
+internal import Foundation
+internal import Testing
+
+@Suite("Admission", .timeLimit(.minutes(4)))
+struct AdmissionStateTests {
+    private typealias Ticket = AdmissionState.Ticket
+    private typealias Verdict = AdmissionState.Verdict
+
+    private static func state(
+        rate: RateLimit? = nil, concurrency: ConcurrencyLimit? = nil, breaker: CircuitBreaker? = nil,
+        waits: Bool = true, maximumWaiting: Int = 1_000
+    ) -> AdmissionState {
+        AdmissionState(
+            AdmissionPolicy(
+                rateLimit: rate, concurrency: concurrency, breaker: breaker, waits: waits,
+                maximumWaiting: maximumWaiting))
+    }
+
+    private static func permit(_ answer: AdmissionState.Answer) -> AdmissionState.Permit? {
+        if case .decided(.admitted(let permit)) = answer { permit } else { nil }
+    }
+
+    private static func refusal(_ answer: AdmissionState.Answer) -> AdmissionState.Refusal? {
+        if case .decided(.refused(let refusal)) = answer { refusal } else { nil }
+    }
+
+    private static func ticket(_ answer: AdmissionState.Answer) -> Ticket? {
+        if case .waits(let ticket) = answer { ticket } else { nil }
+    }
+
+    @Test("a place that becomes free goes to the most important, then to the first")
+    func order() throws {
+        let keys = AdmissionKeys(places: "a")
+        var state = Self.state(concurrency: .fixed(1))
+        var permit = try #require(Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .zero).0))
+        var tickets: [Int: Ticket] = [:]
+        for (name, urgency) in [(0, 3), (1, 7), (2, 3), (3, 1), (4, 1)] {
+            tickets[name] = try #require(Self.ticket(state.ask(keys, urgency: urgency, deadline: nil, at: .zero).0))
+        }
+        #expect(state.nextTurn(at: .zero) == nil, "only an end brings the next turn")
+        var order: [Ticket] = []
+        while order.count < 5 {
+            state.finish(permit, nil, nil, nil, at: .zero)
+            let decided = state.decide(at: .zero)
+            try #require(decided.count == 1)
+            order.append(decided[0].0)
+            permit = try #require(Self.permit(.decided(decided[0].1)))
+        }
+        #expect(order == [3, 4, 0, 2, 1].map { tickets[$0] })
+    }
+
+    @Test("a rate lets them go one interval after the other, and says when")
+    func rate() throws {
+        let keys = AdmissionKeys(rates: ["a"])
+        var state = Self.state(rate: .requests(10, per: .seconds(1)))
+        #expect(Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .zero).0) != nil)
+        let first = Self.ticket(state.ask(keys, urgency: 3, deadline: .seconds(1), at: .zero).0)
+        let second = Self.ticket(state.ask(keys, urgency: 3, deadline: .seconds(1), at: .zero).0)
+        #expect(state.nextTurn(at: .zero) == .milliseconds(100))
+        #expect(state.decide(at: .milliseconds(99)).isEmpty)
+        #expect(state.decide(at: .milliseconds(100)).map(\.0) == [first])
+        #expect(state.decide(at: .milliseconds(200)).map(\.0) == [second])
+        #expect(state.waiting == 0 && state.nextTurn(at: .seconds(1)) == nil)
+    }
+
+    @Test("a wait that is known to be too long is refused at once, behind those that wait")
+    func tooLong() throws {
+        let keys = AdmissionKeys(rates: ["a"])
+        var state = Self.state(rate: .requests(10, per: .seconds(1)))
+        _ = state.ask(keys, urgency: 3, deadline: nil, at: .zero)
+        for _ in 0..<4 {
+            #expect(Self.ticket(state.ask(keys, urgency: 3, deadline: .milliseconds(400), at: .zero).0) != nil)
+        }
+        let refused = Self.refusal(state.ask(keys, urgency: 3, deadline: .milliseconds(400), at: .zero).0)
+        #expect(refused == AdmissionState.Refusal(cause: .rate, retryAfter: .milliseconds(500)))
+        #expect(Self.ticket(state.ask(keys, urgency: 0, deadline: .milliseconds(400), at: .zero).0) != nil)
+        #expect(state.waiting == 5)
+    }
+
+    @Test("nobody waits if that is not wanted")
+    func doesNotWait() {
+        let keys = AdmissionKeys(rates: ["a"], places: "a")
+        var state = Self.state(rate: .requests(1, per: .seconds(9)), concurrency: .fixed(1), waits: false)
+        #expect(Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .zero).0) != nil)
+        #expect(Self.refusal(state.ask(keys, urgency: 3, deadline: nil, at: .zero).0)?.cause == .rate)
+        #expect(Self.refusal(state.ask(keys, urgency: 3, deadline: nil, at: .seconds(9)).0)?.cause == .places)
+        #expect(state.waiting == 0)
+    }
+
+    @Test("beyond the maximum the least important is shed, of several the last")
+    func sheds() throws {
+        let keys = AdmissionKeys(places: "a")
+        var state = Self.state(concurrency: .fixed(1), maximumWaiting: 2)
+        _ = state.ask(keys, urgency: 3, deadline: nil, at: .zero)
+        _ = state.ask(keys, urgency: 5, deadline: nil, at: .zero)
+        let last = try #require(Self.ticket(state.ask(keys, urgency: 5, deadline: nil, at: .zero).0))
+        let (answer, others) = state.ask(keys, urgency: 1, deadline: nil, at: .zero)
+        #expect(Self.ticket(answer) != nil && others.map(\.0) == [last])
+        #expect(Self.refusal(state.ask(keys, urgency: 6, deadline: nil, at: .zero).0)?.cause == .shed)
+        #expect(state.waiting == 2)
+    }
+
+    @Test("a circuit that opens ends the waits for it, and no retry goes into it")
+    func circuit() throws {
+        let keys = AdmissionKeys(places: "a", circuit: "a")
+        let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1)
+        var state = Self.state(concurrency: .fixed(1), breaker: breaker)
+        let permit = try #require(Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .zero).0))
+        let ticket = try #require(Self.ticket(state.ask(keys, urgency: 3, deadline: nil, at: .zero).0))
+        state.finish(permit, nil, CircuitState.Call(isFailure: true), nil, at: .zero)
+        let open = AdmissionState.Refusal(cause: .open, retryAfter: .seconds(10))
+        #expect(state.decide(at: .zero).map(\.1) == [.refused(open)])
+        #expect(state.leave(ticket, keys) == false && state.waiting == 0)
+        #expect(Self.refusal(state.ask(keys, urgency: 3, deadline: nil, at: .zero).0) == open)
+        #expect(state.circuitIsOpen(keys, after: .seconds(9), at: .zero))
+        #expect(!state.circuitIsOpen(keys, after: .seconds(10), at: .zero))
+        #expect(Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .seconds(10)).0) != nil)
+        #expect(Self.refusal(state.ask(keys, urgency: 3, deadline: nil, at: .seconds(10)).0)?.cause == .probing)
+    }
+
+    @Test("lanes that share one limit do not block each other at another one")
+    func lanes() throws {
+        var state = Self.state(rate: .requests(1, per: .seconds(1)), concurrency: .fixed(1))
+        let (one, two) = (AdmissionKeys(rates: ["1"], places: "p"), AdmissionKeys(rates: ["2"], places: "p"))
+        let permit = try #require(Self.permit(state.ask(one, urgency: 3, deadline: nil, at: .zero).0))
+        let first = try #require(Self.ticket(state.ask(one, urgency: 1, deadline: nil, at: .zero).0))
+        let other = try #require(Self.ticket(state.ask(two, urgency: 5, deadline: nil, at: .zero).0))
+        state.finish(permit, nil, nil, nil, at: .zero)
+        // The first has to wait for its rate, and holds no place meanwhile.
+        let decided = state.decide(at: .zero)
+        #expect(decided.map(\.0) == [other])
+        state.finish(try #require(Self.permit(.decided(decided[0].1))), nil, nil, nil, at: .seconds(1))
+        #expect(state.decide(at: .seconds(1)).map(\.0) == [first])
+    }
+
+    @Test("what the server says closes the lane of its scope")
+    func advice() throws {
+        let keys = AdmissionKeys(quota: "a")
+        var state = Self.state(rate: .server())
+        let permit = try #require(Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .zero).0))
+        var advice = try #require(ServerAdvice(["Retry-After": "9"], status: 429, now: Date(timeIntervalSince1970: 0)))
+        advice.pause = .seconds(9)
+        state.finish(permit, nil, nil, advice, at: .zero)
+        #expect(Self.refusal(state.ask(keys, urgency: 3, deadline: .seconds(8), at: .zero).0)?.retryAfter == .seconds(9))
+        #expect(Self.permit(state.ask(AdmissionKeys(quota: "b"), urgency: 3, deadline: nil, at: .zero).0) != nil)
+        #expect(Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .seconds(9)).0) != nil)
+    }
+
+    @Test("many names are forgotten once they are as new")
+    func forgets() {
+        var state = Self.state(rate: .requests(1, per: .seconds(1)), concurrency: .fixed(1), breaker: CircuitBreaker())
+        for number in 0..<20_000 {
+            let name = "\(number)"
+            let keys = AdmissionKeys(rates: [name], places: name, circuit: name)
+            guard let permit = Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .seconds(number)).0) else {
+                return #expect(Bool(false), "a new name is admitted")
+            }
+            state.finish(permit, nil, nil, nil, at: .seconds(number))
+        }
+        #expect(state.concurrency.count < 10_000)
+    }
+
+    @Test("no place is lost or given twice, whatever comes when", arguments: 0..<100 as Range<UInt64>)
+    func neverLeaks(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let places = Int.random(in: 1...5, using: &random)
+        let breaker = CircuitBreaker(window: .count(10), minimumCalls: 5, openFor: .milliseconds(30))
+        var state = Self.state(
+            rate: .requests(300, per: .seconds(1), burst: 4), concurrency: .fixed(places), breaker: breaker,
+            maximumWaiting: 20)
+        let lanes = ["a", "b"].map { AdmissionKeys(rates: [$0], quota: $0, places: "shared", circuit: $0) }
+        var flying: [AdmissionState.Permit] = []
+        var waiting: [Ticket: AdmissionKeys] = [:]
+        var now = Duration.zero
+        func settle(_ ticket: Ticket, _ verdict: Verdict) {
+            #expect(waiting.removeValue(forKey: ticket) != nil, "one verdict for each that waits")
+            if case .admitted(let permit) = verdict { flying.append(permit) }
+        }
+        for _ in 0..<1_500 {
+            now += .microseconds(Int.random(in: -2_000...6_000, using: &random))
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0, 1:
+                let keys = lanes[Int.random(in: 0..<2, using: &random)]
+                let deadline = Bool.random(using: &random) ? nil : now + .milliseconds(20)
+                let (answer, others) = state.ask(
+                    keys, urgency: .random(in: 0...7, using: &random), deadline: deadline, at: now)
+                switch answer {
+                case .decided(.admitted(let permit)): flying.append(permit)
+                case .decided(.refused): break
+                case .waits(let ticket): waiting[ticket] = keys
+                }
+                for (ticket, verdict) in others { settle(ticket, verdict) }
+            case 2 where !waiting.isEmpty:
+                if let (ticket, keys) = waiting.randomElement(using: &random) {
+                    let didLeave = state.leave(ticket, keys)
+                    #expect(didLeave)
+                    waiting[ticket] = nil
+                }
+            case 3 where !flying.isEmpty:
+                let permit = flying.remove(at: .random(in: 0..<flying.count, using: &random))
+                let isFailure = Int.random(in: 0..<4, using: &random) == 0
+                let outcome = AttemptOutcome(status: isFailure ? 500 : 200)
+                state.finish(permit, outcome, breaker.call(outcome), nil, at: now)
+            default: break
+            }
+            for (ticket, verdict) in state.decide(at: now) { settle(ticket, verdict) }
+            #expect(flying.count <= places)
+            #expect((state.concurrency["shared"]?.inFlight ?? 0) == flying.count)
+            #expect(state.waiting == waiting.count && waiting.count <= 20)
+        }
+        for permit in flying { state.finish(permit, nil, nil, nil, at: now) }
+        // Whoever waits goes when its time comes.
+        while let turn = state.nextTurn(at: now) {
+            now = max(now, turn)
+            for (ticket, verdict) in state.decide(at: now) {
+                waiting[ticket] = nil
+                if case .admitted(let permit) = verdict { state.finish(permit, nil, nil, nil, at: now) }
+            }
+        }
+        #expect(waiting.isEmpty && state.waiting == 0 && (state.concurrency["shared"]?.inFlight ?? 0) == 0)
+    }
+}

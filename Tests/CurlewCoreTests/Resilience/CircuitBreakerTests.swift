@@ -1,0 +1,192 @@
+internal import CurlewCore
+internal import CurlewTesting
+internal import Testing
+
+@Suite("Circuit breakers", .timeLimit(.minutes(4)))
+struct CircuitBreakerTests {
+    private static let fine = CircuitState.Call(isFailure: false)
+    private static let failed = CircuitState.Call(isFailure: true)
+
+    /// Sends one request that is over at once.
+    private func send(
+        _ call: CircuitState.Call?, at now: Duration, _ circuit: inout CircuitState, _ breaker: CircuitBreaker
+    ) -> Bool {
+        guard circuit.check(at: now, breaker) == .pass else { return false }
+        circuit.end(call, of: circuit.begin(at: now), at: now, breaker)
+        return true
+    }
+
+    // MARK: The window
+
+    @Test("a window of counts has the last outcomes", arguments: 0..<50 as Range<UInt64>)
+    func counts(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let size = Int.random(in: 1...40, using: &random)
+        var window = OutcomeWindow(.count(size))
+        var all: [CircuitState.Call] = []
+        for _ in 0..<300 {
+            let call = CircuitState.Call(isFailure: .random(using: &random), isSlow: .random(using: &random))
+            window.add(call, at: .zero)
+            all.append(call)
+            let expected = all.suffix(size)
+            let counts = window.counts(at: .zero)
+            #expect(counts.calls == expected.count)
+            #expect(counts.failures == expected.filter(\.isFailure).count)
+            #expect(counts.slow == expected.filter(\.isSlow).count)
+        }
+    }
+
+    @Test("a window of time has the outcomes of its last ten tenths", arguments: 0..<50 as Range<UInt64>)
+    func times(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var window = OutcomeWindow(.time(.seconds(10)))
+        var all: [(tenth: Int, call: CircuitState.Call)] = []
+        var now = Duration.zero
+        for _ in 0..<300 {
+            now += .milliseconds(Int.random(in: 0...2_500, using: &random))
+            let tenth = Int(now / .seconds(1))
+            let call = CircuitState.Call(isFailure: .random(using: &random), isSlow: .random(using: &random))
+            if Bool.random(using: &random) {
+                window.add(call, at: now)
+                all.append((tenth, call))
+            }
+            let expected = all.filter { $0.tenth > tenth - 10 }
+            let counts = window.counts(at: now)
+            #expect(counts.calls == expected.count)
+            #expect(counts.failures == expected.filter(\.call.isFailure).count)
+            #expect(counts.slow == expected.filter(\.call.isSlow).count)
+        }
+    }
+
+    // MARK: The circuit
+
+    @Test("it opens at the rate of failures, but not before enough is known")
+    func opens() {
+        let breaker = CircuitBreaker(failureRate: 0.5, window: .count(10), minimumCalls: 4)
+        var circuit = CircuitState(breaker)
+        for call in [Self.failed, Self.failed, Self.failed] { #expect(send(call, at: .zero, &circuit, breaker)) }
+        #expect(circuit.phase == .closed)
+        #expect(send(Self.fine, at: .seconds(1), &circuit, breaker))
+        #expect(circuit.phase == .open(until: .seconds(11)))
+        #expect(circuit.check(at: .seconds(4), breaker) == .refuse(after: .seconds(7)))
+    }
+
+    @Test("slow outcomes open it, too, and those that say nothing do not count")
+    func slow() {
+        let breaker = CircuitBreaker(slowRate: 0.5, slowAfter: .seconds(1), window: .count(10), minimumCalls: 2)
+        var circuit = CircuitState(breaker)
+        for _ in 0..<10 { #expect(send(nil, at: .zero, &circuit, breaker)) }
+        #expect(circuit.counts(at: .zero).calls == 0)
+        #expect(send(breaker.call(AttemptOutcome(status: 200, latency: .milliseconds(999))), at: .zero, &circuit, breaker))
+        #expect(send(breaker.call(AttemptOutcome(status: 200, latency: .seconds(1))), at: .zero, &circuit, breaker))
+        #expect(circuit.phase == .open(until: .seconds(10)))
+    }
+
+    @Test("one probe at a time, and its outcome decides")
+    func halfOpen() {
+        let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, probes: 2)
+        var circuit = CircuitState(breaker)
+        #expect(send(Self.failed, at: .zero, &circuit, breaker))
+        let late = Duration.seconds(10)
+        #expect(circuit.check(at: late, breaker) == .pass)
+        let probe = circuit.begin(at: late)
+        #expect(circuit.check(at: late, breaker) == .refuse(after: .zero))
+        circuit.end(nil, of: probe, at: late, breaker)
+        #expect(circuit.check(at: late, breaker) == .pass, "a cancelled probe makes room")
+        circuit.end(Self.fine, of: circuit.begin(at: late), at: late, breaker)
+        #expect(circuit.phase == .halfOpen(succeeded: 1, probing: nil))
+        #expect(send(Self.fine, at: late, &circuit, breaker))
+        #expect(circuit.phase == .closed)
+    }
+
+    @Test("a failed probe opens it again, and one that does not end holds up nobody")
+    func probes() {
+        let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1)
+        var circuit = CircuitState(breaker)
+        #expect(send(Self.failed, at: .zero, &circuit, breaker))
+        #expect(send(Self.failed, at: .seconds(10), &circuit, breaker))
+        #expect(circuit.phase == .open(until: .seconds(20)))
+        #expect(circuit.check(at: .seconds(20), breaker) == .pass)
+        let endless = circuit.begin(at: .seconds(20))
+        #expect(circuit.check(at: .seconds(29), breaker) == .refuse(after: .zero))
+        #expect(send(Self.fine, at: .seconds(30), &circuit, breaker))
+        #expect(circuit.phase == .closed)
+        circuit.end(Self.failed, of: endless, at: .seconds(31), breaker)
+        #expect(circuit.phase == .closed, "the outcome of an earlier generation says nothing")
+    }
+
+    /// The rules in the plainest words, with every outcome remembered.
+    private struct Model {
+        let breaker: CircuitBreaker
+        var state = "closed"
+        var outcomes: [Bool] = []
+        var until = Duration.zero
+        var epoch = 0
+
+        mutating func passes(at now: Duration) -> Bool {
+            if state == "open", now >= until {
+                (state, epoch) = ("waiting", epoch + 1)
+            }
+            return state == "closed" || state == "waiting"
+        }
+
+        mutating func begin() -> Int {
+            if state == "waiting" { state = "probing" }
+            return epoch
+        }
+
+        mutating func end(_ isFailure: Bool, _ begun: Int, at now: Duration) {
+            guard begun == epoch else { return }
+            if state == "probing" {
+                (state, outcomes, until, epoch) = (isFailure ? "open" : "closed", [], now + breaker.openFor, epoch + 1)
+            } else if state == "closed" {
+                outcomes.append(isFailure)
+                let last = outcomes.suffix(8)
+                guard last.count >= 4, last.count(where: \.self) * 2 >= last.count else { return }
+                (state, outcomes, until, epoch) = ("open", [], now + breaker.openFor, epoch + 1)
+            }
+        }
+    }
+
+    @Test("it passes what a plain model passes, with many requests in flight", arguments: 0..<200 as Range<UInt64>)
+    func model(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        // Probes end before the circuit would lose patience with them.
+        let breaker = CircuitBreaker(window: .count(8), minimumCalls: 4, openFor: .seconds(1_000))
+        var circuit = CircuitState(breaker)
+        var model = Model(breaker: breaker)
+        var flying: [(Int, Int)] = []
+        var now = Duration.zero
+        for _ in 0..<600 {
+            now += .seconds(Int.random(in: 0...60, using: &random))
+            if Bool.random(using: &random) || flying.isEmpty {
+                let passes = circuit.check(at: now, breaker) == .pass
+                #expect(passes == model.passes(at: now))
+                if passes { flying.append((circuit.begin(at: now), model.begin())) }
+            }
+            if flying.count > 5 || (!flying.isEmpty && Bool.random(using: &random)) {
+                let (begun, epoch) = flying.remove(at: Int.random(in: 0..<flying.count, using: &random))
+                let isFailure = Int.random(in: 0..<3, using: &random) == 0
+                circuit.end(isFailure ? Self.failed : Self.fine, of: begun, at: now, breaker)
+                model.end(isFailure, epoch, at: now)
+            }
+        }
+    }
+
+    @Test(
+        "what the server failed at is a failure",
+        arguments: [
+            (AttemptOutcome(status: 200), false), (AttemptOutcome(status: 404), false),
+            (AttemptOutcome(status: 429), false), (AttemptOutcome(status: 500), true),
+            (AttemptOutcome(status: 501), false), (AttemptOutcome(status: 503), true),
+            (AttemptOutcome(error: CurlewError(.connectFailed, phase: .connect)), true),
+            (AttemptOutcome(error: CurlewError(.firstByteTimedOut, phase: .waiting)), true),
+            (AttemptOutcome(status: 200, error: CurlewError(.truncated, phase: .receive)), true),
+            (AttemptOutcome(status: 200, error: CurlewError(.decodingFailed, phase: .decoding)), false),
+        ])
+    func failures(outcome: AttemptOutcome, isFailure: Bool) {
+        #expect(outcome.isServerFailure == isFailure)
+        #expect(CircuitBreaker().call(outcome).isFailure == isFailure)
+        #expect(!CircuitBreaker(isFailure: { _ in false }).call(outcome).isFailure)
+    }
+}
