@@ -34,6 +34,7 @@ extension Run {
     ) async throws(CurlewError) -> AdmissionState.Permit {
         let queue = next.transfer.options.timeouts.queue
         let remaining = budget.remaining
+        if remaining == .zero { throw .totalTimeout(budget.total, phase: .queue) }
         let limit = [queue, remaining].compactMap(\.self).min()
         let asked = ContinuousClock.now
         switch control.ask(keys, request.priority, waitingFor: limit) {
