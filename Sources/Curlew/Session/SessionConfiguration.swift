@@ -92,14 +92,13 @@ public struct SessionConfiguration: Sendable {
     public var maximumConnections = 256
     /// The time that an idle connection is kept for the next request.
     public var connectionIdleLifetime: Duration = .seconds(118)
-    /// The age from which a connection takes no further requests. Those that run on it finish; until then it counts
-    /// towards `maximumConnectionsPerHost`. `nil` sets no limit.
+    /// The age from which a connection takes no further requests. Those that run on it finish. `nil` sets no limit.
     ///
     /// Use it for servers behind a load balancer that distributes connections. Requests fail with `.unsupported` if
     /// libcurl is older than 7.80.
     public var maximumConnectionAge: Duration?
-    /// The number of requests after which a connection takes no further ones. Those that run on it finish; until then it
-    /// counts towards `maximumConnectionsPerHost`. `nil` sets no limit.
+    /// The number of requests after which a connection takes no further ones. Those that run on it finish. `nil` sets no
+    /// limit.
     ///
     /// Requests fail with `.unsupported` if libcurl is older than 7.80.
     public var maximumRequestsPerConnection: Int?

@@ -35,8 +35,6 @@ final class CurlMulti {
     var deadline = LoopInstant.never
     /// The number of easy handles in the multi handle.
     private(set) var count = 0
-    /// The most connections to one host; `nil` for no limit.
-    private var hostLimit: Int?
     /// Queues PINGs. It has no URL, so libcurl ends it at once; it stays in the multi handle, whose connections it reaches.
     private var pinger: CurlEasy?
     // SAFETY: the engine frees its multi handles before the object that records their wishes.
@@ -77,7 +75,7 @@ final class CurlMulti {
         curlew_multi_set_long(
             handle, CURLMOPT_PIPELINING, Int(multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING))
         guard let limits else { return }
-        limitHosts(to: limits.perHost)
+        curlew_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perHost)
         curlew_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.total(of: index))
         curlew_multi_set_long(handle, CURLMOPT_MAXCONNECTS, limits.total(of: index))
     }
@@ -101,14 +99,6 @@ final class CurlMulti {
         curl_multi_remove_handle(handle, easy.handle)
         easy.multi = MultiIndex.none
         count -= 1
-    }
-
-    /// Sets the number of connections to one host, which libcurl reads when it would open another. Must not be called from
-    /// within a callback of libcurl.
-    func limitHosts(to count: Int) {
-        guard count != hostLimit else { return }
-        hostLimit = count
-        curlew_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, count)
     }
 
     func socketReady(_ fd: Int32, _ events: Int32) {

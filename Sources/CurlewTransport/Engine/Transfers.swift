@@ -86,7 +86,7 @@ final class Transfers {
     /// Gives the transfer to libcurl, or lets it wait in its origin's line.
     func enterLine(_ transfer: ActiveTransfer) {
         transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
-        if lines.mayEnter(transfer, mustWait: mustWaitForRoom(transfer)) { return handOver(transfer) }
+        if lines.mayEnter(transfer) { return handOver(transfer) }
         transfer.stage = .inLine
         clockChanged(transfer)
     }
@@ -94,9 +94,7 @@ final class Transfers {
     /// Gives waiting transfers to libcurl, each origin's in order of arrival, while there is room.
     func startWaiting() {
         loop.assertOnLoop()
-        takeBackMoved()
-        lines.askBlockedAgain()
-        while let transfer = lines.next(unless: mustWaitForRoom) {
+        while let transfer = lines.next() {
             guard transfer.pauses.isSuspended else {
                 handOver(transfer)
                 continue
@@ -352,17 +350,6 @@ final class Transfers {
         releaseHandle(easy, of: transfer)
         handles.recycle(easy, after: transfer)
         transfer.reset()
-        if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
-    }
-
-    /// Takes a transfer that has no connection yet back from libcurl, and launches it again. Its queue timeout runs on.
-    func takeBack(_ transfer: ActiveTransfer) {
-        guard let easy = transfer.easy else { return }
-        let clocks = transfer.clocks
-        releaseHandle(easy, of: transfer)
-        handles.recycle(easy, after: transfer)
-        transfer.reset()
-        if case .queue = clocks.stretch { transfer.clocks = clocks }
         if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
     }
 

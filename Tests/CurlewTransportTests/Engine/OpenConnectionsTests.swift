@@ -97,11 +97,9 @@ struct OpenConnectionsTests {
             since: .now(), version: .http2)
     }
 
-    private func retire(
-        _ socket: Int32, _ connections: inout OpenConnections, carrying: Set<Int32> = [], idle: [Int32] = []
-    ) {
-        let ended = connections.retire(socket, carrying: carrying)
-        #expect(ended.sorted() == idle)
+    private func retire(_ socket: Int32, _ connections: inout OpenConnections, succeeds: Bool = true) {
+        let isRetired = connections.retire(socket)
+        #expect(isRetired == succeeds)
     }
 
     @Test func `a connection is found by its name until its socket closes`() {
@@ -131,54 +129,11 @@ struct OpenConnectionsTests {
         connections.opened(connection(spare, 2), at: 41)
         retire(41, &connections)
         #expect(connections.detour(of: origin) == spare + 1)
-        // Once the first spare one has no retired connection, the origin returns to that.
-        connections.closed(41)
+        // The usual one is free again.
+        connections.closed(40)
         connections.opened(connection(spare + 1, 3), at: 42)
         retire(42, &connections)
-        #expect(connections.detour(of: origin) == spare && connections.draining(of: origin) == 2)
-        // Two origins do not share a spare one if there is another.
-        retire(90, &connections)
-        #expect(connections.detour(of: other) == spare + 1)
-        for socket in [40, 42] as [Int32] { connections.closed(socket) }
-        #expect(connections.detour(of: origin) == nil && connections.usesMulti(0, for: origin))
-    }
-
-    @Test func `an origin that moves leaves all its connections behind`() {
-        var connections = OpenConnections()
-        for number in 0..<4 as Range<Int32> { connections.opened(connection(0, number), at: 40 + number) }
-        connections.opened(connection(0, 9, of: other), at: 90)
-        connections.opened(connection(MultiIndex.lone, 10), at: 100)
-        retire(40, &connections, carrying: [40, 41, 90], idle: [42, 43])
-        #expect((40...43).allSatisfy { connections[$0]?.isRetired == true })
-        #expect(connections[90]?.isRetired == false && connections[100]?.isRetired == false)
-        #expect(connections.draining(of: origin) == 2)
-        #expect(connections.takeMoved() == [origin] && connections.takeMoved().isEmpty)
-        // libcurl closes the idle ones when it likes: they count for nothing.
-        connections.closed(42)
-        #expect(connections.draining(of: origin) == 2)
-        // A connection that was being opened in the multi handle that the origin has left drains, too.
-        connections.opened(connection(0, 20), at: 44)
-        #expect(connections[44]?.stage == .draining && connections.draining(of: origin) == 3)
-        for socket in [40, 41, 44] as [Int32] { connections.closed(socket) }
-        #expect(!connections.hasDetours && connections.takeMoved() == [origin])
-    }
-
-    @Test func `connections that drain take their room`() {
-        var connections = OpenConnections()
-        func hasRoom(_ limit: Int) -> Bool { connections.hasRoom(for: origin, limit: limit) }
-        connections.opened(connection(0, 1), at: 40)
-        #expect(hasRoom(1))
-        retire(40, &connections)
-        #expect(!hasRoom(1) && hasRoom(2) && connections.hasRoom(for: other, limit: 1))
-        // What has a connection may share it.
-        connections.opened(connection(MultiIndex.firstSpare, 2), at: 41)
-        #expect(hasRoom(1))
-        retire(41, &connections)
-        #expect(!hasRoom(2) && hasRoom(3))
-        connections.closed(40)
-        #expect(!hasRoom(1) && hasRoom(2))
-        connections.closed(41)
-        #expect(hasRoom(1))
+        #expect(connections.detour(of: origin) == nil)
     }
 
     @Test func `an idle connection ends at its second PING`() {
@@ -210,19 +165,18 @@ struct OpenConnectionsTests {
         #expect(!connections.hasDetours)
     }
 
-    @Test func `an origin waits if a connection of it drains in every spare multi handle`() {
+    @Test func `a connection goes on if there is nowhere else to go`() {
         var connections = OpenConnections()
         connections.opened(connection(0, 1), at: 40)
         retire(40, &connections)
-        for number in 0..<OpenConnections.mostSpares {
+        for number in 0..<OpenConnections.mostSpares - 1 {
             let socket = Int32(41 + number)
             connections.opened(connection(MultiIndex.firstSpare + number, 2 + Int32(number)), at: socket)
             retire(socket, &connections)
         }
-        #expect(connections.detour(of: origin) == nil && !connections.hasRoom(for: origin, limit: 1_000))
-        #expect(!connections.usesMulti(0, for: origin))
-        connections.closed(43)
-        #expect(connections.detour(of: origin) == MultiIndex.firstSpare + 2)
-        #expect(connections.hasRoom(for: origin, limit: 1_000))
+        let last = MultiIndex.firstSpare + OpenConnections.mostSpares - 1
+        connections.opened(connection(last, 500), at: 500)
+        retire(500, &connections, succeeds: false)
+        #expect(connections[500]?.isRetired == false && connections.detour(of: origin) == last)
     }
 }

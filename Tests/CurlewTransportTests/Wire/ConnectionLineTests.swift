@@ -147,7 +147,7 @@ struct ConnectionLineTests {
         var lines = ConnectionLines()
         // The first half of these transfers enters before there is a line.
         let inside = try (0..<2 * ConnectionLines.most).map { _ in try make() }
-        let entered = inside.map { lines.mayEnter($0, mustWait: false) }
+        let entered = inside.map { lines.mayEnter($0) }
         #expect(!entered.contains(false))
         var kept: [Kept] = []
         func end(_ transfer: ActiveTransfer) {
@@ -156,7 +156,7 @@ struct ConnectionLineTests {
         }
         func wait() throws -> ActiveTransfer {
             let transfer = try make()
-            let mayEnter = lines.mayEnter(transfer, mustWait: false)
+            let mayEnter = lines.mayEnter(transfer)
             #expect(!mayEnter)
             kept.append(Kept(transfer: transfer))
             return transfer
@@ -165,7 +165,7 @@ struct ConnectionLineTests {
         for _ in 0..<1000 { end(try wait()) }
         #expect(kept.count { $0.transfer != nil } <= 2 * patient.count)
         // The waiting transfers have kept their places.
-        func next() -> ActiveTransfer? { lines.next { _ in false } }
+        func next() -> ActiveTransfer? { lines.next() }
         #expect(next() == nil)
         for transfer in inside.suffix(1) { end(transfer) }
         #expect(next() === patient[0])
@@ -189,7 +189,7 @@ struct ConnectionLineTests {
         func enters() throws -> Bool {
             let transfer = try transport.makeTransfer(request(url), NoSink.shared)
             transfers.append(transfer)
-            return lines.mayEnter(transfer, mustWait: false)
+            return lines.mayEnter(transfer)
         }
         func end(_ range: Range<Int>) {
             for transfer in transfers[range] {
@@ -206,44 +206,11 @@ struct ConnectionLineTests {
         end(most + 1..<2 * most)
         for _ in 0..<most { #expect(try enters()) }
         #expect(try !enters())
-        let next = lines.next { _ in false }
+        let next = lines.next()
         #expect(next == nil)
         #expect(try !enters())
         end(0..<most)
         end(2 * most + 1..<transfers.count)
-        #expect(lines.waiting == 0)
-    }
-
-    /// Retired connections leave the origin no room, and a turn later they do.
-    @Test func aBlockedLineIsAskedAgainOnceATurn() throws {
-        let transport = CurlTransport()
-        let url = try #require(URL(string: "http://a.example/"))
-        var lines = ConnectionLines()
-        let transfers = try (0..<4).map { _ in try transport.makeTransfer(request(url), NoSink.shared) }
-        let first = transfers[..<3].map { lines.mayEnter($0, mustWait: true) }
-        // There is room again, but others came first.
-        let last = lines.mayEnter(transfers[3], mustWait: false)
-        #expect(first == [false, false, false] && !last)
-        var asked: [ActiveTransfer] = []
-        func next(room: Int) -> ActiveTransfer? {
-            lines.next {
-                asked.append($0)
-                return asked.count > room
-            }
-        }
-        #expect(next(room: 9) == nil && asked.isEmpty)
-        transfers[0].end()
-        lines.ended(transfers[0])
-        lines.askBlockedAgain()
-        #expect(next(room: 1) === transfers[1])
-        #expect(next(room: 1) == nil && next(room: 9) == nil)
-        #expect(asked.map(ObjectIdentifier.init) == [1, 2].map { ObjectIdentifier(transfers[$0]) })
-        lines.askBlockedAgain()
-        #expect(next(room: 9) === transfers[2] && next(room: 9) === transfers[3] && next(room: 9) == nil)
-        for transfer in transfers.dropFirst() {
-            transfer.end()
-            lines.ended(transfer)
-        }
         #expect(lines.waiting == 0)
     }
 

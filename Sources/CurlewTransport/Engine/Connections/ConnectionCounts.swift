@@ -8,7 +8,7 @@ extension Transfers {
     func snapshot() -> ConnectionSnapshot {
         loop.assertOnLoop()
         var origins: [ConnectionSnapshot.Origin: ConnectionSnapshot.Pool] = [:]
-        for connection in sockets.connections.all.values where connection.stage != .ended {
+        for connection in sockets.connections.all.values {
             origins[connection.origin, default: .init()].open += 1
             origins[connection.origin]?.add(
                 version: connection.version,
@@ -36,9 +36,8 @@ extension Transfers {
         for (origin, pool) in origins where pool.inUse > pool.open { origins[origin]?.inUse = pool.open }
         return ConnectionSnapshot(origins: origins)
     }
-
     /// The connections that the next requests to an origin may use, as far as is known. Others to the same server, such as
-    /// byte connections and retired ones, are left out.
+    /// byte connections and retired ones, do not count towards its limit.
     func usablePool(of origin: ConnectionSnapshot.Origin) -> ConnectionSnapshot.Pool {
         loop.assertOnLoop()
         var pool = ConnectionSnapshot.Pool()
@@ -77,14 +76,13 @@ extension Transfers {
         return pool
     }
 
-    /// Whether the transfer, which opens connections in advance, has none to open because its origin has as many as it may
-    /// have. libcurl would close an idle connection for it, or let it wait.
+    /// Whether the transfer is to open one more connection, and its origin has as many as it may have. libcurl would
+    /// close an idle connection for it, or let it wait.
     func hasNothingToOpen(_ transfer: ActiveTransfer) -> Bool {
-        if lacksRoom(transfer) { return true }
         guard transfer.plan.opensAnother else { return false }
         let (pool, limits) = (usablePool(of: transfer.plan.origin), settings.limits)
         // A spare multi handle has its part of the limit alone.
         let most = sockets.connections.detour(of: transfer.plan.origin) == nil ? limits.host : limits.share(of: 0)
-        return pool.open + pool.opening + sockets.connections.draining(of: transfer.plan.origin) >= most
+        return pool.open + pool.opening >= most
     }
 }

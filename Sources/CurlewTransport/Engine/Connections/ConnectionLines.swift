@@ -15,36 +15,22 @@ struct ConnectionLines {
     private(set) var waiting = 0
     private var lines: [String: ConnectionLine] = [:]
     private var ready: [ConnectionLine] = []
-    /// The lines whose first transfer had to wait for room when it was last asked. They are not in `ready`.
-    private var blocked: [ConnectionLine] = []
 
-    /// Whether the transfer may be given to libcurl at once. If not, it is appended to its origin's line. `mustWait` tells
-    /// that retired connections leave its origin no room.
-    mutating func mayEnter(_ transfer: ActiveTransfer, mustWait: Bool) -> Bool {
+    /// Whether the transfer may be given to libcurl at once. If not, it is appended to its origin's line.
+    mutating func mayEnter(_ transfer: ActiveTransfer) -> Bool {
         // A transfer with its own proxy does not wait for the connections that others of its origin wait for.
-        guard mustWait || ((waiting >= Self.most || !lines.isEmpty) && transfer.request.options.proxy == nil) else {
+        guard waiting >= Self.most || !lines.isEmpty, transfer.request.options.proxy == nil else {
             enter(transfer, from: nil)
             return true
         }
         let line = line(of: transfer)
-        if !mustWait, line.hasRoom, line.isEmpty {
+        if line.hasRoom, line.isEmpty {
             enter(transfer, from: line)
             return true
         }
         transfer.place.line = line
         line.append(transfer)
-        if mustWait, !line.isReady {
-            line.isReady = true
-            blocked.append(line)
-        }
         return false
-    }
-
-    /// Lets `next` ask the first transfers of blocked lines again. Called once a turn, because connections close in turns.
-    mutating func askBlockedAgain() {
-        guard !blocked.isEmpty else { return }
-        ready += blocked
-        blocked.removeAll()
     }
 
     private mutating func enter(_ transfer: ActiveTransfer, from line: ConnectionLine?) {
@@ -95,15 +81,9 @@ struct ConnectionLines {
         }
     }
 
-    /// The next transfer to give to libcurl; `nil` if none waits or there is no room. A line whose first transfer has to
-    /// wait is blocked.
-    mutating func next(unless mustWait: (ActiveTransfer) -> Bool) -> ActiveTransfer? {
+    /// The next transfer to give to libcurl; `nil` if none waits or there is no room.
+    mutating func next() -> ActiveTransfer? {
         while let line = ready.last {
-            if line.hasRoom, let first = line.firstWaiting, mustWait(first) {
-                blocked.append(line)
-                ready.removeLast()
-                continue
-            }
             if line.hasRoom, let transfer = line.first() {
                 enter(transfer, from: line)
                 return transfer
@@ -121,7 +101,6 @@ final class ConnectionLine {
     let origin: String
     /// The number of the line's transfers that libcurl has, and that have no connection yet.
     var inside = 0
-    /// Whether the line is in `ready` or `blocked`.
     var isReady = false
     /// `nil` if the transfer was taken out.
     private var outside: [ActiveTransfer?] = []

@@ -35,7 +35,6 @@ struct ConnectionRetirement: Equatable, Sendable {
 // at a time. One of HTTP/2 carries others, and libcurl would give it further ones as long as it is in use
 // (CURLOPT_MAXLIFETIME_CONN is for idle connections, CURLOPT_FORBID_REUSE for the last transfer). So its origin moves to
 // another multi handle, which does not know the connection, and the transfers on it have libcurl close it behind them.
-// Until then it counts towards its host's limit: if there is no room for another, requests wait in line.
 extension Transfers {
     /// Counts the exchange that the transfer begins as one of the connection's requests. Returns false if the connection
     /// has reached a limit: the transfer gives it up before a byte is sent, and is launched again.
@@ -56,9 +55,8 @@ extension Transfers {
         case .takesLast:
             if !transfer.plan.prewarms { retire(connection, at: socket, with: easy) }
         case .refuses:
-            guard isFirst else { break }
-            retire(connection, at: socket, with: easy)
-            if recordRefusal(of: transfer, by: connection, easy) { return false }
+            guard isFirst, retire(connection, at: socket, with: easy) else { break }
+            if recordRefusal(of: transfer, connection, at: socket, easy) { return false }
         }
         if !transfer.plan.prewarms { sockets.connections.countRequest(on: socket) }
         return true
@@ -68,16 +66,14 @@ extension Transfers {
     /// find the connection again when it is launched again, and be refused for ever. That is so if several origins share
     /// the connection: only the origin of the request that opened it has moved. `maximumRefusals` bounds any other case.
     private func recordRefusal(
-        of transfer: ActiveTransfer, by connection: OpenConnection, _ easy: TransferHandle
+        of transfer: ActiveTransfer, _ connection: OpenConnection, at socket: Int32, _ easy: TransferHandle
     ) -> Bool {
         if connection.isMultiplexed, sockets.connections.usesMulti(easy.multi, for: transfer.plan.origin) {
             return false
         }
-        // By its name, because a new connection often has the socket number of one that has closed: under load the same
-        // transfer may come too late for one after the other.
         let last = transfer.sending.refusals
-        guard last.name == connection.name else {
-            transfer.sending.refusals = (connection.name, 1)
+        guard last.socket == socket else {
+            transfer.sending.refusals = (socket, 1)
             return true
         }
         transfer.sending.refusals.count += 1
@@ -87,50 +83,15 @@ extension Transfers {
     /// The number of times in a row that one connection may refuse the same transfer.
     private static let maximumRefusals = 3
 
-    /// Lets no further request use the connection, and has libcurl close it when its last one has ended.
-    private func retire(_ connection: OpenConnection, at socket: Int32, with easy: TransferHandle) {
+    /// Lets no further request use the connection, and has libcurl close it when its last one has ended. Returns false
+    /// if the origin has nowhere else to go: then the connection stays in use.
+    @discardableResult
+    private func retire(_ connection: OpenConnection, at socket: Int32, with easy: TransferHandle) -> Bool {
+        if connection.isMultiplexed, !connection.isRetired {
+            guard sockets.connections.retire(socket) else { return false }
+            forEach(over: connection.name) { $0.easy?.closesConnectionAfterwards() }
+        }
         easy.closesConnectionAfterwards()
-        guard connection.isMultiplexed, !connection.isRetired else { return }
-        var carrying: [Int32: [ActiveTransfer]] = [:]
-        forEachOutsideLine { transfer in
-            guard let found = sockets.connections.find(transfer.connection.name),
-                found.connection.origin == connection.origin
-            else { return }
-            carrying[found.socket, default: []].append(transfer)
-        }
-        let idle = sockets.connections.retire(socket, carrying: Set(carrying.keys))
-        for socket in idle { sockets.end(socket) }
-        for transfers in carrying.values {
-            for transfer in transfers { transfer.easy?.closesConnectionAfterwards() }
-        }
-    }
-
-    /// Whether the transfer has to wait in line until one of its origin's retired connections has closed.
-    func mustWaitForRoom(_ transfer: ActiveTransfer) -> Bool { !transfer.plan.prewarms && lacksRoom(transfer) }
-
-    /// Whether the connections of the transfer's origin that drain are as many as it may have.
-    func lacksRoom(_ transfer: ActiveTransfer) -> Bool {
-        guard sockets.connections.hasDetours, !transfer.plan.isAlone, !transfer.plan.connectsOnly else { return false }
-        return !sockets.connections.hasRoom(for: transfer.plan.origin, limit: settings.limits.host)
-    }
-
-    /// Takes the transfers of origins that have changed their multi handle back from libcurl, if they have no connection
-    /// yet, and launches them again: libcurl would open connections for them in the multi handle that the origin has
-    /// left, beside those of the new one. Must not be called from within a callback of libcurl.
-    func takeBackMoved() {
-        loop.assertOnLoop()
-        let moved = sockets.connections.takeMoved()
-        guard !moved.isEmpty else { return }
-        var waiting: [ActiveTransfer] = []
-        forEachOutsideLine { transfer in
-            guard case .running = transfer.stage, let easy = transfer.easy, moved.contains(transfer.plan.origin),
-                easy.multi < MultiIndex.lone, !sockets.connections.usesMulti(easy.multi, for: transfer.plan.origin)
-            else { return }
-            switch transfer.clocks.stretch {
-            case .queue, .connect: waiting.append(transfer)
-            case .send, .firstByte, .receive: break
-            }
-        }
-        for transfer in waiting { takeBack(transfer) }
+        return true
     }
 }

@@ -52,22 +52,11 @@ struct OpenConnection {
     var requests = 0
     /// The number of PINGs that were queued since it last carried requests.
     var queuedPings = 0
-    var stage = Stage.usable
+    /// It takes no further requests, and closes after those that it carries.
+    var isRetired = false
 
-    enum Stage {
-        case usable
-        /// It takes no further requests, and closes after those that it carries. It counts towards its host's limit.
-        case draining
-        /// It was retired while it carried no request, and shut down. libcurl closes its socket when it next looks at it.
-        case ended
-    }
-
-    /// Whether it takes no further requests.
-    var isRetired: Bool { stage != .usable }
     /// Whether the connection may carry several requests at once.
     var isMultiplexed: Bool { version != .http1_1 }
-    /// Whether the origin's requests may share it: it belongs to neither the lone multi handle nor a byte connection.
-    fileprivate var isShared: Bool { (0..<MultiIndex.lone).contains(multi) }
 }
 
 /// The established connections of one engine, by their sockets.
@@ -77,19 +66,8 @@ struct OpenConnection {
 struct OpenConnections {
     private(set) var all: [Int32: OpenConnection] = [:]
     private var sockets: [ConnectionName: Int32] = [:]
-    /// The origins that have left their usual multi handle, because it has a retired connection of theirs.
-    private var detours: [OpenConnection.Origin: Detour] = [:]
-    /// The origins that have changed their multi handle since `takeMoved` was called.
-    private var moved: Set<OpenConnection.Origin> = []
-
-    private struct Detour {
-        /// The spare multi handle that the origin uses; `nil` while each of them has a retired connection of the origin.
-        var multi: Int?
-        /// The number of connections that drain.
-        var draining: Int
-        /// The number of connections that requests may use.
-        var usable = 0
-    }
+    /// The spare multi handle of each origin that has left its usual one, because there is a retired connection.
+    private var detours: [OpenConnection.Origin: Int] = [:]
 
     subscript(socket: Int32) -> OpenConnection? { all[socket] }
 
@@ -105,32 +83,15 @@ struct OpenConnections {
         closed(socket)
         all[socket] = connection
         if let name = connection.name { sockets[name] = socket }
-        guard !detours.isEmpty, connection.isShared, let detour = detours[connection.origin] else { return }
-        if detour.multi == connection.multi {
-            detours[connection.origin]?.usable += 1
-        } else {
-            // It was being opened when its origin moved.
-            all[socket]?.stage = .draining
-            detours[connection.origin]?.draining += 1
-        }
     }
 
     /// Call it when a socket is closed, whatever it was.
     mutating func closed(_ socket: Int32) {
         guard let connection = all.removeValue(forKey: socket) else { return }
         if let name = connection.name, sockets[name] == socket { sockets[name] = nil }
-        guard !detours.isEmpty, connection.isShared, var detour = detours[connection.origin] else { return }
-        switch connection.stage {
-        case .usable: detour.usable -= 1
-        case .draining: detour.draining -= 1
-        case .ended: return
-        }
-        if detour.multi == nil { detour.multi = freeSpare(for: connection.origin) }
-        detours[connection.origin] = detour
-        // An origin without connections uses its usual multi handle again.
-        guard detour.draining == 0, detour.usable == 0 else { return }
-        detours[connection.origin] = nil
-        moved.insert(connection.origin)
+        // An origin without connections may use its usual multi handle again.
+        guard !detours.isEmpty, detours[connection.origin] != nil else { return }
+        if !all.values.contains(where: { $0.origin == connection.origin }) { detours[connection.origin] = nil }
     }
 
     /// Counts a request.
@@ -160,64 +121,36 @@ struct OpenConnections {
 
     /// The most spare multi handles.
     static let mostSpares = 32
-    private static let spares = MultiIndex.firstSpare..<MultiIndex.firstSpare + mostSpares
 
-    /// Retires a multiplexed connection. Its origin moves to a multi handle without retired connections, and with it all
-    /// other connections of the origin are retired, because no request would find them any more. Those whose sockets are
-    /// in `carrying` drain. Returns the sockets of those that carry no request; they must be shut down.
-    mutating func retire(_ socket: Int32, carrying: Set<Int32>) -> [Int32] {
-        guard let origin = all[socket]?.origin else { return [] }
-        var (idle, draining) = ([Int32](), 0)
-        for (other, connection) in all where connection.origin == origin && connection.isShared {
-            switch connection.stage {
-            case .usable where other == socket || carrying.contains(other):
-                all[other]?.stage = .draining
-                draining += 1
-            case .usable:
-                all[other]?.stage = .ended
-                idle.append(other)
-            case .draining: draining += 1
-            case .ended: break
-            }
+    /// Marks a multiplexed connection as retired, and directs its origin to a multi handle without retired connections.
+    /// Returns false, and does nothing, if there is none.
+    mutating func retire(_ socket: Int32) -> Bool {
+        guard let connection = all[socket] else { return false }
+        var draining: Set<Int> = [connection.multi]
+        for other in all.values where other.isRetired && other.origin == connection.origin {
+            draining.insert(other.multi)
         }
-        detours[origin] = Detour(multi: freeSpare(for: origin), draining: draining)
-        moved.insert(origin)
-        return idle
-    }
-
-    /// A spare multi handle in which no connection of the origin drains, if possible one that no other origin uses:
-    /// libcurl's limit for a host is the same for all hosts of a multi handle.
-    private func freeSpare(for origin: OpenConnection.Origin) -> Int? {
-        var draining: Set<Int> = []
-        for connection in all.values where connection.origin == origin && connection.stage == .draining {
-            draining.insert(connection.multi)
+        let spares = MultiIndex.firstSpare..<MultiIndex.firstSpare + Self.mostSpares
+        if draining.allSatisfy(spares.contains) {
+            detours[connection.origin] = nil
+        } else if let spare = spares.first(where: { !draining.contains($0) }) {
+            detours[connection.origin] = spare
+        } else {
+            return false
         }
-        let taken = Set(detours.lazy.filter { $0.key != origin }.compactMap(\.value.multi))
-        let free = Self.spares.lazy.filter { !draining.contains($0) }
-        return free.first { !taken.contains($0) } ?? free.first
+        all[socket]?.isRetired = true
+        return true
     }
 
     var hasDetours: Bool { !detours.isEmpty }
 
     /// Whether the next requests to the origin use the multi handle with this index, and so may use its connections.
     func usesMulti(_ multi: Int, for origin: OpenConnection.Origin) -> Bool {
-        detours[origin].map { $0.multi == multi } ?? (0..<MultiIndex.firstSpare).contains(multi)
+        detours[origin].map { $0 == multi } ?? (0..<MultiIndex.firstSpare).contains(multi)
     }
 
     /// The index of the spare multi handle that the origin uses; `nil` if it uses its usual one.
-    func detour(of origin: OpenConnection.Origin) -> Int? { detours[origin]?.multi }
-
-    /// The number of the origin's connections that drain.
-    func draining(of origin: OpenConnection.Origin) -> Int { detours[origin]?.draining ?? 0 }
-
-    /// Whether the origin has a connection for another request, or may open one: those that drain count towards `limit`.
-    func hasRoom(for origin: OpenConnection.Origin, limit: Int) -> Bool {
-        guard let detour = detours[origin] else { return true }
-        return detour.multi != nil && (detour.usable > 0 || detour.draining < limit)
-    }
-
-    /// Returns the origins that have changed their multi handle since the last call.
-    mutating func takeMoved() -> Set<OpenConnection.Origin> { exchange(&moved, with: []) }
+    func detour(of origin: OpenConnection.Origin) -> Int? { detours[origin] }
 
     // MARK: Sockets
 

@@ -16,8 +16,7 @@ final class Handles {
     /// request closes its connection, so no idle connection is ever reused, and the later rounds of a handshake find
     /// the connection of the first.
     private var loneMulti: CurlMulti?
-    /// The multi handles of origins that have left their usual one (`OpenConnections.retire`). The total limit applies to
-    /// each.
+    /// The multi handles of origins that have left their usual one (`OpenConnections.retire`). The limits apply to each.
     private var spareMultis: [CurlMulti] = []
     private var idle: [TransferHandle] = []
     private var share: UnsafeMutableRawPointer?
@@ -139,10 +138,7 @@ final class Handles {
             return loneMulti
         }
         if sockets.connections.hasDetours, let spare = sockets.connections.detour(of: transfer.plan.origin) {
-            let multi = spareMulti(at: spare)
-            multi?.limitHosts(
-                to: max(1, min(limits.perHost, limits.host - sockets.connections.draining(of: transfer.plan.origin))))
-            return multi
+            return spareMulti(at: spare)
         }
         var index = 0
         if limits.multis > 1 {
