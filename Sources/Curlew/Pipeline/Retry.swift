@@ -134,13 +134,11 @@ extension Run {
         guard let delay = retries.pacing.pause(asked: asked, after: .now - failed) else {
             return .end(replacing: .retryFailed(CurlewError.tooManyRetries, original: failure))
         }
-        guard permitsRetry(after: delay) else { return .end(replacing: nil) }  // Admission.swift
-        if delay != .zero {
-            guard budget.total == nil || budget.allows(delay, at: .now) else {
-                return .end(replacing: CurlewError.totalTimeout(budget.total, phase: .retry).after(failure))
-            }
-            try await callingUserCode(in: .retry) { try await Task.sleep(for: delay) }
+        if delay != .zero, budget.total != nil, !budget.allows(delay, at: .now) {
+            return .end(replacing: CurlewError.totalTimeout(budget.total, phase: .retry).after(failure))
         }
+        guard permitsRetry(after: delay) else { return .end(replacing: nil) }  // Admission.swift
+        if delay != .zero { try await callingUserCode(in: .retry) { try await Task.sleep(for: delay) } }
         // Until the delay is over, the old response may still have to be delivered. Its file is dropped only now.
         await dropHeldDownload()
         await request.dropUnplacedFile()

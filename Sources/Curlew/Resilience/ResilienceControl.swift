@@ -24,8 +24,8 @@ final class ResilienceControl: Sendable {
         var admission: AdmissionState
         /// The waiting tasks, by the numbers of their tickets.
         var waiters: [Int: OneShot<AdmissionState.Verdict>] = [:]
-        /// The time of the earliest tick that is scheduled.
-        var tick: Duration?
+        /// The times of the ticks that are scheduled, the earliest last.
+        var ticks: [Duration] = []
         var budgets: [String: RetryTokenBucket] = [:]
         var counts = ResilienceSnapshot.Counts()
     }
@@ -120,13 +120,13 @@ final class ResilienceControl: Sendable {
         }
     }
 
-    /// Schedules the next decision that only time brings about. A tick that comes too early, because an earlier turn was
-    /// taken back, decides nothing.
+    /// Schedules the next decision that only time brings about, unless a tick is scheduled that comes no later. A tick
+    /// that comes too early, because an earlier turn was taken back, decides nothing.
     private func scheduleTick(_ state: inout State, at now: Duration) {
-        guard let turn = state.admission.nextTurn(at: now), state.tick.map({ turn < $0 }) ?? true else { return }
-        state.tick = turn
+        guard let turn = state.admission.nextTurn(at: now), state.ticks.last.map({ turn < $0 }) ?? true else { return }
+        state.ticks.append(turn)
         Self.timer.asyncAfter(deadline: .now() + .nanoseconds(Pause.nanoseconds(turn - now) + 1)) { [weak self] in
-            self?.change { state, _ in state.tick = nil }
+            self?.change { state, _ in state.ticks.removeAll { $0 == turn } }
         }
     }
 

@@ -26,7 +26,8 @@ public struct CircuitBreaker: Sendable {
     public var slowAfter: Duration?
     /// The outcomes that are considered.
     public var window: Window
-    /// The number of outcomes in the window without which the circuit does not open.
+    /// The number of outcomes in the window without which the circuit does not open. A smaller window of counts needs to
+    /// be full.
     public var minimumCalls: Int
     /// The time for which the circuit stays open.
     public var openFor: Duration
@@ -58,6 +59,14 @@ public struct CircuitBreaker: Sendable {
         self.probes = probes
         self.scope = scope
         self.isFailure = isFailure
+    }
+
+    /// `minimumCalls`, but no more than the window can hold: otherwise the circuit would never open.
+    package var callsNeeded: Int {
+        switch window {
+        case .count(let size): max(1, min(minimumCalls, size))
+        case .time: max(1, minimumCalls)
+        }
     }
 
     /// Returns the outcome as the circuit counts it.
@@ -112,9 +121,10 @@ package struct CircuitState: Sendable, Equatable {
             return .pass
         case .halfOpen(let succeeded, let probing):
             guard let probing else { return .pass }
-            // A probe that takes longer than the circuit stays open, such as a long stream, holds up nobody.
+            // A probe that takes longer than the circuit stays open, such as a long stream, holds up nobody. Its outcome
+            // still counts: otherwise a circuit whose probes are all slow would never close.
             guard now - probing >= breaker.openFor else { return .refuse(after: .zero) }
-            enter(.halfOpen(succeeded: succeeded, probing: nil))
+            phase = .halfOpen(succeeded: succeeded, probing: nil)
             return .pass
         }
     }
@@ -134,7 +144,7 @@ package struct CircuitState: Sendable, Equatable {
             guard let call else { return }
             window.add(call, at: now)
             let counts = window.counts(at: now)
-            guard counts.calls >= max(breaker.minimumCalls, 1) else { return }
+            guard counts.calls >= breaker.callsNeeded else { return }
             let (calls, failures, slow) = (Double(counts.calls), Double(counts.failures), Double(counts.slow))
             let isFailing = counts.failures > 0 && failures >= breaker.failureRate * calls
             let isSlow = counts.slow > 0 && slow >= breaker.slowRate * calls

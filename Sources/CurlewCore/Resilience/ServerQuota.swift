@@ -25,15 +25,20 @@ package struct ServerAdvice: Sendable, Equatable {
 
     private static func bounded(_ time: Duration) -> Duration { min(max(time, .zero), longest) }
 
+    /// The items of a list, of which a server may send any number. Only the first 32 are read, and 4 KiB.
+    private static func items(_ list: String) -> [Substring] {
+        Array(list.prefix(4_096).split(separator: ",", maxSplits: 32).prefix(32))
+    }
+
     /// `RateLimit: "default";r=50;t=30`, of several policies the one that is used up first. If `t` is missing, the window
     /// `w` of the policy of that name in `RateLimit-Policy` counts. `RateLimit: limit=100, remaining=50, reset=5` is an
     /// older form.
     private static func structured(_ fields: HTTPHeaders) -> (Int, Duration)? {
         guard let text = fields.value(for: "RateLimit") else { return nil }
-        let flat = parameters(text.split(separator: ",").joined(separator: ";"))
+        let flat = parameters(items(text).joined(separator: ";"))
         if let remaining = flat["remaining"], let reset = flat["reset"] { return (remaining, .seconds(reset)) }
-        let policies = fields.value(for: "RateLimit-Policy")?.split(separator: ",") ?? []
-        let found = text.split(separator: ",").compactMap { item -> (Int, Duration)? in
+        let policies = fields.value(for: "RateLimit-Policy").map(items) ?? []
+        let found = items(text).compactMap { item -> (Int, Duration)? in
             let values = parameters(item)
             guard let remaining = values["r"] else { return nil }
             let name = name(of: item)

@@ -115,6 +115,27 @@ struct CircuitBreakerTests {
         #expect(circuit.phase == .closed, "the outcome of an earlier generation says nothing")
     }
 
+    @Test("a circuit closes although its probes take longer than it stays open")
+    func slowProbes() {
+        let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1)
+        var circuit = CircuitState(breaker)
+        #expect(send(Self.failed, at: .zero, &circuit, breaker))
+        #expect(circuit.check(at: .seconds(10), breaker) == .pass)
+        let slow = circuit.begin(at: .seconds(10))
+        #expect(circuit.check(at: .seconds(20), breaker) == .pass)
+        _ = circuit.begin(at: .seconds(20))
+        circuit.end(Self.fine, of: slow, at: .seconds(25), breaker)
+        #expect(circuit.phase == .closed)
+    }
+
+    @Test("a window that holds less than the minimum opens the circuit when it is full")
+    func smallWindow() {
+        let breaker = CircuitBreaker(window: .count(3))
+        var circuit = CircuitState(breaker)
+        for second in 0..<3 { #expect(send(Self.failed, at: .seconds(second), &circuit, breaker)) }
+        #expect(circuit.phase == .open(until: .seconds(12)))
+    }
+
     /// The rules in the plainest words, with every outcome remembered.
     private struct Model {
         let breaker: CircuitBreaker

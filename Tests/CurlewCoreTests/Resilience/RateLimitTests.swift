@@ -145,4 +145,13 @@ struct RateLimitTests {
         #expect(quota.opens(at: .seconds(2)) == .seconds(30))
         #expect(quota.opens(at: .seconds(30)) == .seconds(30))
     }
+
+    @Test("a list of a hundred thousand policies is read no further than its first ones", .timeLimit(.minutes(1)))
+    func longLists() throws {
+        let fields = HTTPHeaders([
+            HTTPHeader(name: "RateLimit", value: String(repeating: "a;r=1,", count: 20_000) + "b;r=0;t=1"),
+            HTTPHeader(name: "RateLimit-Policy", value: String(repeating: "b,", count: 50_000) + "a;w=5"),
+        ])
+        #expect(ServerAdvice(fields, status: 200, now: Date()) == nil)
+    }
 }
