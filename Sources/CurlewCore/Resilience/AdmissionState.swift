@@ -152,7 +152,9 @@ package struct AdmissionState: Sendable {
         let ticket = Ticket(urgency: urgency, number: arrivals)
         let ahead = insert(ticket, keys)
         var others = decide(at: now)
-        if let own = others.firstIndex(where: { $0.0 == ticket }) { return (.decided(others.remove(at: own).1), others) }
+        if let own = others.firstIndex(where: { $0.0 == ticket }) {
+            return (.decided(others.remove(at: own).1), others)
+        }
         if let refusal = refusalToWait(keys, behind: ahead, until: deadline, at: now) {
             _ = leave(ticket, keys)
             return (.decided(.refused(refusal)), others)

@@ -71,7 +71,8 @@ package struct ServerAdvice: Sendable, Equatable {
     /// sends that, others the first. A number above ten years of seconds is a time.
     private static func older(_ fields: HTTPHeaders, _ now: Date) -> (Int, Duration)? {
         guard let remaining = fields.value(for: "X-RateLimit-Remaining").flatMap({ number($0) }) else { return nil }
-        guard let text = fields.value(for: "X-RateLimit-Reset"), let reset = Double(text), reset >= 0 else { return nil }
+        guard let text = fields.value(for: "X-RateLimit-Reset"), let reset = Double(text), reset >= 0
+        else { return nil }
         let seconds = reset > 315_360_000 ? reset - now.timeIntervalSince1970 : reset
         return (remaining, .bounded(seconds: seconds))
     }

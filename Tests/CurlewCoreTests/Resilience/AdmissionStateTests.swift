@@ -143,7 +143,8 @@ struct AdmissionStateTests {
         var advice = try #require(ServerAdvice(["Retry-After": "9"], status: 429, now: Date(timeIntervalSince1970: 0)))
         advice.pause = .seconds(9)
         state.finish(permit, nil, nil, advice, at: .zero)
-        #expect(Self.refusal(state.ask(keys, urgency: 3, deadline: .seconds(8), at: .zero).0)?.retryAfter == .seconds(9))
+        let refused = Self.refusal(state.ask(keys, urgency: 3, deadline: .seconds(8), at: .zero).0)
+        #expect(refused?.retryAfter == .seconds(9))
         #expect(Self.permit(state.ask(AdmissionKeys(quota: "b"), urgency: 3, deadline: nil, at: .zero).0) != nil)
         #expect(Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .seconds(9)).0) != nil)
     }

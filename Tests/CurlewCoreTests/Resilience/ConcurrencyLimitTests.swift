@@ -82,7 +82,8 @@ struct ConcurrencyLimitTests {
         var random = SplitMix(seed: seed)
         let floor = Int.random(in: -3...20, using: &random)
         let ceiling = Int.random(in: -3...200, using: &random)
-        let limit = ConcurrencyLimit.adaptive(initial: .random(in: -9...300, using: &random), floor: floor, ceiling: ceiling)
+        let limit = ConcurrencyLimit.adaptive(
+            initial: .random(in: -9...300, using: &random), floor: floor, ceiling: ceiling)
         var limiter = ConcurrencyLimiter(limit.kind)
         for _ in 0..<500 {
             while limiter.hasPlace { limiter.take() }

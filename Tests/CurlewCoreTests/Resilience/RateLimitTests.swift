@@ -98,7 +98,10 @@ struct RateLimitTests {
             (["Retry-After": "soon"], 429, nil, nil, nil),
             (["RateLimit": #""default";r=5;t=10"#], 200, nil, 5, .seconds(10)),
             (["RateLimit": #""burst";r=5;t=1, "day";r=2;t=600"#], 200, nil, 2, .seconds(600)),
-            (["RateLimit": #""a";r=0"#, "RateLimit-Policy": #""b";q=9;w=1, "a";q=10;w=60"#], 200, nil, 0, .seconds(60)),
+            (
+                ["RateLimit": #""a";r=0"#, "RateLimit-Policy": #""b";q=9;w=1, "a";q=10;w=60"#], 200, nil, 0,
+                .seconds(60)
+            ),
             (["RateLimit": #""a";r=1"#], 200, nil, nil, nil),
             (["RateLimit": "limit=100, remaining=50, reset=5"], 200, nil, 50, .seconds(5)),
             (["RateLimit": #""a";r=-1;t=5"#], 200, nil, nil, nil),
