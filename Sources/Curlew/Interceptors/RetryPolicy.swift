@@ -4,8 +4,9 @@ public import FoundationNetworking
 
 /// Retries failures that are likely to be temporary, with exponential backoff.
 ///
-/// Only requests with a method in `retryableHTTPMethods`, or with an idempotency key, are retried. With the default set, a request that the server
-/// may have carried out is repeated only if that has no further effect. A `Retry-After` field extends the delay.
+/// Only requests with a method in `retryableHTTPMethods`, or with an idempotency key, are retried. With the default set,
+/// a request that the server may have carried out is repeated only if that has no further effect. A `Retry-After` field
+/// extends the delay. A stream whose head was accepted is not retried because of its status.
 /// Retryable statuses are retried even if the awaiting method accepts them, as with `response()` and
 /// `acceptingAnyStatus()`; the last response is the result once there is no retry left.
 public struct RetryPolicy: RequestInterceptor {

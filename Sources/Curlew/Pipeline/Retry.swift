@@ -137,7 +137,7 @@ extension Run {
         if delay != .zero, budget.total != nil, !budget.allows(delay, at: .now) {
             return .end(replacing: CurlewError.totalTimeout(budget.total, phase: .retry).after(failure))
         }
-        guard permitsRetry(after: delay) else { return .end(replacing: nil) }  // Admission.swift
+        guard permitsRetry(after: delay) else { return .end(replacing: nil) }  // Run+Admission.swift
         if delay != .zero { try await callingUserCode(in: .retry) { try await Task.sleep(for: delay) } }
         // Until the delay is over, the old response may still have to be delivered. Its file is dropped only now.
         await dropHeldDownload()

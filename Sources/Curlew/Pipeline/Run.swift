@@ -59,7 +59,7 @@ final class Run {
         while true {
             beginAttempt()
             let result = await attemptResult()
-            if admission != nil { recordOutcome(of: result) }  // Admission.swift
+            if admission != nil { recordOutcome(of: result) }  // Run+Admission.swift
             guard needsRetryDecision(result) else { return result }
             if case .end(let last) = await retryOrEnd(after: result) { return last }  // Retry.swift
         }
@@ -69,7 +69,7 @@ final class Run {
     private func attemptResult() async -> RunResult {
         do throws(CurlewError) {
             var next = try await firstRequest()  // Prepare.swift
-            if let control = request.context.resilience { try await admit(next, by: control) }  // Admission.swift
+            if let control = request.context.resilience { try await admit(next, by: control) }  // Run+Admission.swift
             while true {
                 let exchange = try await send(next)  // Send.swift
                 switch await followUp(exchange) {  // FollowUp.swift

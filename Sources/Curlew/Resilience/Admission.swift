@@ -1,154 +1,59 @@
 internal import CurlewCore
-internal import CurlewLocks
-internal import Foundation
 
-// Before an attempt is sent, the session's resilience admits it, and afterwards it hears of the outcome. Without
-// resilience a run has no control, and neither happens.
-extension Run {
-    /// Waits until the session's limits permit the attempt. Throws `.limited`, `.circuitOpen` or `.queueTimedOut`
-    /// otherwise; nothing was sent then.
-    func admit(_ next: OutgoingRequest, by control: ResilienceControl) async throws(CurlewError) {
-        // A cache answers it, or nobody.
-        if next.transfer.options.cache?.policy == .onlyStored { return }
-        do throws(CurlewError) {
-            // A suspended request takes no place before it is resumed.
-            try await request.untilResumed(within: budget, wasAskedFor: attempt.options.isAskedFor)
-            let origin = ConnectionSnapshot.Origin(next.transfer.url)?.description ?? ""
-            let keys = control.policy.keys(
-                of: next.transfer, origin: origin, takesPlace: !request.kind.opensWebSocket)
-            if retries.count == 0 { control.deposit(for: origin) }
-            let admitted = AdmittedAttempt(keys: keys, origin: origin)
-            admission = admitted
-            admitted.permit = try await permit(for: keys, next, by: control)
-        } catch {
-            // The request was created, although it is not sent.
-            if case .described(let isNoted) = next.announcement {
-                try request.reportCreation(of: next.snapshot, isNoted: isNoted, events)
-            }
-            throw error
-        }
+/// The decision of a session's resilience about one attempt.
+///
+///     for attempt in request.attempts { print(attempt.admission?.description ?? "not asked") }
+///
+/// Monitors find it in the request's `attempts`, from the attempt's first event on.
+public struct Admission: Sendable, Hashable, CustomStringConvertible {
+    /// The kind of a decision.
+    public enum Decision: Sendable, Hashable {
+        /// The attempt was sent.
+        case admitted
+        /// A rate limit, or the server, does not permit it in time.
+        case rateLimited
+        /// Every place of the concurrency limit is taken.
+        case full
+        /// More important requests wait.
+        case shed
+        /// The circuit is open, or its probe is in flight.
+        case circuitOpen
     }
 
-    private func permit(
-        for keys: AdmissionKeys, _ next: OutgoingRequest, by control: ResilienceControl
-    ) async throws(CurlewError) -> AdmissionState.Permit {
-        let queue = next.transfer.options.timeouts.queue
-        let remaining = budget.remaining
-        if remaining == .zero { throw .totalTimeout(budget.total, phase: .queue) }
-        let limit = [queue, remaining].compactMap(\.self).min()
-        let asked = ContinuousClock.now
-        switch control.ask(keys, request.priority, waitingFor: limit) {
-        case .decided(let verdict): return try record(verdict, since: nil)
-        case .waits(let place):
-            let wait = limit.map { TimeoutBudget(total: $0, started: asked) } ?? .unlimited
-            var failure: CurlewError
-            do {
-                try await request.callingUserCode(ownsTask: ownsTask, budget: wait, in: .queue) {
-                    if await place.verdict.wait() == nil { throw CurlewError.cancelled }
-                }
-                return try record(await place.verdict.waitThroughCancellation(), since: asked)
-            } catch {
-                failure = error as? CurlewError ?? .cancelled
-            }
-            // The wait was ended, or its verdict was a refusal, which has left already. A permit that was granted at
-            // the same moment is given back.
-            if case .admitted(let permit)? = await control.leave(place) { control.finish(permit, nil, nil) }
-            // The driver's task was cancelled, and the request will be: as in `Run.send`.
-            if failure.code == .cancelled, Task.isCancelled { request.cancel() }
-            if failure.code == .totalTimedOut {
-                let isQueue = queue.map { $0 <= remaining ?? $0 } ?? false
-                failure = isQueue ? .notAdmitted(within: queue) : .totalTimeout(budget.total, phase: .queue)
-            }
-            throw failure
+    /// The decision.
+    public let decision: Decision
+    /// The time that the attempt has waited.
+    public let waited: Duration
+    /// The time after which another try makes sense. `nil` if it was admitted, or the time is not known.
+    public let retryAfter: Duration?
+
+    /// The decision with its reason, in a few words.
+    public var description: String {
+        let later = retryAfter.map { ", for \($0)" } ?? ""
+        return switch decision {
+        case .admitted: waited == .zero ? "admitted at once" : "admitted after \(waited)"
+        case .rateLimited: "the rate limit permits no request\(later)"
+        case .full: "all places of the concurrency limit are taken"
+        case .shed: "shed: more important requests wait"
+        case .circuitOpen: later.isEmpty ? "the circuit waits for its probe" : "the circuit is open\(later)"
         }
     }
+}
 
-    /// Keeps the decision for the request's history, and returns the permit.
-    private func record(
-        _ verdict: AdmissionState.Verdict, since asked: ContinuousClock.Instant?
-    ) throws(CurlewError) -> AdmissionState.Permit {
-        let waited = asked.map { ContinuousClock.now - $0 } ?? .zero
-        let outcome = Admission(verdict, after: waited)
-        request.record.withLock { $0.history.attempt.admission = outcome }
+extension Admission {
+    init(_ verdict: AdmissionState.Verdict, after waited: Duration) {
+        self.waited = waited
         switch verdict {
-        case .admitted(let permit): return permit
-        case .refused(let refusal): throw refusal.error(outcome.description)
+        case .admitted: (decision, retryAfter) = (.admitted, nil)
+        case .refused(let refusal):
+            retryAfter = refusal.retryAfter
+            decision =
+                switch refusal.cause {
+                case .open, .probing: .circuitOpen
+                case .rate: .rateLimited
+                case .places: .full
+                case .shed: .shed
+                }
         }
-    }
-
-    /// Gives the permit of an attempt that has ended back, with its outcome. The only place that records outcomes.
-    func recordOutcome(of result: RunResult) {
-        guard let control = request.context.resilience, let permit = admission?.permit else { return }
-        admission?.permit = nil
-        // Another server's response says nothing about the one that the attempt was admitted to.
-        let isForeign =
-            attempt.hops.last.map { ConnectionSnapshot.Origin($0.location)?.description != admission?.origin } ?? false
-        guard !isForeign, !request.isCancelled, !result.isFromCache else {
-            return control.finish(permit, nil, nil)
-        }
-        let advice =
-            control.policy.rateLimit?.followsServer == true
-            ? result.response.flatMap { ServerAdvice($0.head.headers, status: $0.head.status, now: Date()) } : nil
-        control.finish(permit, result.outcome(admittedFor: control.age(of: permit)), advice)
-    }
-
-    /// Whether the session's resilience permits a retry.
-    func permitsRetry(after delay: Duration) -> Bool {
-        guard let control = request.context.resilience, let admission else { return true }
-        return control.permitsRetry(of: admission.keys, to: admission.origin, after: delay)
-    }
-}
-
-/// The names that an attempt was admitted under, and its permit until its outcome is known. A class, so that runs
-/// without resilience have one empty pointer. It belongs to its run.
-final class AdmittedAttempt {
-    let keys: AdmissionKeys
-    let origin: String
-    fileprivate(set) var permit: AdmissionState.Permit?
-
-    init(keys: AdmissionKeys, origin: String) { (self.keys, self.origin) = (keys, origin) }
-}
-
-extension RunResult {
-    /// Whether no server was asked.
-    fileprivate var isFromCache: Bool {
-        switch metrics?.cacheStatus {
-        case .hit?, .stale?, .collapsed?: true
-        default: false
-        }
-    }
-
-    /// The outcome of an attempt that took `elapsed`. `nil` if it says nothing about the server: it failed on this side,
-    /// or waited for a connection in vain.
-    fileprivate func outcome(admittedFor elapsed: Duration) -> AttemptOutcome? {
-        let status = response?.head.status
-        if status == nil, let error {
-            guard error.phase != .queue, AttemptOutcome(error: error).isServerFailure else { return nil }
-        }
-        var latency = elapsed
-        if let metrics, let firstByte = metrics.firstByte {
-            // The dates are those of a clock that may be set; the elapsed time is not.
-            latency = min(.bounded(seconds: firstByte.timeIntervalSince(metrics.queued)), elapsed)
-        }
-        return AttemptOutcome(status: status, error: error, latency: latency)
-    }
-}
-
-extension AdmissionState.Refusal {
-    fileprivate func error(_ reason: String) -> CurlewError {
-        switch cause {
-        case .open, .probing: .circuitOpen(reason, retryAfter: retryAfter)
-        case .rate, .places, .shed: .limited(reason, retryAfter: retryAfter)
-        }
-    }
-}
-
-extension CurlewError {
-    /// The request waited in vain for a limit of the session's resilience.
-    fileprivate static func notAdmitted(within queue: Duration?) -> CurlewError {
-        let limit = queue.map { "\($0), the queue timeout" } ?? "the queue timeout"
-        return CurlewError(
-            .queueTimedOut, phase: .queue, reason: "no limit of the session permitted the request within \(limit)",
-            isSafeToRetry: true)
     }
 }

@@ -21,7 +21,7 @@ public struct Resilience: Sendable {
     public var concurrency: ConcurrencyLimit?
     /// Stops sending requests to a server that fails.
     public var breaker: CircuitBreaker?
-    /// Limits the retries to each origin, whichever retrier wants them. Each origin has a budget of its own with the
+    /// Limits the retries to each origin, whichever retrier wants them. Each origin has its own budget, with the
     /// numbers of this one.
     public var retryBudget: RetryBudget?
     /// Whether requests wait for a limit. If not, they fail with `.limited` at once.

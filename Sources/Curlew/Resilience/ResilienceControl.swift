@@ -91,10 +91,14 @@ final class ResilienceControl: Sendable {
         return didLeave ? nil : await place.verdict.waitThroughCancellation()
     }
 
-    /// Gives a permit back, without or with the outcome of its attempt.
-    func finish(_ permit: AdmissionState.Permit, _ outcome: AttemptOutcome?, _ advice: ServerAdvice?) {
+    /// Gives a permit back, without or with the outcome of its attempt. `seenByCircuit` is an outcome that concerns
+    /// nothing else.
+    func finish(
+        _ permit: AdmissionState.Permit, _ outcome: AttemptOutcome?, _ advice: ServerAdvice?,
+        seenByCircuit: AttemptOutcome? = nil
+    ) {
         // User code, so without the lock.
-        let call = outcome.flatMap { policy.breaker?.call($0) }
+        let call = (outcome ?? seenByCircuit).flatMap { policy.breaker?.call($0) }
         change { state, now in state.admission.finish(permit, outcome, call, advice, at: now) }
     }
 

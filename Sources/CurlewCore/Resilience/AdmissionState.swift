@@ -21,7 +21,7 @@ package struct AdmissionPolicy: Sendable {
     package func keys(of request: TransferRequest, origin: String, takesPlace: Bool) -> AdmissionKeys {
         AdmissionKeys(
             rates: rateLimit?.parts.map { $0.scope.name(of: request, origin: origin) } ?? [],
-            quota: rateLimit.flatMap { $0.followsServer ? $0.scope.name(of: request, origin: origin) : nil },
+            quota: rateLimit?.quotaName(of: request, origin: origin),
             places: takesPlace ? concurrency?.scope.name(of: request, origin: origin) : nil,
             circuit: breaker?.scope.name(of: request, origin: origin)
         )
@@ -144,10 +144,8 @@ package struct AdmissionState: Sendable {
     ) -> (Answer, [(Ticket, Verdict)]) {
         let now = advance(to: now)
         if let refusal = refusalByCircuit(keys, at: now) { return (.decided(.refused(refusal)), []) }
-        if waiting == 0 {
-            sweep(at: now)
-            if opens(keys, at: now) == now { return (.decided(.admitted(admit(keys, at: now))), []) }
-        }
+        sweep(at: now)
+        if waiting == 0, opens(keys, at: now) == now { return (.decided(.admitted(admit(keys, at: now))), []) }
         arrivals += 1
         let ticket = Ticket(urgency: urgency, number: arrivals)
         let ahead = insert(ticket, keys)
@@ -199,26 +197,23 @@ package struct AdmissionState: Sendable {
     package mutating func decide(at now: Duration) -> [(Ticket, Verdict)] {
         let now = advance(to: now)
         var decided: [(Ticket, Verdict)] = []
-        // A pass tries the first of each lane, the best one first. It begins anew after each admission, because that
-        // may make another lane's first one better, and takes from what lanes share.
-        var mayContinue = !lanes.isEmpty
-        while mayContinue {
-            mayContinue = false
-            let order = lanes.sorted { ($0.value.first ?? .last) < ($1.value.first ?? .last) }
-            for (keys, lane) in order {
+        // Each pass looks at the first of each lane and admits the best one. The next pass looks anew, because lanes
+        // share what an admission takes.
+        while true {
+            var best: (ticket: Ticket, keys: AdmissionKeys)?
+            for (keys, lane) in lanes {
                 if let refusal = refusalByCircuit(keys, at: now) {
                     for ticket in lane { decided.append((ticket, .refused(refusal))) }
                     waiting -= lane.count
                     lanes[keys] = nil
-                } else if opens(keys, at: now) == now, let first = lane.first {
-                    _ = leave(first, keys)
-                    decided.append((first, .admitted(admit(keys, at: now))))
-                    mayContinue = true
-                    break
+                } else if let first = lane.first, best.map({ first < $0.ticket }) ?? true, opens(keys, at: now) == now {
+                    best = (first, keys)
                 }
             }
+            guard let (ticket, keys) = best else { return decided }
+            _ = leave(ticket, keys)
+            decided.append((ticket, .admitted(admit(keys, at: now))))
         }
-        return decided
     }
 
     /// The time at which the next request that waits may be admitted without that another one ends. `nil` if none.
@@ -320,8 +315,8 @@ package struct AdmissionState: Sendable {
         return low
     }
 
-    /// Removes limits and circuits that are as new, once there are many: keys may be hosts that are asked once. Called
-    /// while nobody waits.
+    /// Removes limits and circuits that are as new, or were not used for long, once there are many: keys may be hosts that
+    /// are asked once.
     private mutating func sweep(at now: Duration) {
         guard keyCount >= sweepsAt else { return }
         rates = rates.filter { !$0.value.isIdle(at: now) }

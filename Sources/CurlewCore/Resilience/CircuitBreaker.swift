@@ -108,6 +108,10 @@ package struct CircuitState: Sendable, Equatable {
     package private(set) var phase = Phase.closed
     private var window: OutcomeWindow
     private var generation = 0
+    /// The time at which a request was last sent, or ended.
+    private var used: Duration = .zero
+    /// The time after which a circuit that nobody uses is forgotten. Longer than its outcomes mean anything.
+    private static let memory = Duration.seconds(600)
 
     package init(_ breaker: CircuitBreaker) { window = OutcomeWindow(breaker.window) }
 
@@ -131,6 +135,7 @@ package struct CircuitState: Sendable, Equatable {
 
     /// Records that a request is sent, which `check` has just let pass. Returns the generation for `end`.
     package mutating func begin(at now: Duration) -> Int {
+        used = now
         if case .halfOpen(let succeeded, nil) = phase { phase = .halfOpen(succeeded: succeeded, probing: now) }
         return generation
     }
@@ -138,6 +143,7 @@ package struct CircuitState: Sendable, Equatable {
     /// Records the end of a request; `nil` if it says nothing about the server.
     package mutating func end(_ call: Call?, of begun: Int, at now: Duration, _ breaker: CircuitBreaker) {
         guard begun == generation else { return }
+        used = now
         switch phase {
         case .open: break
         case .closed:
@@ -171,7 +177,14 @@ package struct CircuitState: Sendable, Equatable {
     /// The outcomes in the window.
     package func counts(at now: Duration) -> OutcomeWindow.Counts { window.counts(at: now) }
 
-    package func isIdle(at now: Duration) -> Bool { phase == .closed && window.counts(at: now).calls == 0 }
+    /// Whether the circuit can be forgotten.
+    package func isIdle(at now: Duration) -> Bool {
+        switch phase {
+        case .closed: window.counts(at: now).calls == 0 || now - used >= Self.memory
+        case .open(let until): now - max(used, until) >= Self.memory
+        case .halfOpen: now - used >= Self.memory
+        }
+    }
 }
 
 /// The outcomes of a sliding window, in a fixed amount of memory.

@@ -32,6 +32,14 @@ public struct RateLimit: Sendable {
         RateLimit(parts: [], scope: scope)
     }
 
+    /// Returns the name of the requests that share what the server says. `nil` if that does not count. A server speaks
+    /// for itself: other origins do not follow it, unless the limit has no rate and its scope says so.
+    package func quotaName(of request: TransferRequest, origin: String) -> String? {
+        guard followsServer else { return nil }
+        let name = scope.name(of: request, origin: origin)
+        return parts.isEmpty || name == origin ? name : "\(origin) \(name)"
+    }
+
     /// Returns this limit and another one: a request is sent when both permit it. What the server says counts as for this
     /// one.
     public func and(_ other: RateLimit) -> RateLimit {

@@ -2,9 +2,9 @@ package import Foundation
 
 /// What a server says about the requests that it will accept: the fields of one response.
 package struct ServerAdvice: Sendable, Equatable {
-    /// No request is welcome for so long.
+    /// The time for which no request is welcome.
     package var pause: Duration?
-    /// So many requests are welcome within `reset`.
+    /// The number of requests that are welcome within `reset`.
     package var remaining: Int?
     package var reset: Duration?
 
@@ -82,7 +82,7 @@ package struct ServerAdvice: Sendable, Equatable {
 package struct ServerQuota: Sendable, Equatable {
     /// No request before this time.
     private var closedUntil: Duration?
-    /// So many requests before `resetsAt`.
+    /// The number of requests that are accepted before `resetsAt`.
     private var remaining = 0
     private var resetsAt: Duration?
 
@@ -100,14 +100,21 @@ package struct ServerQuota: Sendable, Equatable {
         if resetsAt <= now { self.resetsAt = nil } else { remaining -= 1 }
     }
 
-    /// Records what a response says. Responses overtake each other, so within one window only less counts. A longer
-    /// pause replaces a shorter one.
+    /// Windows whose ends differ by less are one: servers round to seconds, and responses take different times.
+    private static let tolerance = Duration.seconds(2)
+
+    /// Records what a response says. Responses overtake each other, so within one window only less counts. A response
+    /// with another end of the window, as of a window that slides, replaces what was known. A longer pause replaces a
+    /// shorter one.
     package mutating func learn(_ advice: ServerAdvice, at now: Duration) {
         if let pause = advice.pause { closedUntil = max(closedUntil ?? now, now + pause) }
         guard let told = advice.remaining, let reset = advice.reset else { return }
-        let isSameWindow = resetsAt.map { $0 > now } ?? false
-        remaining = isSameWindow ? min(remaining, told) : told
-        resetsAt = isSameWindow ? max(resetsAt ?? now, now + reset) : now + reset
+        let end = now + reset
+        if let resetsAt, resetsAt > now, max(resetsAt, end) - min(resetsAt, end) <= Self.tolerance {
+            remaining = min(remaining, told)
+        } else {
+            (remaining, resetsAt) = (told, end)
+        }
     }
 
     package func isIdle(at now: Duration) -> Bool {

@@ -25,14 +25,14 @@ final class Transfers {
     /// The number of callers that the last turn resumed. They may be about to start their next transfers.
     private(set) var resumedCount = 0
 
+    private var live: [ActiveTransfer] = []
+    private var deadlines = DeadlineHeap<ActiveTransfer>()
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
-    @exclusivity(unchecked) private var live: [ActiveTransfer] = []
-    @exclusivity(unchecked) private var deadlines = DeadlineHeap<ActiveTransfer>()
     @exclusivity(unchecked) var lines = ConnectionLines()
     /// The transfers that have ended and whose callers are resumed at the end of the turn.
-    @exclusivity(unchecked) private var ended: [ActiveTransfer] = []
+    private var ended: [ActiveTransfer] = []
     /// The observers to notify at the end of the turn.
-    @exclusivity(unchecked) var turnObservers: [any TurnObserver] = []
+    var turnObservers: [any TurnObserver] = []
 
     init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: TurnHolder) {
         self.settings = settings

@@ -163,6 +163,38 @@ struct AdmissionStateTests {
         #expect(state.concurrency.count < 10_000)
     }
 
+    @Test("circuits with outcomes are forgotten when nobody uses them, even while a request waits")
+    func forgetsCircuits() throws {
+        var state = Self.state(concurrency: .fixed(1), breaker: CircuitBreaker())
+        // It keeps the only place for good, and another request waits for that.
+        let slow = AdmissionKeys(places: "slow")
+        #expect(Self.permit(state.ask(slow, urgency: 3, deadline: nil, at: .zero).0) != nil)
+        _ = state.ask(slow, urgency: 3, deadline: nil, at: .zero)
+        #expect(state.waiting == 1)
+        for number in 0..<20_000 {
+            let keys = AdmissionKeys(circuit: "\(number)")
+            let permit = try #require(Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .seconds(number)).0))
+            let call = CircuitState.Call(isFailure: number.isMultiple(of: 2), isSlow: false)
+            state.finish(permit, nil, call, nil, at: .seconds(number))
+        }
+        #expect(state.phases(at: .seconds(20_000)).count < 10_000 && state.waiting == 1)
+    }
+
+    @Test("the word of a server concerns its origin, unless a limit without a rate says otherwise")
+    func quotaNames() {
+        func name(_ limit: RateLimit, _ host: String) -> String? {
+            let request = TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: URL(filePath: "/"))
+            return limit.quotaName(of: request, origin: "https://\(host)")
+        }
+        #expect(name(.requests(1, per: .seconds(1), per: .session), "a") == "https://a session")
+        #expect(name(.requests(1, per: .seconds(1), per: .key { _ in "k" }), "b") == "https://b k")
+        #expect(name(.requests(1, per: .seconds(1)), "a") == "https://a")
+        #expect(name(.server(per: .session), "a") == "session")
+        var deaf = RateLimit.requests(1, per: .seconds(1))
+        deaf.followsServer = false
+        #expect(name(deaf, "a") == nil)
+    }
+
     @Test("no place is lost or given twice, whatever comes when", arguments: 0..<100 as Range<UInt64>)
     func neverLeaks(seed: UInt64) {
         var random = SplitMix(seed: seed)

@@ -132,12 +132,28 @@ struct RateLimitTests {
         quota.admit(at: .seconds(1))
         #expect(quota.opens(at: .seconds(1)) == .seconds(10))
         // A late response of the window knows of more than is left by now.
-        advice.remaining = 9
+        (advice.remaining, advice.reset) = (9, .seconds(8))
         quota.learn(advice, at: .seconds(2))
-        #expect(quota.opens(at: .seconds(2)) == .seconds(12))
-        #expect(quota.opens(at: .seconds(12)) == .seconds(12) && quota.isIdle(at: .seconds(12)))
+        #expect(quota.opens(at: .seconds(2)) == .seconds(10))
+        #expect(quota.opens(at: .seconds(10)) == .seconds(10) && quota.isIdle(at: .seconds(10)))
         quota.learn(advice, at: .seconds(20))
         #expect(quota.opens(at: .seconds(20)) == .seconds(20))
+    }
+
+    @Test("a window that slides with every response, or was wrong, is replaced by what the last one says")
+    func slidingWindow() throws {
+        let plenty = try #require(ServerAdvice(["RateLimit": #""a";r=99;t=60"#], status: 200, now: Self.now))
+        var quota = ServerQuota()
+        for second in stride(from: 0, to: 600, by: 3) {
+            #expect(quota.opens(at: .seconds(second)) == .seconds(second))
+            quota.admit(at: .seconds(second))
+            quota.learn(plenty, at: .seconds(second))
+        }
+        let none = try #require(ServerAdvice(["RateLimit": #""a";r=0;t=3600"#], status: 200, now: Self.now))
+        quota.learn(none, at: .seconds(600))
+        #expect(quota.opens(at: .seconds(600)) == .seconds(4_200))
+        quota.learn(plenty, at: .seconds(601))
+        #expect(quota.opens(at: .seconds(601)) == .seconds(601))
     }
 
     @Test("a pause closes it, and only a longer one replaces it")

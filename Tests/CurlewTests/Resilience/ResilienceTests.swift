@@ -250,6 +250,43 @@ struct ResilienceTests {
         #expect(circuit?.failures == 0 && circuit?.calls == 1)
     }
 
+    @Test("a server that answers with a redirect to another one has recovered")
+    func redirectsClose() async throws {
+        let isDown = Lock(true)
+        let transport = MockTransport { request in
+            if request.url.host() == "b.example" { return .text("there") }
+            return isDown.withLock { $0 } ? .status(500) : .redirect(to: "https://b.example/")
+        }
+        let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .zero)
+        let session = session(transport, Resilience(breaker: breaker))
+        _ = try await failure { try await session.request("https://a.example/").data() }
+        isDown.withLock { $0 = false }
+        #expect(try await session.request("https://a.example/").string() == "there")
+        #expect(await session.resilience.snapshot().circuits["https://a.example"]?.state == .closed)
+    }
+
+    @Test("a request that is suspended while it waits keeps no place")
+    func suspendedWhileWaiting() async throws {
+        let gate = Gate()
+        let transport = MockTransport { request in
+            if request.path == "/first" { try await gate.wait() }
+            return .text("fine")
+        }
+        let session = session(transport, Resilience(concurrency: .fixed(1)))
+        async let first = session.request("\(Self.origin)/first").data()
+        try await gate.waitForArrivals(count: 1)
+        let waiting = session.request("\(Self.origin)/waiting")
+        async let late = waiting.string()
+        while await session.resilience.snapshot().waiting == 0 { await Task.yield() }
+        waiting.suspend()
+        gate.open()
+        _ = try await first
+        #expect(try await session.request("\(Self.origin)/other").string() == "fine")
+        #expect(transport.requests.map(\.path) == ["/first", "/other"])
+        waiting.resume()
+        #expect(try await late == "fine")
+    }
+
     // MARK: The server's word, and retries
 
     @Test("a server that always asks for an hour is not asked again, and nobody hangs")

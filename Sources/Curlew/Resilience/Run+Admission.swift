@@ -1,0 +1,161 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+// Before an attempt is sent, the session's resilience admits it, and afterwards it hears of the outcome. Without
+// resilience a run has no control, and neither happens.
+extension Run {
+    /// Waits until the session's limits permit the attempt. Throws `.limited`, `.circuitOpen` or `.queueTimedOut`
+    /// otherwise; nothing was sent then.
+    func admit(_ next: OutgoingRequest, by control: ResilienceControl) async throws(CurlewError) {
+        // A cache answers it, or nobody.
+        if next.transfer.options.cache?.policy == .onlyStored { return }
+        do throws(CurlewError) {
+            let origin = ConnectionSnapshot.Origin(next.transfer.url)?.description ?? ""
+            let keys = control.policy.keys(
+                of: next.transfer, origin: origin, takesPlace: !request.kind.opensWebSocket)
+            if retries.count == 0 { control.deposit(for: origin) }
+            let admitted = AdmittedAttempt(keys: keys, origin: origin)
+            admission = admitted
+            // A suspended request takes no place, and keeps none that it got at the moment of its suspension.
+            repeat {
+                if let permit = exchange(&admitted.permit, with: nil) { control.finish(permit, nil, nil) }
+                try await request.untilResumed(within: budget, wasAskedFor: attempt.options.isAskedFor)
+                admitted.permit = try await permit(for: keys, next, by: control)
+            } while request.record.withLock { $0.lifecycle.holdsDriver }
+        } catch {
+            // The request was created, although it is not sent.
+            if case .described(let isNoted) = next.announcement {
+                try request.reportCreation(of: next.snapshot, isNoted: isNoted, events)
+            }
+            throw error
+        }
+    }
+
+    private func permit(
+        for keys: AdmissionKeys, _ next: OutgoingRequest, by control: ResilienceControl
+    ) async throws(CurlewError) -> AdmissionState.Permit {
+        let queue = next.transfer.options.timeouts.queue
+        let remaining = budget.remaining
+        if remaining == .zero { throw .totalTimeout(budget.total, phase: .queue) }
+        let limit = [queue, remaining].compactMap(\.self).min()
+        let asked = ContinuousClock.now
+        switch control.ask(keys, request.priority, waitingFor: limit) {
+        case .decided(let verdict): return try record(verdict, since: nil)
+        case .waits(let place):
+            let wait = limit.map { TimeoutBudget(total: $0, started: asked) } ?? .unlimited
+            var failure: CurlewError
+            do {
+                try await request.callingUserCode(ownsTask: ownsTask, budget: wait, in: .queue) {
+                    if await place.verdict.wait() == nil { throw CurlewError.cancelled }
+                }
+                return try record(await place.verdict.waitThroughCancellation(), since: asked)
+            } catch {
+                failure = error as? CurlewError ?? .cancelled
+            }
+            // The wait was ended, or its verdict was a refusal, which has left already. A permit that was granted at
+            // the same moment is given back.
+            if case .admitted(let permit)? = await control.leave(place) { control.finish(permit, nil, nil) }
+            // The driver's task was cancelled, and the request will be: as in `Run.send`.
+            if failure.code == .cancelled, Task.isCancelled { request.cancel() }
+            if failure.code == .totalTimedOut {
+                let isQueue = queue.map { $0 <= remaining ?? $0 } ?? false
+                failure = isQueue ? .notAdmitted(within: queue) : .totalTimeout(budget.total, phase: .queue)
+            }
+            throw failure
+        }
+    }
+
+    /// Keeps the decision for the request's history, and returns the permit.
+    private func record(
+        _ verdict: AdmissionState.Verdict, since asked: ContinuousClock.Instant?
+    ) throws(CurlewError) -> AdmissionState.Permit {
+        let waited = asked.map { ContinuousClock.now - $0 } ?? .zero
+        let outcome = Admission(verdict, after: waited)
+        request.record.withLock { $0.history.attempt.admission = outcome }
+        switch verdict {
+        case .admitted(let permit): return permit
+        case .refused(let refusal): throw refusal.error(outcome.description)
+        }
+    }
+
+    /// Gives the permit of an attempt that has ended back, with its outcome. The only place that records outcomes.
+    func recordOutcome(of result: RunResult) {
+        guard let control = request.context.resilience, let permit = admission?.permit else { return }
+        admission?.permit = nil
+        guard !request.isCancelled, !result.isFromCache else { return control.finish(permit, nil, nil) }
+        // Another server's response says nothing about the one that the attempt was admitted to. That one has answered
+        // with a redirect, which only its circuit hears of: the time of the answer is not known.
+        if let last = attempt.hops.last, let first = attempt.hops.first,
+            ConnectionSnapshot.Origin(last.location)?.description != admission?.origin
+        {
+            return control.finish(permit, nil, nil, seenByCircuit: AttemptOutcome(status: first.status))
+        }
+        let advice =
+            control.policy.rateLimit?.followsServer == true
+            ? result.response.flatMap { ServerAdvice($0.head.headers, status: $0.head.status, now: Date()) } : nil
+        control.finish(permit, result.outcome(admittedFor: control.age(of: permit)), advice)
+    }
+
+    /// Whether the session's resilience permits a retry.
+    func permitsRetry(after delay: Duration) -> Bool {
+        guard let control = request.context.resilience, let admission else { return true }
+        return control.permitsRetry(of: admission.keys, to: admission.origin, after: delay)
+    }
+}
+
+/// The names that an attempt was admitted under, and its permit until its outcome is known. A class, so that runs
+/// without resilience have one empty pointer. It belongs to its run.
+final class AdmittedAttempt {
+    let keys: AdmissionKeys
+    let origin: String
+    fileprivate(set) var permit: AdmissionState.Permit?
+
+    init(keys: AdmissionKeys, origin: String) { (self.keys, self.origin) = (keys, origin) }
+}
+
+extension RunResult {
+    /// Whether no server was asked.
+    fileprivate var isFromCache: Bool {
+        switch metrics?.cacheStatus {
+        case .hit?, .stale?, .collapsed?: true
+        default: false
+        }
+    }
+
+    /// The outcome of an attempt that took `elapsed`. `nil` if it says nothing about the server: it failed on this side,
+    /// or waited for a connection in vain.
+    fileprivate func outcome(admittedFor elapsed: Duration) -> AttemptOutcome? {
+        let status = response?.head.status
+        // The time was spent in exchange adapters, middleware or a redirect handler.
+        if let error, error.code == .totalTimedOut, [.adaptation, .redirect].contains(error.phase) { return nil }
+        if status == nil, let error {
+            guard error.phase != .queue, AttemptOutcome(error: error).isServerFailure else { return nil }
+        }
+        var latency = elapsed
+        if let metrics, let firstByte = metrics.firstByte {
+            // The dates are those of a clock that may be set; the elapsed time is not.
+            latency = min(.bounded(seconds: firstByte.timeIntervalSince(metrics.queued)), elapsed)
+        }
+        return AttemptOutcome(status: status, error: error, latency: latency)
+    }
+}
+
+extension AdmissionState.Refusal {
+    fileprivate func error(_ reason: String) -> CurlewError {
+        switch cause {
+        case .open, .probing: .circuitOpen(reason, retryAfter: retryAfter)
+        case .rate, .places, .shed: .limited(reason, retryAfter: retryAfter)
+        }
+    }
+}
+
+extension CurlewError {
+    /// The request waited in vain for a limit of the session's resilience.
+    fileprivate static func notAdmitted(within queue: Duration?) -> CurlewError {
+        let limit = queue.map { "\($0), the queue timeout" } ?? "the queue timeout"
+        return CurlewError(
+            .queueTimedOut, phase: .queue, reason: "no limit of the session permitted the request within \(limit)",
+            isSafeToRetry: true)
+    }
+}
