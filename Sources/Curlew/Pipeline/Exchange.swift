@@ -66,7 +66,7 @@ final class Exchange: KeepingSink {
         self.outgoing = outgoing
         self.state = state
         let context = request.context
-        credentials = context.storedCredentials(for: outgoing, onlyBasic: request.kind.opensWebSocket)
+        credentials = context.storedCredentials(for: outgoing, onlyBasic: request.opensWebSocket)
         var sent = outgoing.transfer
         budget.apply(to: &sent)
         if case .offered(let authentication) = credentials { sent.options.authentication = authentication }
@@ -351,7 +351,7 @@ final class Exchange: KeepingSink {
     /// once: for a WebSocket when it opens, or when its handshake has failed; for other exchanges when they have ended.
     func remember(_ fields: HTTPHeaders) {
         let context = request.context
-        if request.kind.opensWebSocket, state.withLock({ Swift.exchange(&$0.hasRemembered, with: true) }) { return }
+        if request.opensWebSocket, state.withLock({ Swift.exchange(&$0.hasRemembered, with: true) }) { return }
         context.remember(fields, from: url, handlesCookies: outgoing.snapshot.handlesCookies)
     }
 }

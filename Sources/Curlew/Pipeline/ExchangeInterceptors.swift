@@ -48,7 +48,7 @@ extension Exchange {
             budget.apply(to: &request)
         }
         // A WebSocket is not a response.
-        guard !interceptors.middleware.isEmpty, !self.request.kind.opensWebSocket else {
+        guard !interceptors.middleware.isEmpty, !self.request.opensWebSocket else {
             var outcome = try await transport.perform(request, sink: sink)
             if request.bringsAuthorization { outcome.isServersVerdict = false }
             return outcome

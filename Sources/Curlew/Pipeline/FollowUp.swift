@@ -87,7 +87,7 @@ extension Run {
             // A body that can be replaced is treated like one that can be read again.
             body: request.replacesBodies && !lowered.body.isReplayable ? .data(Data()) : lowered.body,
             hops: attempt.hops.count,
-            opensWebSocket: request.kind.opensWebSocket
+            opensWebSocket: request.opensWebSocket
         )
         let action = context.configuration.redirects.action(for: head, answering: origin) {
             (url) throws(CurlewError) in

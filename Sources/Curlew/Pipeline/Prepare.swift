@@ -165,22 +165,28 @@ struct Lowering {
         let fields = visible.fields
         for field in fields where !field.isValid { throw CurlewError.invalidHeader(field) }
         var headers = fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
-        try own?.addFields(to: &headers)
         var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
-        if let authentication = own?.authentication ?? authority {
-            options.authentication = authentication
+        if let authority {
+            options.authentication = authority
         } else if !context.configuration.credentials.isEmpty {
             options.authentication = context.configuration.authentication(for: target)
+        }
+        var trailers: RequestTrailers?
+        var bypassesProxy = false
+        if let own {
+            try own.addFields(to: &headers)
+            if let authentication = own.authentication { options.authentication = authentication }
+            (trailers, bypassesProxy) = (own.trailers, own.bypassesProxy)
+        }
+        if bypassesProxy {
+            options.proxy = Proxy.none
+        } else if let routing = context.configuration.proxyRouting {
+            options.proxy = routing(target) ?? Proxy.none
         }
         let defaultHeaders = context.defaultHeaders(for: target)
         if headers.asksForIdentity ?? defaultHeaders.asksForIdentity { options.decodesContent = false }
         if let request = visible.original {
             request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
-        }
-        if own?.bypassesProxy == true {
-            options.proxy = Proxy.none
-        } else if let routing = context.configuration.proxyRouting {
-            options.proxy = routing(target) ?? Proxy.none
         }
         var lowered = TransferRequest(
             identifier: task,
@@ -192,7 +198,7 @@ struct Lowering {
             body: try Self.body(of: visible, body),
             options: options
         )
-        if let trailers = own?.trailers {
+        if let trailers {
             try lowered.body.checkCarriesTrailers()
             lowered.trailers = trailers
         }

@@ -32,7 +32,7 @@ enum AfterAttempt {
 extension Run {
     /// Whether another attempt may follow. A retrier may refuse a status that the awaiting method accepts.
     func needsRetryDecision(_ result: RunResult) -> Bool {
-        if result.error != nil || request.kind.opensWebSocket { return true }
+        if result.error != nil || request.opensWebSocket { return true }
         return attempt.options.hasRetriers && result.response?.head.status != 200
     }
 

@@ -20,7 +20,7 @@ extension StoredCredentials {
         case .none, .offered: false
         case .mayAnswer:
             request.context.credentials.withLock {
-                $0.answer(to: head, for: url, onlyBasic: request.kind.opensWebSocket) != nil
+                $0.answer(to: head, for: url, onlyBasic: request.opensWebSocket) != nil
             }
         }
     }
@@ -46,7 +46,7 @@ extension SessionContext {
         switch exchange.credentials {
         case .mayAnswer:
             guard head.status == 401, exchange.isProvisional else { return nil }
-            let onlyBasic = exchange.request.kind.opensWebSocket
+            let onlyBasic = exchange.request.opensWebSocket
             return credentials.withLock { $0.answer(to: head, for: url, onlyBasic: onlyBasic) }
         case .offered(let used):
             if head.status == 401, response.isServersVerdict {

@@ -24,9 +24,12 @@ struct RequestKind: Sendable {
     /// Returns the resume data with which a later download can continue this one.
     var resumeData: (@Sendable (Request) -> Data?)?
 
-    /// WebSockets alone open a connection.
-    var opensWebSocket: Bool { connection != nil }
     var hasToCleanUp: Bool { cleanUp != nil || upload != nil }
+}
+
+extension Request {
+    /// Whether the request opens a connection of its own, as WebSockets alone do.
+    var opensWebSocket: Bool { if case .some = kind.connection { true } else { false } }
 }
 
 /// The reader of a response that is delivered while it arrives.

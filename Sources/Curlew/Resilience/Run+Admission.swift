@@ -13,7 +13,7 @@ extension Run {
         do throws(CurlewError) {
             let origin = ConnectionSnapshot.Origin(next.transfer.url)?.description ?? ""
             let keys = control.policy.keys(
-                of: next.transfer, origin: origin, takesPlace: !request.kind.opensWebSocket)
+                of: next.transfer, origin: origin, takesPlace: !request.opensWebSocket)
             if retries.count == 0 { control.deposit(for: origin) }
             let admitted = AdmittedAttempt(keys: keys, origin: origin)
             admission = admitted
