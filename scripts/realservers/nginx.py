@@ -104,6 +104,10 @@ def configuration(
     text += server(f"127.0.0.1:{ports['NGINX']} backlog=8192")
     text += server(f"unix:{socket}")
     text += server(f"127.0.0.1:{ports['NGINX_IDLE']}", "keepalive_timeout 250ms;")
+    text += server(f"127.0.0.1:{ports['NGINX_THREE_REQUESTS']}", "keepalive_requests 3;")
+    text += server(
+        f"127.0.0.1:{ports['NGINX_TLS_THREE_REQUESTS']} ssl http2", f"{tls_any}\nkeepalive_requests 3;", pairs["good"]
+    )
     text += server(f"127.0.0.1:{ports['NGINX_TLS']} ssl http2 backlog=8192", tls_any, pairs["good"])
     text += server(f"127.0.0.1:{ports['NGINX_TLS_HTTP1']} ssl backlog=8192", tls_any, pairs["good"])
     # No resumption: each connection pays for a whole handshake.
@@ -136,8 +140,8 @@ def configuration(
 
 
 PORTS = [
-    "NGINX", "NGINX_IDLE", "NGINX_TLS", "NGINX_TLS_HTTP1", "NGINX_TLS_NO_RESUMPTION", "NGINX_EXPIRED",
-    "NGINX_NOT_YET_VALID", "NGINX_WRONG_HOST", "NGINX_UNKNOWN_CA", "NGINX_SELF_SIGNED", "NGINX_INCOMPLETE_CHAIN",
-    "NGINX_REVOKED", "NGINX_CLIENT_CERTIFICATE", "NGINX_TLS13", "NGINX_TLS10", "NGINX_WEAK", "NGINX_STAPLED_GOOD",
-    "NGINX_STAPLED_REVOKED",
+    "NGINX", "NGINX_IDLE", "NGINX_THREE_REQUESTS", "NGINX_TLS", "NGINX_TLS_THREE_REQUESTS", "NGINX_TLS_HTTP1",
+    "NGINX_TLS_NO_RESUMPTION", "NGINX_EXPIRED", "NGINX_NOT_YET_VALID", "NGINX_WRONG_HOST", "NGINX_UNKNOWN_CA",
+    "NGINX_SELF_SIGNED", "NGINX_INCOMPLETE_CHAIN", "NGINX_REVOKED", "NGINX_CLIENT_CERTIFICATE", "NGINX_TLS13",
+    "NGINX_TLS10", "NGINX_WEAK", "NGINX_STAPLED_GOOD", "NGINX_STAPLED_REVOKED",
 ]

@@ -94,13 +94,14 @@ public struct SessionConfiguration: Sendable {
     public var connectionIdleLifetime: Duration = .seconds(118)
     /// The age from which a connection takes no further requests. Those that run on it finish. `nil` sets no limit.
     ///
-    /// Use it for servers behind a load balancer that distributes connections. Requests fail with `.unsupported` if
-    /// libcurl is older than 7.80.
+    /// Use it for servers behind a load balancer that distributes connections. With HTTP/2, retired connections do not
+    /// count towards `maximumConnectionsPerHost`. Requests fail with `.unsupported` if libcurl is older than 7.80.
     public var maximumConnectionAge: Duration?
     /// The number of requests after which a connection takes no further ones. Those that run on it finish. `nil` sets no
     /// limit.
     ///
-    /// Requests fail with `.unsupported` if libcurl is older than 7.80.
+    /// With HTTP/2, retired connections do not count towards `maximumConnectionsPerHost`. Requests fail with
+    /// `.unsupported` if libcurl is older than 7.80.
     public var maximumRequestsPerConnection: Int?
     /// The probes that detect whether the peer of a silent connection has vanished. `nil` sends none.
     public var keepAlive: KeepAlive? = KeepAlive()

@@ -197,6 +197,12 @@ final class Transfers {
         for transfer in live where transfer.connection.name == name { body(transfer) }
     }
 
+    /// Whether another transfer was last sent over the connection.
+    func isUsed(_ name: ConnectionName?, besides transfer: ActiveTransfer) -> Bool {
+        loop.assertOnLoop()
+        return live.contains { $0 !== transfer && $0.connection.name == name }
+    }
+
     /// Calls `body` with every transfer that has started and not ended, except for those that wait in line.
     func forEachOutsideLine(_ body: (ActiveTransfer) -> Void) {
         loop.assertOnLoop()
@@ -322,6 +328,7 @@ final class Transfers {
         if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }
         let multi = easy.multi
         handles.remove(easy)
+        if settings.retirement != nil { endRetiredConnection(of: transfer) }
         // A connection that settled was in use until now, and a request may wait for it. libcurl 8.10 to 8.18 wakes the
         // request by a timer that it does not report.
         if transfer.plan.prewarms, multi != MultiIndex.none { handles.multi(at: multi)?.askForTimer() }

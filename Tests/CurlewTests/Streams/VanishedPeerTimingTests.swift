@@ -31,6 +31,39 @@ struct VanishedPeerTimingTests {
         }
     }
 
+    /// Without probes an idle connection notices nothing: the peer's end is still there when the peer comes back.
+    @Test("an idle connection that keep-alive has found dead is not used again")
+    func idle() async throws {
+        try await withPeer { peer in
+            let url = peer.url("/whole")
+            let probed = Self.session(KeepAlive(idle: .seconds(1), interval: .seconds(1), probes: 2))
+            let unprobed = Self.session(nil)
+            for session in [probed, unprobed] { #expect(try await Self.reusesConnection(session, url) == false) }
+            for session in [probed, unprobed] { #expect(try await Self.reusesConnection(session, url) == true) }
+            #expect(peer.connectedSockets == 2)
+            try peer.vanish()
+            try await eventually { peer.connectedSockets == 1 }
+            try peer.comeBack()
+            #expect(try await Self.reusesConnection(probed, url) == false)
+            #expect(try await Self.reusesConnection(unprobed, url) == true)
+            for session in [probed, unprobed] { #expect(await session.connections.totals.open == 1) }
+        }
+    }
+
+    private static func session(_ keepAlive: KeepAlive?) -> Session {
+        Session(
+            configuration: SessionConfiguration {
+                $0.proxy = .none
+                $0.keepAlive = keepAlive
+            })
+    }
+
+    private static func reusesConnection(_ session: Session, _ url: String) async throws -> Bool? {
+        let request = session.request(url)
+        _ = try await request.data()
+        return request.metrics?.isConnectionReused
+    }
+
     private func withPeer(_ body: (VanishingPeer) async throws -> Void) async throws {
         let peer = try VanishingPeer()
         defer { peer.remove() }

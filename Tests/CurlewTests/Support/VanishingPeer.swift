@@ -7,7 +7,8 @@ import Glibc
 /// refusal.
 ///
 /// It reads everything that it gets. After a head, and for `/upload` the first bytes of a body, it sends an informational
-/// response, and for `/stream` the beginning of a response that does not end. Both acknowledge the request.
+/// response, and for `/stream` the beginning of a response that does not end. Both acknowledge the request. For `/whole`
+/// it sends an empty response, and waits for the next request.
 final class VanishingPeer: Sendable {
     private struct State {
         var descriptors: [Int32] = []
@@ -60,6 +61,23 @@ final class VanishingPeer: Sendable {
     /// Takes the machine's address away.
     func vanish() throws { try namespace.ip("addr", "flush", "dev", "v0") }
 
+    /// Gives the machine its address again. Its connections have noticed nothing.
+    func comeBack() throws { try namespace.ip("addr", "add", "\(address)/30", "dev", "v0") }
+
+    /// The number of this process's sockets that are connected to the server. The system disconnects a socket whose
+    /// peer does not respond to its probes.
+    var connectedSockets: Int {
+        (0..<4096 as Range<Int32>).count { descriptor in
+            var name = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let code = withUnsafeMutablePointer(to: &name) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+            }
+            return code == 0 && name.sin_family == sa_family_t(AF_INET) && name.sin_addr.s_addr == inet_addr(address)
+                && Int(UInt16(bigEndian: name.sin_port)) == port
+        }
+    }
+
     func remove() {
         let descriptors = state.withLock { state in
             state.isOver = true
@@ -104,9 +122,12 @@ final class VanishingPeer: Sendable {
             head.append(contentsOf: buffer.prefix(count))
             guard let end = head.firstRange(of: Data("\r\n\r\n".utf8))?.upperBound else { continue }
             if end == head.endIndex, head.firstRange(of: Data(" /upload ".utf8)) != nil { continue }
-            isAnswered = true
             var response = "HTTP/1.1 103 Early Hints\r\n\r\n"
-            if head.firstRange(of: Data(" /stream ".utf8)) != nil {
+            isAnswered = head.firstRange(of: Data(" /whole ".utf8)) == nil
+            if !isAnswered {
+                response = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+                head.removeAll()
+            } else if head.firstRange(of: Data(" /stream ".utf8)) != nil {
                 response += "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
             }
             let bytes = Array(response.utf8)

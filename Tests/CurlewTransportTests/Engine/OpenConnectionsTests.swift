@@ -74,7 +74,7 @@ struct OpenConnectionsTests {
         #expect(Self.name(7, at: "10.0.0.1", to: "10.0.0.2") != Self.name(7, at: "10.0.0.2", to: "10.0.0.1"))
     }
 
-    @Test func `an origin leads to its spare multi handle or to the usual ones`() {
+    @Test func `an origin leads to its spare multi handle or to the usual ones`() throws {
         var connections = OpenConnections()
         let spare = MultiIndex.firstSpare
         connections.opened(connection(0), at: 40)
@@ -82,7 +82,7 @@ struct OpenConnectionsTests {
         for index in [spare, MultiIndex.lone, MultiIndex.firstOfByteConnections, MultiIndex.none] {
             #expect(!connections.usesMulti(index, for: origin))
         }
-        retire(40, &connections)
+        try retire(40, &connections)
         #expect(connections.usesMulti(spare, for: origin) && !connections.usesMulti(0, for: origin))
         #expect(!connections.usesMulti(spare + 1, for: origin))
         // Another origin whose requests share the connection has not moved.
@@ -97,9 +97,14 @@ struct OpenConnectionsTests {
             since: .now(), version: .http2)
     }
 
-    private func retire(_ socket: Int32, _ connections: inout OpenConnections, succeeds: Bool = true) {
-        let isRetired = connections.retire(socket)
-        #expect(isRetired == succeeds)
+    /// Retires a connection as `Transfers` does, and expects that the connections in `idle` must be shut down.
+    private func retire(
+        _ socket: Int32, _ connections: inout OpenConnections, carrying: Set<Int32> = [], idle: [Int32] = []
+    ) throws {
+        let connection = try #require(connections[socket])
+        let destination = try #require(connections.destination(behind: connection))
+        let left = connections.retire(socket, carrying: carrying, movingTo: destination)
+        #expect(left.sorted() == idle)
     }
 
     @Test func `a connection is found by its name until its socket closes`() {
@@ -117,22 +122,22 @@ struct OpenConnectionsTests {
         #expect(connections.socket(of: name) == nil && connections.find(name) == nil && connections.all.isEmpty)
     }
 
-    @Test func `an origin leaves the multi handle of a retired connection and comes back`() {
+    @Test func `an origin leaves the multi handle of a retired connection and comes back`() throws {
         var connections = OpenConnections()
         let spare = MultiIndex.firstSpare
         connections.opened(connection(0, 1), at: 40)
         connections.opened(connection(0, 9, of: other), at: 90)
-        retire(40, &connections)
+        try retire(40, &connections)
         #expect(connections[40]?.isRetired == true)
         #expect(connections.detour(of: origin) == spare && connections.detour(of: other) == nil)
         // The spare one has a retired connection as well, while the first still drains.
         connections.opened(connection(spare, 2), at: 41)
-        retire(41, &connections)
+        try retire(41, &connections, carrying: [40, 90])
         #expect(connections.detour(of: origin) == spare + 1)
         // The usual one is free again.
         connections.closed(40)
         connections.opened(connection(spare + 1, 3), at: 42)
-        retire(42, &connections)
+        try retire(42, &connections, carrying: [41])
         #expect(connections.detour(of: origin) == nil)
     }
 
@@ -157,26 +162,81 @@ struct OpenConnectionsTests {
         #expect(queue(carrying: [40]) == [])
     }
 
-    @Test func `an origin without connections goes the usual way`() {
+    @Test func `an origin without connections goes the usual way`() throws {
         var connections = OpenConnections()
         connections.opened(connection(0), at: 40)
-        retire(40, &connections)
+        try retire(40, &connections)
         connections.closed(40)
         #expect(!connections.hasDetours)
     }
 
-    @Test func `a connection goes on if there is nowhere else to go`() {
+    @Test func `the origin's other connections retire as well, and those without requests are removed`() throws {
+        var connections = OpenConnections()
+        for number in 0..<4 as Range<Int32> { connections.opened(connection(0, number), at: 40 + number) }
+        let overUDP = OpenConnection(origin: origin, name: Self.name(4), multi: 0, since: .now(), version: .http3)
+        connections.opened(overUDP, at: 44)
+        connections.opened(connection(0, 5, of: other), at: 50)
+        connections.opened(connection(MultiIndex.lone, 6), at: 60)
+        connections.opened(connection(MultiIndex.firstOfByteConnections, 7), at: 70)
+        // The sockets of other origins and kinds do not matter, whether they carry requests or not.
+        try retire(40, &connections, carrying: [40, 41, 50], idle: [42, 43])
+        for socket in [40, 41, 44] as [Int32] { #expect(connections[socket]?.isRetired == true) }
+        for socket in [50, 60, 70] as [Int32] { #expect(connections[socket]?.isRetired == false) }
+        #expect(connections[42] == nil && connections.find(Self.name(3)) == nil)
+        // libcurl closes the sockets later.
+        connections.closed(42)
+        connections.closed(43)
+        #expect(connections.detour(of: origin) == MultiIndex.firstSpare)
+        for socket in [40, 41, 44] as [Int32] { connections.closed(socket) }
+        #expect(!connections.hasDetours)
+    }
+
+    @Test func `a connection that was being opened when its origin moved is retired`() throws {
+        var connections = OpenConnections()
+        let spare = MultiIndex.firstSpare
+        connections.opened(connection(0, 1), at: 40)
+        try retire(40, &connections)
+        connections.opened(connection(0, 2), at: 41)
+        connections.opened(connection(spare, 3), at: 42)
+        connections.opened(connection(MultiIndex.lone, 4), at: 43)
+        connections.opened(connection(0, 5, of: other), at: 44)
+        #expect(connections[41]?.isRetired == true)
+        for socket in [42, 43, 44] as [Int32] { #expect(connections[socket]?.isRetired == false) }
+    }
+
+    @Test func `an origin follows a connection that was being opened when its last one closed`() throws {
+        var connections = OpenConnections()
+        let spare = MultiIndex.firstSpare
+        connections.opened(connection(0, 1), at: 40)
+        try retire(40, &connections)
+        connections.closed(40)
+        #expect(!connections.hasDetours)
+        connections.opened(connection(spare, 2), at: 41)
+        #expect(connections[41]?.isRetired == false && connections.detour(of: origin) == spare)
+        connections.closed(41)
+        // But not if it has another one by then.
+        connections.opened(connection(0, 3), at: 42)
+        connections.opened(connection(spare, 4), at: 43)
+        #expect(connections[43]?.isRetired == true && !connections.hasDetours)
+    }
+
+    @Test func `a connection goes on if there is nowhere else to go`() throws {
         var connections = OpenConnections()
         connections.opened(connection(0, 1), at: 40)
-        retire(40, &connections)
+        try retire(40, &connections)
         for number in 0..<OpenConnections.mostSpares - 1 {
             let socket = Int32(41 + number)
             connections.opened(connection(MultiIndex.firstSpare + number, 2 + Int32(number)), at: socket)
-            retire(socket, &connections)
+            // The earlier ones still carry requests.
+            try retire(socket, &connections, carrying: Set(40..<socket))
         }
         let last = MultiIndex.firstSpare + OpenConnections.mostSpares - 1
         connections.opened(connection(last, 500), at: 500)
-        retire(500, &connections, succeeds: false)
-        #expect(connections[500]?.isRetired == false && connections.detour(of: origin) == last)
+        let connection = try #require(connections[500])
+        #expect(connections.destination(behind: connection) == nil && connections.detour(of: origin) == last)
+        connections.closed(45)
+        #expect(connections.destination(behind: connection) == MultiIndex.firstSpare + 4)
+        connections.closed(40)
+        #expect(connections.destination(behind: connection) == 0)
     }
 }

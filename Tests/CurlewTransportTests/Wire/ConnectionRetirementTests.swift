@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewLocks
 import CurlewTesting
 import CurlewTransport
 import Foundation
@@ -55,6 +56,104 @@ struct ConnectionRetirementTests {
             #expect(try await task.value == "held")
             // It closes after its last stream.
             try await transport.expectPool(of: get) { $0.open <= 1 }
+        }
+    }
+
+    @Test func `at the limit, a retired connection holds no request back`() async throws {
+        try await withPool(
+            .http2,
+            {
+                $0.maximumConnectionsPerHost = 1
+                $0.maximumRequestsPerConnection = 2
+            }
+        ) { transport, server in
+            let gate = Gate()
+            server.script("/held", .text("held").stalling(until: gate, at: .beforeHead))
+            let (get, held) = (server.url("/get"), server.url("/held"))
+            try await transport.expectSuccess(get)
+            // The second is the connection's last.
+            let task = Task { try await transport.fetch(request(held)).text }
+            try await server.waitForRequests(count: 2)
+            for _ in 0..<9 { try await transport.expectSuccess(get) }
+            // The retired one, and the fifth of those that came after it.
+            try await server.waitForOpenConnections(atMost: 2)
+            #expect(transport.statistics.connectionsMade == 6)
+            try await transport.expectPool(of: get) { $0.open == 2 && $0.inUse == 1 }
+            gate.open()
+            #expect(try await task.value == "held")
+            try await server.waitForOpenConnections(atMost: 1)
+            try await transport.expectPool(of: get) { $0.open == 1 && $0.idle == 1 }
+            #expect(server.requests.allSatisfy { $0.indexOnConnection <= 2 })
+        }
+    }
+
+    @Test func `a host has at most 33 times its connections, and then uses the last one again`() async throws {
+        try await withPool(
+            .http2,
+            {
+                $0.maximumConnectionsPerHost = 1
+                $0.maximumRequestsPerConnection = 1
+            }
+        ) { transport, server in
+            let gate = Gate()
+            server.route("/held") { _ in .text("held").stalling(until: gate, at: .beforeHead) }
+            let (get, held) = (server.url("/get"), server.url("/held"))
+            var running: [Task<String, any Error>] = []
+            for number in 1...40 {
+                running.append(Task { try await transport.fetch(request(held)).text })
+                try await server.waitForRequests(count: number)
+            }
+            #expect(transport.statistics.connectionsMade == 33 && server.openConnectionCount == 33)
+            #expect(server.requests.count { $0.indexOnConnection > 1 } == 7)
+            gate.open()
+            for task in running { #expect(try await task.value == "held") }
+            // All but the last have closed, and that one does not take another request.
+            try await server.waitForOpenConnections(atMost: 1)
+            try await transport.expectSuccess(get)
+            #expect(transport.statistics.connectionsMade == 34)
+            try await server.waitForOpenConnections(atMost: 0)
+        }
+    }
+
+    /// The test server permits a hundred streams, so the requests need several connections.
+    @Test func `the host's other connections retire with the first, and those without requests close`() async throws {
+        let most = 101
+        try await withPool(.http2, { $0.maximumRequestsPerConnection = most }) { transport, server in
+            let (first, second) = (Gate(), Gate())
+            server.script(
+                "/held",
+                (0...most).map { number in
+                    TestServer.Response.text("held").stalling(until: number < most ? first : second, at: .beforeHead)
+                })
+            let (get, held) = (server.url("/get"), server.url("/held"))
+            let ended = Lock(0)
+            let running = (0...most).map { _ in
+                Task {
+                    let text = try await transport.fetch(request(held)).text
+                    ended.withLock { $0 += 1 }
+                    return text
+                }
+            }
+            try await server.waitForRequests(count: most + 1)
+            let count = transport.statistics.connectionsMade
+            #expect(count > 1)
+            first.open()
+            #expect(await eventually { ended.withLock { $0 } == most })
+            // One of them carries its last request, and the next request opens another.
+            var sent = 0
+            while transport.statistics.connectionsMade == count, sent < count * most {
+                try await transport.expectSuccess(get)
+                sent += 1
+            }
+            #expect(transport.statistics.connectionsMade == count + 1)
+            // The one with the request that still runs, and the new one.
+            try await server.waitForOpenConnections(atMost: 2)
+            #expect(ended.withLock { $0 } == most)
+            second.open()
+            for task in running { #expect(try await task.value == "held") }
+            try await server.waitForOpenConnections(atMost: 1)
+            try await transport.expectPool(of: get) { $0.open == 1 && $0.idle == 1 }
+            #expect(server.requests.allSatisfy { $0.indexOnConnection <= most })
         }
     }
 

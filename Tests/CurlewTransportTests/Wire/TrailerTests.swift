@@ -55,6 +55,57 @@ struct TrailerTests {
         }
     }
 
+    private static let announcement =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum, X-Other\r\n\r\n5\r\nhello\r\n0\r\n"
+
+    @Test("fields that were announced and do not come are missing, and the connection is used again")
+    func announced() async throws {
+        let server = try ByteServer { peer in
+            while peer.readHead().hasSuffix("\r\n\r\n") {
+                peer.write(Self.announcement + "X-Other: 1\r\n\r\n")
+            }
+        }
+        defer { server.stop() }
+        try await withTransport { transport, _ in
+            for _ in 0..<2 {
+                let answer = try await transport.fetch(request(server.url))
+                #expect(answer.text == "hello" && answer.outcome.trailers == ["X-Other": "1"])
+            }
+            #expect(transport.statistics.connectionsMade == 1)
+        }
+    }
+
+    @Test("a response that ends before its trailers do is cut off", arguments: ["", "X-Sum: 4", "X-Sum: 42\r\n"])
+    func cutOff(_ beginning: String) async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .raw([Self.announcement + beginning]))
+            let sink = CollectingSink()
+            let error = await transport.failure(request(server.url("/x")), sink)
+            #expect(error.code == .truncated && error.responseCode == 200, "\(error)")
+            #expect(sink.text == "hello")
+        }
+    }
+
+    @Test("a server that holds its trailers back is idle", arguments: ["", "X-Sum: 4", "X-Sum: 42\r\n"])
+    func heldBack(_ beginning: String) async throws {
+        let server = try ByteServer { peer in
+            _ = peer.readHead()
+            peer.write(Self.announcement + beginning)
+            // Waits for the client's end.
+            _ = peer.read()
+        }
+        defer { server.stop() }
+        try await withTransport { transport, _ in
+            let sink = CollectingSink()
+            let url = server.url
+            let error = await transport.failure(
+                request(url) { $0.options.timeouts.idle = .milliseconds(100) }, sink)
+            #expect(error.code == .idleTimedOut && error.responseCode == 200, "\(error)")
+            #expect(sink.text == "hello")
+            #expect(await eventually { server.openConnections == 0 })
+        }
+    }
+
     // MARK: Sent
 
     private func upload(

@@ -35,6 +35,7 @@ struct ConnectionRetirement: Equatable, Sendable {
 // at a time. One of HTTP/2 carries others, and libcurl would give it further ones as long as it is in use
 // (CURLOPT_MAXLIFETIME_CONN is for idle connections, CURLOPT_FORBID_REUSE for the last transfer). So its origin moves to
 // another multi handle, which does not know the connection, and the transfers on it have libcurl close it behind them.
+// Until then it does not count towards the limits: a new request must not wait for a stream that may never end.
 extension Transfers {
     /// Counts the exchange that the transfer begins as one of the connection's requests. Returns false if the connection
     /// has reached a limit: the transfer gives it up before a byte is sent, and is launched again.
@@ -49,31 +50,47 @@ extension Transfers {
             let (socket, connection) = sockets.connections.find(name)
         else { return true }
         let isFirst = transfer.sending.count == 0
-        let age = now.nanoseconds(since: connection.since)
-        switch connection.isRetired ? .refuses : limits.verdict(age: age, requests: connection.requests) {
+        switch verdict(on: connection, for: transfer, by: limits) {
         case .takes: break
         case .takesLast:
             if !transfer.plan.prewarms { retire(connection, at: socket, with: easy) }
         case .refuses:
-            guard isFirst, retire(connection, at: socket, with: easy) else { break }
-            if recordRefusal(of: transfer, connection, at: socket, easy) { return false }
+            if !isFirst {
+                if connection.isRetired { easy.closesConnectionAfterwards() }
+                break
+            }
+            guard retire(connection, at: socket, with: easy) else { break }
+            if recordRefusal(of: transfer, by: connection, easy) { return false }
         }
         if !transfer.plan.prewarms { sockets.connections.countRequest(on: socket) }
         return true
+    }
+
+    private func verdict(
+        on connection: OpenConnection, for transfer: ActiveTransfer, by limits: ConnectionRetirement
+    ) -> ConnectionRetirement.Verdict {
+        guard connection.isRetired else {
+            return limits.verdict(age: now.nanoseconds(since: connection.since), requests: connection.requests)
+        }
+        // A new connection whose origin moved while it was being opened carries the request that it was opened for. One
+        // for later requests is of no use there, and is opened again.
+        return connection.requests == 0 && !transfer.plan.prewarms ? .takesLast : .refuses
     }
 
     /// Counts the refusal. Returns false if the transfer has to be sent over the connection after all, because it would
     /// find the connection again when it is launched again, and be refused for ever. That is so if several origins share
     /// the connection: only the origin of the request that opened it has moved. `maximumRefusals` bounds any other case.
     private func recordRefusal(
-        of transfer: ActiveTransfer, _ connection: OpenConnection, at socket: Int32, _ easy: TransferHandle
+        of transfer: ActiveTransfer, by connection: OpenConnection, _ easy: TransferHandle
     ) -> Bool {
         if connection.isMultiplexed, sockets.connections.usesMulti(easy.multi, for: transfer.plan.origin) {
             return false
         }
+        // By name, because a new connection often has the socket number of one that has closed: under load, a transfer
+        // may come too late for one connection after the other.
         let last = transfer.sending.refusals
-        guard last.socket == socket else {
-            transfer.sending.refusals = (socket, 1)
+        guard last.name == connection.name else {
+            transfer.sending.refusals = (connection.name, 1)
             return true
         }
         transfer.sending.refusals.count += 1
@@ -88,10 +105,29 @@ extension Transfers {
     @discardableResult
     private func retire(_ connection: OpenConnection, at socket: Int32, with easy: TransferHandle) -> Bool {
         if connection.isMultiplexed, !connection.isRetired {
-            guard sockets.connections.retire(socket) else { return false }
-            forEach(over: connection.name) { $0.easy?.closesConnectionAfterwards() }
+            guard let destination = sockets.connections.destination(behind: connection) else { return false }
+            var carried: [Int32: [ActiveTransfer]] = [:]
+            forEachOutsideLine { transfer in
+                guard let (socket, other) = sockets.connections.find(transfer.connection.name), other.isShared,
+                    other.origin == connection.origin
+                else { return }
+                carried[socket, default: []].append(transfer)
+            }
+            let idle = sockets.connections.retire(socket, carrying: Set(carried.keys), movingTo: destination)
+            for socket in idle { sockets.end(socket) }
+            for transfer in carried.values.joined() { transfer.easy?.closesConnectionAfterwards() }
         }
         easy.closesConnectionAfterwards()
         return true
+    }
+
+    /// Shuts down a retired connection that its last transfer has left. Usually libcurl has closed it behind that
+    /// transfer, but not if libcurl was done with the transfer before the connection was retired.
+    func endRetiredConnection(of transfer: ActiveTransfer) {
+        guard let (socket, connection) = sockets.connections.find(transfer.connection.name), connection.isRetired,
+            connection.version != .http3, !isUsed(connection.name, besides: transfer)
+        else { return }
+        sockets.connections.closed(socket)
+        sockets.end(socket)
     }
 }

@@ -57,6 +57,8 @@ struct OpenConnection {
 
     /// Whether the connection may carry several requests at once.
     var isMultiplexed: Bool { version != .http1_1 }
+    /// Whether other requests may use it: it belongs neither to the lone multi handle nor to those of byte connections.
+    var isShared: Bool { (0..<MultiIndex.lone).contains(multi) }
 }
 
 /// The established connections of one engine, by their sockets.
@@ -83,15 +85,27 @@ struct OpenConnections {
         closed(socket)
         all[socket] = connection
         if let name = connection.name { sockets[name] = socket }
+        guard connection.isShared, !usesMulti(connection.multi, for: connection.origin) else { return }
+        // It was being opened when its origin changed its multi handle. An origin that returned to its usual one,
+        // because it had no connection left, follows this one. Any other origin's requests would not find it.
+        if detours[connection.origin] == nil, !hasConnections(connection.origin, besides: socket) {
+            detours[connection.origin] = connection.multi
+        } else {
+            all[socket]?.isRetired = true
+        }
     }
 
-    /// Call it when a socket is closed, whatever it was.
+    /// Call it when a socket is closed, whatever it was, and when a connection was shut down.
     mutating func closed(_ socket: Int32) {
         guard let connection = all.removeValue(forKey: socket) else { return }
         if let name = connection.name, sockets[name] == socket { sockets[name] = nil }
         // An origin without connections may use its usual multi handle again.
         guard !detours.isEmpty, detours[connection.origin] != nil else { return }
-        if !all.values.contains(where: { $0.origin == connection.origin }) { detours[connection.origin] = nil }
+        if !hasConnections(connection.origin) { detours[connection.origin] = nil }
+    }
+
+    private func hasConnections(_ origin: OpenConnection.Origin, besides socket: Int32 = -1) -> Bool {
+        all.contains { $0.key != socket && $0.value.isShared && $0.value.origin == origin }
     }
 
     /// Counts a request.
@@ -122,24 +136,35 @@ struct OpenConnections {
     /// The most spare multi handles.
     static let mostSpares = 32
 
-    /// Marks a multiplexed connection as retired, and directs its origin to a multi handle without retired connections.
-    /// Returns false, and does nothing, if there is none.
-    mutating func retire(_ socket: Int32) -> Bool {
-        guard let connection = all[socket] else { return false }
-        var draining: Set<Int> = [connection.multi]
-        for other in all.values where other.isRetired && other.origin == connection.origin {
-            draining.insert(other.multi)
+    private static let spares = MultiIndex.firstSpare..<MultiIndex.firstSpare + mostSpares
+
+    /// The index of a multi handle in which no retired connection of the origin is left, if it has to leave the one of
+    /// this connection: a spare one, or 0 for the usual ones. `nil` if there is none.
+    func destination(behind connection: OpenConnection) -> Int? {
+        var taken: Set<Int> = [connection.multi]
+        for other in all.values where other.isRetired && other.origin == connection.origin { taken.insert(other.multi) }
+        return taken.allSatisfy(Self.spares.contains) ? 0 : Self.spares.first { !taken.contains($0) }
+    }
+
+    /// Retires a multiplexed connection, and directs its origin to another multi handle, which `destination` has found.
+    /// The origin's other connections are retired as well, because its requests would not find them any more.
+    /// `carrying` has the sockets of those that carry requests. The others have no last request behind which libcurl
+    /// would close them: they are removed, and the caller must shut down the sockets that are returned.
+    mutating func retire(_ socket: Int32, carrying: Set<Int32>, movingTo destination: Int) -> [Int32] {
+        guard let origin = all[socket]?.origin else { return [] }
+        detours[origin] = Self.spares.contains(destination) ? destination : nil
+        var idle: [Int32] = []
+        for (other, connection) in all where connection.isShared && connection.origin == origin {
+            // Shutting down a socket of UDP tells nobody anything, and whether a connection without a name carries
+            // requests is not known. If libcurl offers such a connection, it is refused.
+            if other == socket || carrying.contains(other) || connection.version == .http3 || connection.name == nil {
+                all[other]?.isRetired = true
+            } else {
+                idle.append(other)
+            }
         }
-        let spares = MultiIndex.firstSpare..<MultiIndex.firstSpare + Self.mostSpares
-        if draining.allSatisfy(spares.contains) {
-            detours[connection.origin] = nil
-        } else if let spare = spares.first(where: { !draining.contains($0) }) {
-            detours[connection.origin] = spare
-        } else {
-            return false
-        }
-        all[socket]?.isRetired = true
-        return true
+        for other in idle { closed(other) }
+        return idle
     }
 
     var hasDetours: Bool { !detours.isEmpty }

@@ -13,9 +13,8 @@ struct SendingState {
     var restarts = 0
     /// The answer to libcurl's last question whether it may send; `send` before the first.
     var answer = SendAnswer.send
-    /// The socket of the connection that has refused the transfer last, and how often in a row. See
-    /// `Transfers.beginExchange`.
-    var refusals: (socket: Int32, count: Int32) = (-1, 0)
+    /// The connection that has refused the transfer last, and how often in a row. See `Transfers.beginExchange`.
+    var refusals: (name: ConnectionName?, count: Int32) = (nil, 0)
     /// A final response has refused the body before all of it was sent: the rest is not sent.
     var isBodyRefused = false
     /// The source of a body that is read piece by piece; `nil` for any other request.
