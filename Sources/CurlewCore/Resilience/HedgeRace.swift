@@ -10,9 +10,8 @@
 /// So a good response is better than a bad one, a bad one is better than a failure, and of two equals the first copy's
 /// is the answer. Without a winner both copies have failed, and the first one's failure is the answer.
 ///
-/// A value: the caller protects it by a lock, and carries out what a step says after it has released the lock. Meanwhile
-/// the copies may go on. Each has a winner to look at then: a copy that has lost is dropped at its next event, even if
-/// its cancellation has not arrived.
+/// A value: the caller protects it by a lock, and carries out what a step says after it has released the lock. The
+/// copies go on meanwhile. A copy that has lost is dropped at its next event, even if its cancellation has not arrived.
 package struct HedgeRace: Sendable {
     package enum Copy: Int, Sendable, Hashable {
         case first, second

@@ -6,8 +6,8 @@
 /// A few slow responses of a server, and not its average, decide how long a page of many requests takes. A second copy
 /// usually meets a faster instance. It costs the server at most `maximumShare` more requests.
 ///
-/// Only requests that do no harm when they are carried out twice are hedged: those with one of `methods`, and those with
-/// an idempotency key. A body has to be in memory, and to have at most 64 KiB. WebSockets are never hedged.
+/// Only requests that do no harm when they are carried out twice are hedged: those with one of `methods`, and those
+/// with an idempotency key. A body has to be in memory, and to have at most 64 KiB. WebSockets are never hedged.
 public struct Hedging: Sendable {
     package enum Delay: Sendable, Hashable {
         case fixed(Duration)
@@ -107,8 +107,8 @@ package struct HedgeState: Sendable {
     /// Gives back a second copy that was not sent.
     package mutating func giveBack() { credit += Self.one }
 
-    /// Records the time after which a response began. If the second copy was faster, that is the time that the first one
-    /// had taken by then: without such times the percentile would sink, as only fast responses would be known.
+    /// Records the time after which a response began. If the second copy was faster, that is the time that the first
+    /// one had taken by then: without such times the percentile would sink, as only fast responses would be known.
     package mutating func responseBegan(after latency: Duration) { latencies.add(latency) }
 }
 

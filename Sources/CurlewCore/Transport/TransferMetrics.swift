@@ -141,8 +141,8 @@ public struct TransferMetrics: Sendable {
         set { values.attempt = newValue }
     }
 
-    /// The second copy of the request, if one was sent (``Hedging``). The other values are those of the copy whose response
-    /// is used, except for `queued`, which is the first one's.
+    /// The second copy of the request, if one was sent (``Hedging``). The other values are those of the copy whose
+    /// response is used, except for `queued`, which is the first one's.
     public var hedge: Hedge? {
         get { values.hedge }
         set { values.hedge = newValue }
