@@ -179,7 +179,8 @@ struct HedgeRaceTests {
         for step in 0..<6 {
             if step == hedgesAt, race.hedge() { rest[.second] = lives.randomElement(using: &random) ?? [] }
             let ready = [Copy.first, .second].filter { rest[$0]?.isEmpty == false }
-            guard let copy = ready.randomElement(using: &random), let event = rest[copy]?.removeFirst() else { continue }
+            guard let copy = ready.randomElement(using: &random), let event = rest[copy]?.removeFirst()
+            else { continue }
             if event == .failure {
                 failed.insert(copy)
                 carryOut(race.failed(copy))
