@@ -37,7 +37,8 @@ struct HedgedCopiesTests {
     }
 
     private let copies = HedgedCopies()
-    private let (first, second) = (Control(), Control())
+    private let first = Control()
+    private let second = Control()
     private let sink = Sink()
 
     private func calls(_ control: Control) -> [String] { control.calls.withLock { $0 } }
