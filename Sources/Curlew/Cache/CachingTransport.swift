@@ -61,9 +61,6 @@ final class CacheContext: Sendable {
 }
 
 extension Session {
-    /// The transport below the cache, for exchanges that cannot be cached.
-    nonisolated var network: any Transport { (transport as? CachingTransport)?.context.network ?? transport }
-
     /// Waits for the background validations. Called by tests.
     package nonisolated func untilCacheIsIdle() async { await (transport as? CachingTransport)?.settle() }
 }

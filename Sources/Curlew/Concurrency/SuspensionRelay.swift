@@ -63,7 +63,8 @@ struct SuspensionRelay: Sendable {
     }
 }
 
-/// The controls of several exchanges, as one: those of a segmented download, or those that a middleware has sent.
+/// The controls of several exchanges, as one: those of a segmented download, those that a middleware has sent, or the
+/// copies of a hedged request.
 ///
 /// An exchange that starts after `suspend` or `cancel` is suspended or cancelled at once.
 final class TransferControls: TransferControl {
@@ -77,6 +78,9 @@ final class TransferControls: TransferControl {
     }
 
     private let state = Lock(State())
+
+    /// Whether an exchange that starts at this moment is suspended or cancelled.
+    var holdsExchanges: Bool { state.withLock { $0.isSuspended || $0.cancellation != nil } }
 
     func add(_ control: any TransferControl, for key: Int) {
         let (former, cancellation) = state.withLock { state in

@@ -1,6 +1,6 @@
 public import CurlewCore
 
-/// How a session treats servers that are busy or fail: limits, a circuit breaker and a retry budget.
+/// How a session treats servers that are busy, slow or fail: limits, a circuit breaker, a retry budget and hedging.
 ///
 ///     let session = Session(configuration: SessionConfiguration {
 ///         $0.resilience.rateLimit = .requests(100, per: .seconds(1), burst: 20)
@@ -24,6 +24,8 @@ public struct Resilience: Sendable {
     /// Limits the retries to each origin, whichever retrier wants them. Each origin has its own budget, with the
     /// numbers of this one.
     public var retryBudget: RetryBudget?
+    /// Sends a second copy of a request whose response takes unusually long.
+    public var hedging: Hedging?
     /// Whether requests wait for a limit. If not, they fail with `.limited` at once.
     public var waits = true
     /// The number of requests that wait. Beyond it the least important one fails with `.limited`, of several the last.
@@ -34,12 +36,14 @@ public struct Resilience: Sendable {
         rateLimit: RateLimit? = nil,
         concurrency: ConcurrencyLimit? = nil,
         breaker: CircuitBreaker? = nil,
-        retryBudget: RetryBudget? = nil
+        retryBudget: RetryBudget? = nil,
+        hedging: Hedging? = nil
     ) {
         self.rateLimit = rateLimit
         self.concurrency = concurrency
         self.breaker = breaker
         self.retryBudget = retryBudget
+        self.hedging = hedging
     }
 
     /// A stack for a service that calls others, for each origin:
@@ -50,12 +54,16 @@ public struct Resilience: Sendable {
     /// | concurrency | adaptive: 20 at first, 4 to 200 |
     /// | breaker | opens for 10 s if half of the last 100 outcomes were failures, and at least 20 are known; one probe |
     /// | retries | 0.2 per request, at least 1 per second, at most 20 at once |
+    ///
+    /// Without hedging, which is an answer to a distribution of latencies that you have measured.
     public static var standard: Resilience {
         Resilience(
             rateLimit: .server(), concurrency: .adaptive(), breaker: CircuitBreaker(), retryBudget: RetryBudget())
     }
 
-    var isOff: Bool { rateLimit == nil && concurrency == nil && breaker == nil && retryBudget == nil }
+    var isOff: Bool {
+        rateLimit == nil && concurrency == nil && breaker == nil && retryBudget == nil && hedging == nil
+    }
 
     var policy: AdmissionPolicy {
         AdmissionPolicy(

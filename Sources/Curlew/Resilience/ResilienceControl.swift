@@ -91,6 +91,30 @@ final class ResilienceControl: Sendable {
         return didLeave ? nil : await place.verdict.waitThroughCancellation()
     }
 
+    /// Admits the second copy of a request, if every limit permits it at once and nobody else wants the place.
+    func admitHedge(_ keys: AdmissionKeys) -> AdmissionState.Permit? {
+        let now = now
+        let (permit, news) = state.withLock { state -> (AdmissionState.Permit?, News) in
+            let (answer, others) = state.admission.ask(
+                keys, urgency: RequestPriority.background.urgency, deadline: now, at: now)
+            let news = self.news(of: others, in: &state)
+            switch answer {
+            case .decided(.admitted(let permit)):
+                state.counts.hedged += 1
+                return (permit, news)
+            case .decided(.refused): return (nil, news)
+            case .waits(let ticket):
+                // Does not happen, because the deadline has come.
+                _ = state.admission.leave(ticket, keys)
+                return (nil, news)
+            }
+        }
+        for (waiter, verdict) in news { waiter.resolve(verdict) }
+        return permit
+    }
+
+    func countHedgeWon() { state.withLock { $0.counts.hedgesWon += 1 } }
+
     /// Gives a permit back, without or with the outcome of its attempt. `seenByCircuit` is an outcome that concerns
     /// nothing else.
     func finish(

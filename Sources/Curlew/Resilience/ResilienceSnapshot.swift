@@ -44,6 +44,10 @@ public struct ResilienceSnapshot: Sendable, Hashable {
         public internal(set) var shed = 0
         /// The attempts that failed with `.circuitOpen`.
         public internal(set) var refusedByCircuit = 0
+        /// The second copies that ``Hedging`` has sent. They are not among the attempts.
+        public internal(set) var hedged = 0
+        /// Of these, the ones whose response was used.
+        public internal(set) var hedgesWon = 0
 
         mutating func add(_ verdict: AdmissionState.Verdict) {
             guard case .refused(let refusal) = verdict else { return admitted += 1 }

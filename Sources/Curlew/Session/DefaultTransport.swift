@@ -24,6 +24,12 @@ extension SessionConfiguration {
         return transport
     }
 
+    /// Returns the transport, with hedging in front of it if the configuration's resilience has it.
+    func hedging(_ transport: any Transport, by control: ResilienceControl?) -> any Transport {
+        guard let control, let hedging = control.settings.hedging else { return transport }
+        return HedgingTransport(transport, hedging, control)
+    }
+
     /// Returns the transport, with the configuration's cache in front of it if there is one.
     func caching(_ transport: any Transport, judgedBy manager: ServerTrustManager?) -> any Transport {
         guard let cache else { return transport }
@@ -50,6 +56,14 @@ extension SessionConfiguration {
             feature: "\(ignored.names.joined(separator: ", ")) over this transport",
             needs: "one that enforces it (Transport.enforcedGuards)"
         )
+    }
+}
+
+extension Session {
+    /// The transport below the cache and hedging, for exchanges that have neither.
+    nonisolated var network: any Transport {
+        let belowCache = (transport as? CachingTransport)?.context.network ?? transport
+        return (belowCache as? HedgingTransport)?.network ?? belowCache
     }
 }
 

@@ -49,13 +49,14 @@ public actor Session {
     ) {
         self.configuration = configuration
         trustManager = serverTrustManager
+        let resilience = ResilienceControl(configuration.resilience)
+        let network = transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager)
         self.transport = configuration.caching(
-            transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager),
-            judgedBy: serverTrustManager
-        )
+            configuration.hedging(network, by: resilience), judgedBy: serverTrustManager)
         refusal = transport.flatMap { configuration.refusal(of: $0, serverTrustManager) }
         context = SessionContext(
             configuration: configuration,
+            resilience: resilience,
             interceptor: interceptor,
             redirectHandler: redirectHandler ?? configuration.decisions?.redirectHandler,
             cachedResponseHandler: cachedResponseHandler,

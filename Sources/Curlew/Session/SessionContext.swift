@@ -41,6 +41,7 @@ package final class SessionContext: Sendable {
 
     init(
         configuration: SessionConfiguration,
+        resilience: ResilienceControl?,
         interceptor: (any RequestInterceptor)?,
         redirectHandler: (any RedirectHandler)?,
         cachedResponseHandler: (any CachedResponseHandler)?,
@@ -54,7 +55,7 @@ package final class SessionContext: Sendable {
         self.cachedResponseHandler = cachedResponseHandler
         self.startsImmediately = startsImmediately
         exchangeInterceptors = ExchangeInterceptors(configuration.exchangeAdapters, configuration.middleware)
-        resilience = ResilienceControl(configuration.resilience)
+        self.resilience = resilience
         monitorQueues = eventMonitors.reduce(into: []) { $0.add($1) }
         baseURL = configuration.baseURL.map { url in
             Result { () throws(CurlewError) in try BaseURL(url) }

@@ -15,9 +15,9 @@ public struct ResilienceScope: Sendable {
     /// All requests of the session.
     public static let session = ResilienceScope(kind: .session)
 
-    /// The requests of the session for which the closure returns the same text. It is called before each
-    /// attempt with the adapted request, whose `headers` are without the session's fields. It must not block, and return
-    /// the same text for the same request.
+    /// The requests of the session for which the closure returns the same text. It is called before each attempt, and
+    /// before each second copy of ``Hedging``, with the adapted request, whose `headers` are without the session's
+    /// fields. It must not block, and return the same text for the same request.
     public static func key(_ key: @escaping @Sendable (_ request: TransferRequest) -> String) -> ResilienceScope {
         ResilienceScope(kind: .key(key))
     }

@@ -22,6 +22,7 @@ public struct TransferMetrics: Sendable {
         package var decodedBytesReceived: Int64 = 0
         package var redirects: [RedirectHop] = []
         package var attempt: Int = 0
+        package var hedge: Hedge?
 
         fileprivate init(queued: Date, ended: Date) {
             self.queued = queued
@@ -140,6 +141,13 @@ public struct TransferMetrics: Sendable {
         set { values.attempt = newValue }
     }
 
+    /// The second copy of the request, if one was sent (``Hedging``). The other values are those of the copy whose
+    /// response is used, except for `queued`, which is the first one's.
+    public var hedge: Hedge? {
+        get { values.hedge }
+        set { values.hedge = newValue }
+    }
+
     /// The time from `queued` to `ended`, in seconds.
     public var duration: TimeInterval { ended.timeIntervalSince(queued) }
 
@@ -157,9 +165,11 @@ public struct TransferMetrics: Sendable {
     /// The last phase is "receive", or "cache" for a response from the cache. Without a response it is "rest", because
     /// the dates do not tell what the exchange waited for.
     package var phases: [Phase] {
+        let hedged = hedge.flatMap { $0.hasWon ? queued.addingTimeInterval($0.delay / .seconds(1)) : nil }
         let connecting = [("lookup", nameLookupEnded), ("connect", connected), ("TLS", tlsEstablished)]
         // A reused connection was established for another exchange.
-        let dated = (isConnectionReused ? [] : connecting) + [("send", requestSent), ("wait", firstByte)]
+        let own = isConnectionReused ? [] : connecting
+        let dated = [("hedge", hedged)] + own + [("send", requestSent), ("wait", firstByte)]
         let last = firstByte != nil ? "receive" : cacheStatus != nil ? "cache" : "rest"
         var phases: [Phase] = []
         var start: TimeInterval = 0
@@ -191,6 +201,7 @@ extension TransferMetrics: CustomStringConvertible {
         // `attempt` counts from zero; the text counts from one.
         if attempt > 0 { parts.append("attempt \(attempt + 1)") }
         if let cacheStatus { parts.append("cache \(cacheStatus)") }
+        if let hedge { parts.append("hedged after \(hedge.delay)\(hedge.hasWon ? ", by the second copy" : "")") }
         return parts.filter { !$0.isEmpty }.joined(separator: "; ")
     }
 

@@ -1,0 +1,235 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// The state that the copies of one request share, and the control that steers both.
+///
+/// The first copy passes its upload's progress and informational responses on while it is alone. From the moment at
+/// which a second copy is begun, each copy keeps what it has to say until it has won, because calls of the sink must not
+/// overlap. For the same reason no second copy is begun while the first one is making such a call.
+///
+/// The race is decided under the lock, and its commands are carried out without it: a control may be a user's. What may
+/// happen in between:
+///
+/// - The loser has no control yet. `started` finds that it has lost, and cancels it.
+/// - The loser's head or body arrives before the cancellation. It is dropped, and the copy aborted.
+/// - The loser has ended. Its control does nothing any more.
+/// - A held copy is resumed before its transport has recorded the pause. Transports expect that: they record a pause
+///   before they call the sink, or take commands only after the turn.
+/// - The owner suspends or cancels the request. The command reaches each copy that has started, and the others when
+///   they start. So a copy may win and then fail with the owner's error.
+///
+/// It has no reference to the sink, which may keep it as its control.
+final class HedgedCopies: TurnControl {
+    /// What a copy has to say once it has won.
+    struct Backlog: Sendable {
+        var informational: [ResponseHead] = []
+        var sent: (bytes: Int64, expected: Int64?)?
+        /// A head that the sink does not have.
+        var head: ResponseHead?
+    }
+
+    private struct CopyState: Sendable {
+        var control: (any TransferControl)?
+        var backlog = Backlog()
+        /// A bad head.
+        var badHead: ResponseHead?
+        /// What the copy says about the server, if it has a bad head or has failed. `nil` once it has lost.
+        var outcome: AttemptOutcome?
+        /// When it was sent, since the beginning.
+        var start = Duration.zero
+    }
+
+    /// The controls that a step of the race commands.
+    private struct Commanded: Sendable {
+        let cancel: (any TransferControl)?
+        let resume: (any TransferControl)?
+    }
+
+    private struct State: Sendable {
+        var race = HedgeRace()
+        var first = CopyState()
+        var second = CopyState()
+        /// Whether the first copy, alone, is calling the sink.
+        var isPassing = false
+        /// The time that the first copy has taken for a good head, or until it lost.
+        var latency: Duration?
+
+        subscript(copy: HedgeRace.Copy) -> CopyState {
+            get { copy == .first ? first : second }
+            _modify { if copy == .first { yield &first } else { yield &second } }
+        }
+
+        /// Whether the copy may call the sink.
+        func mayPass(_ copy: HedgeRace.Copy) -> Bool {
+            race.winner == copy || (copy == .first && race.winner == nil && !race.isHedged)
+        }
+
+        func controls(_ commands: HedgeRace.Commands) -> Commanded {
+            Commanded(
+                cancel: commands.cancel.flatMap { self[$0].control },
+                resume: commands.resume.flatMap { self[$0].control })
+        }
+    }
+
+    static let lost = CurlewError(.cancelled, phase: .receive, reason: "the other copy of the request was faster")
+
+    let began = ContinuousClock.now
+    /// Resolved when the transport has begun the first copy, from which the delay counts. A transport that gives no
+    /// control is never asked for a second copy, because the loser could not be cancelled.
+    let firstHasStarted = OneShot<Void>()
+    private let state = Lock(State())
+    private let controls = TransferControls()
+
+    private var elapsed: Duration { ContinuousClock.now - began }
+
+    var winner: HedgeRace.Copy? { state.withLock { $0.race.winner } }
+    var isHedged: Bool { state.withLock { $0.race.isHedged } }
+    var latency: Duration? { state.withLock { $0.latency } }
+
+    // MARK: The owner's commands
+
+    func resumeReceiving() { controls.resumeReceiving() }
+    func suspend() { controls.suspend() }
+    func resume() { controls.resume() }
+    func cancel(with error: CurlewError) { controls.cancel(with: error) }
+
+    /// Called by the sink within `didReceive(body:)`, so by the copy that has won. Over a transport that has no turns,
+    /// each call is one.
+    func atEndOfTurn(tell observer: any TurnObserver) {
+        let control = state.withLock { state in state.race.winner.flatMap { state[$0].control } }
+        if let turns = control as? any TurnControl {
+            turns.atEndOfTurn(tell: observer)
+        } else {
+            observer.turnEnded()
+        }
+    }
+
+    // MARK: The second copy
+
+    /// Begins the second copy. Returns `false` if it must not be sent.
+    func beginHedge() -> Bool {
+        if controls.holdsExchanges { return false }
+        return state.withLock { !$0.isPassing && $0.race.hedge() }
+    }
+
+    /// Returns the time since the beginning, from which the second copy's latency counts.
+    func hedgeIsSent() -> Duration {
+        let elapsed = elapsed
+        state.withLock { $0.second.start = elapsed }
+        return elapsed
+    }
+
+    func hedgeWasRefused() {
+        let commanded = state.withLock { $0.controls($0.race.failed(.second)) }
+        carryOut(commanded)
+    }
+
+    // MARK: The transport's calls
+
+    func started(_ copy: HedgeRace.Copy, _ control: any TransferControl) {
+        let (hasLost, former) = state.withLock { state in
+            (state.race.winner == copy.other, exchange(&state[copy].control, with: control))
+        }
+        controls.add(control, for: copy.rawValue)
+        if hasLost { control.cancel(with: Self.lost) }
+        if copy == .first { firstHasStarted.resolve(()) }
+        withExtendedLifetime(former) {}
+    }
+
+    /// Makes a call of the sink if the copy may, or keeps it for later. A copy that has lost keeps nothing.
+    func passOn(of copy: HedgeRace.Copy, orKeep keep: (inout Backlog) -> Void, _ call: () -> Void) {
+        let mayPass = state.withLock { state in
+            if state.mayPass(copy) {
+                state.isPassing = true
+                return true
+            }
+            if state.race.winner == nil { keep(&state[copy].backlog) }
+            return false
+        }
+        guard mayPass else { return }
+        call()
+        state.withLock { $0.isPassing = false }
+    }
+
+    /// Decides about a head. One that is not dropped is in the backlog, for `deliverHeldHead`.
+    func headArrived(_ head: ResponseHead, of copy: HedgeRace.Copy) -> HedgeRace.Verdict {
+        let (isGood, elapsed) = (Hedging.isGood(head), elapsed)
+        let (verdict, commanded) = state.withLock { state in
+            let firstWasRunning = state.race.stage(of: .first) == .running
+            let wasDecided = state.race.winner != nil
+            let (verdict, commands) = state.race.headArrived(of: copy, isGood: isGood)
+            if verdict != .drop { state[copy].backlog.head = head }
+            if !wasDecided {
+                if !isGood {
+                    state[copy].badHead = head
+                    state[copy].outcome = AttemptOutcome(status: head.status, latency: elapsed - state[copy].start)
+                }
+                let firstIsSlow = firstWasRunning && state.race.winner == .second
+                if copy == .first ? isGood : firstIsSlow { state.latency = elapsed }
+            }
+            return (verdict, state.controls(commands))
+        }
+        carryOut(commanded)
+        return verdict
+    }
+
+    /// What becomes of a body's bytes.
+    func route(of copy: HedgeRace.Copy) -> HedgeRace.Verdict {
+        switch state.withLock({ $0.race.winner }) {
+        case copy?: .deliver
+        case nil: .hold
+        case .some: .drop
+        }
+    }
+
+    /// Delivers a head that the sink does not have, after everything that comes before it. `nil` if it has the head.
+    func deliverHeldHead(of copy: HedgeRace.Copy, to sink: any TransferSink) -> Disposition? {
+        let backlog = state.withLock { state -> Backlog? in
+            guard state[copy].backlog.head != nil else { return nil }
+            return exchange(&state[copy].backlog, with: Backlog())
+        }
+        guard let backlog, let head = backlog.head else { return nil }
+        for head in backlog.informational { sink.didReceive(informational: head) }
+        if let sent = backlog.sent { sink.didSend(bodyBytes: sent.bytes, of: sent.expected) }
+        return sink.didReceive(head: head)
+    }
+
+    /// Called when the copy's `perform` has returned.
+    func ended(_ copy: HedgeRace.Copy, _ result: Result<TransferOutcome, CurlewError>) {
+        controls.remove(copy.rawValue)
+        let elapsed = elapsed
+        let (commanded, former) = state.withLock { state in
+            var commands = HedgeRace.Commands()
+            if case .failure(let error) = result {
+                if state.race.winner == nil, state[copy].outcome == nil {
+                    state[copy].outcome = AttemptOutcome.ofFailure(error, after: elapsed - state[copy].start)
+                }
+                commands = state.race.failed(copy)
+            }
+            return (state.controls(commands), exchange(&state[copy].control, with: nil))
+        }
+        carryOut(commanded)
+        withExtendedLifetime(former) {}
+    }
+
+    private func carryOut(_ commanded: Commanded) {
+        commanded.cancel?.cancel(with: Self.lost)
+        commanded.resume?.resumeReceiving()
+    }
+
+    // MARK: After both have ended
+
+    /// What a copy whose response is not used says about the server.
+    func unused(_ copy: HedgeRace.Copy) -> (AttemptOutcome?, ResponseHead?) {
+        state.withLock { ($0[copy].outcome, $0[copy].badHead) }
+    }
+}
+
+extension AttemptOutcome {
+    /// The outcome of an attempt that has no response. `nil` if the failure says nothing about the server: it is of this
+    /// side, or the attempt waited for a connection in vain.
+    static func ofFailure(_ error: CurlewError, after latency: Duration) -> AttemptOutcome? {
+        let outcome = AttemptOutcome(error: error, latency: latency)
+        return error.phase != .queue && outcome.isServerFailure ? outcome : nil
+    }
+}

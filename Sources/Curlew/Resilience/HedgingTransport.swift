@@ -1,0 +1,221 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// A transport that sends a second copy of slow requests, and uses the response that begins first.
+///
+/// It is below the cache, so a stored response is never hedged, and below redirects, retries and segments, so each of
+/// these is a request of its own. A session without hedging has no such transport.
+final class HedgingTransport: Transport {
+    let network: any Transport
+    let resilience: ResilienceControl
+    private let hedging: Hedging
+    private let states = Lock<[ConnectionSnapshot.Origin: HedgeState]>([:])
+    private static let manyOrigins = 4_096
+
+    init(_ network: any Transport, _ hedging: Hedging, _ resilience: ResilienceControl) {
+        (self.network, self.hedging, self.resilience) = (network, hedging, resilience)
+    }
+
+    func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
+        guard hedging.mayHedge(request), let origin = ConnectionSnapshot.Origin(request.url) else {
+            return try await network.perform(request, sink: sink)
+        }
+        let delay = withState(of: origin) { [hedging] in $0.requestStarts(hedging) }
+        let exchange = HedgedExchange(request, to: origin, sink, over: self)
+        return try await exchange.outcome(hedgedAfter: delay)
+    }
+
+    /// Takes a second copy from the share of its origin, and a permit from the session's limits. `nil` if it must not be
+    /// sent.
+    func admit(_ request: TransferRequest, to origin: ConnectionSnapshot.Origin) -> AdmissionState.Permit? {
+        guard withState(of: origin, { $0.take() }) else { return nil }
+        // User code, so without a lock.
+        let keys = resilience.policy.keys(of: request, origin: origin.description, takesPlace: true)
+        if let permit = resilience.admitHedge(keys) { return permit }
+        withState(of: origin) { $0.giveBack() }
+        return nil
+    }
+
+    func withState<Value>(of origin: ConnectionSnapshot.Origin, _ body: (inout HedgeState) -> Value) -> Value {
+        states.withLock { states in
+            // Origins that are asked once do not accumulate. One that is forgotten begins again, without a share.
+            if states.count >= Self.manyOrigins, states[origin] == nil { states = [:] }
+            return body(&states[origin, default: HedgeState()])
+        }
+    }
+
+    func shutdown() async { await network.shutdown() }
+
+    func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
+        network.enforcedGuards(of: configuration)
+    }
+}
+
+extension HedgingTransport: PoolingTransport {
+    var connections: ConnectionSnapshot {
+        get async { await network.pooledConnections }
+    }
+
+    func prewarm(_ request: TransferRequest, connections count: Int) async throws(CurlewError) {
+        try await network.prewarmPool(for: request, connections: count)
+    }
+}
+
+/// One exchange that may be sent twice.
+///
+///     sink ◀── CopySink ◀── first copy ──────────────────────────┐
+///       ▲         │                                              ├─▶ network
+///       │     HedgedCopies: who has won                          │
+///       │         │                                              │
+///       └───── CopySink ◀── delay ─▶ admitted? ─▶ second copy ───┘
+struct HedgedExchange: Sendable {
+    private let request: TransferRequest
+    private let origin: ConnectionSnapshot.Origin
+    private let sink: any TransferSink
+    private let transport: HedgingTransport
+    private let copies = HedgedCopies()
+
+    /// The second copy, once it has ended.
+    private struct SecondCopy: Sendable {
+        let delay: Duration
+        let permit: AdmissionState.Permit
+        let result: Result<TransferOutcome, CurlewError>
+    }
+
+    init(
+        _ request: TransferRequest, to origin: ConnectionSnapshot.Origin, _ sink: any TransferSink,
+        over transport: HedgingTransport
+    ) {
+        (self.request, self.origin, self.sink, self.transport) = (request, origin, sink, transport)
+    }
+
+    /// Performs the exchange, as `Transport.perform` does. Without a delay there is only one copy, whose latency is
+    /// recorded.
+    ///
+    /// It returns when both copies have ended, so nothing calls the sink afterwards. The one that has lost was cancelled.
+    func outcome(hedgedAfter delay: Duration?) async throws(CurlewError) -> TransferOutcome {
+        sink.willStart(copies)
+        let (first, second) = await withTaskGroup(of: SecondCopy?.self) { group in
+            if let delay { group.addTask { await secondCopy(after: delay) } }
+            let first = await send(request, as: .first)
+            // Ends the wait for a second copy, which will not be sent. One that was begun is not cancelled: it may have
+            // won, or may still win.
+            if !copies.isHedged { group.cancelAll() }
+            return (first, await group.next() ?? nil)
+        }
+        let winner = copies.winner ?? .first
+        var result = winner == .first ? first : second?.result ?? first
+        if case .abort(let error)? = copies.deliverHeldHead(of: winner, to: sink) { result = .failure(error) }
+        if let latency = copies.latency { transport.withState(of: origin) { $0.responseBegan(after: latency) } }
+        if let second { result = conclude(second, winner, result) }
+        return try result.get()
+    }
+
+    private func send(
+        _ request: TransferRequest, as copy: HedgeRace.Copy
+    ) async -> Result<TransferOutcome, CurlewError> {
+        let result: Result<TransferOutcome, CurlewError>
+        do throws(CurlewError) {
+            let sink = CopySink(copy, of: copies, to: sink)
+            result = .success(try await transport.network.perform(request, sink: sink))
+        } catch {
+            result = .failure(error)
+        }
+        copies.ended(copy, result)
+        return result
+    }
+
+    /// Sends the second copy when its time has come. `nil` if it is not sent: the first copy has a response or has
+    /// failed, the request is suspended or cancelled, or a limit does not permit it.
+    private func secondCopy(after delay: Duration) async -> SecondCopy? {
+        guard await copies.firstHasStarted.wait() != nil, await Pause.wait(for: delay), copies.beginHedge() else {
+            return nil
+        }
+        guard let permit = transport.admit(request, to: origin) else {
+            copies.hedgeWasRefused()
+            return nil
+        }
+        var copy = request
+        if let total = request.options.timeouts.total {
+            TimeoutBudget(total: total, started: copies.began).apply(to: &copy)
+        }
+        let waited = copies.hedgeIsSent()
+        return SecondCopy(delay: waited, permit: permit, result: await send(copy, as: .second))
+    }
+
+    /// Gives the permit of the second copy back, counts it, and adds it to the metrics.
+    ///
+    /// The run records the outcome of the exchange for the attempt's own permit. So the second permit gets that of the
+    /// other copy, which has none if it was cancelled: each outcome counts once.
+    private func conclude(
+        _ second: SecondCopy, _ winner: HedgeRace.Copy, _ result: Result<TransferOutcome, CurlewError>
+    ) -> Result<TransferOutcome, CurlewError> {
+        let (outcome, head) = copies.unused(winner.other)
+        let followsServer = transport.resilience.policy.rateLimit?.followsServer == true
+        let advice =
+            followsServer ? head.flatMap { ServerAdvice($0.headers, status: $0.status, now: Date()) } : nil
+        transport.resilience.finish(second.permit, outcome, advice)
+        if winner == .second { transport.resilience.countHedgeWon() }
+        let hedge = Hedge(delay: second.delay, hasWon: winner == .second)
+        let change = { (metrics: inout TransferMetrics.Values) in
+            metrics.hedge = hedge
+            // The exchange has taken that long.
+            if hedge.hasWon { metrics.queued.addTimeInterval(-(hedge.delay / .seconds(1))) }
+        }
+        switch result {
+        case .success(var outcome):
+            outcome.metrics.update(change)
+            return .success(outcome)
+        case .failure(var error):
+            error.metrics?.update(change)
+            return .failure(error)
+        }
+    }
+}
+
+/// Passes the events of one copy on, once it has won.
+private final class CopySink: TransferSink {
+    private let copy: HedgeRace.Copy
+    private let copies: HedgedCopies
+    private let sink: any TransferSink
+
+    init(_ copy: HedgeRace.Copy, of copies: HedgedCopies, to sink: any TransferSink) {
+        (self.copy, self.copies, self.sink) = (copy, copies, sink)
+    }
+
+    func willStart(_ control: any TransferControl) { copies.started(copy, control) }
+
+    func didReceive(informational head: ResponseHead) {
+        copies.passOn(of: copy, orKeep: { $0.informational.append(head) }, { sink.didReceive(informational: head) })
+    }
+
+    func didSend(bodyBytes: Int64, of expected: Int64?) {
+        copies.passOn(
+            of: copy, orKeep: { $0.sent = (bodyBytes, expected) },
+            { sink.didSend(bodyBytes: bodyBytes, of: expected) })
+    }
+
+    func didReceive(head: ResponseHead) -> Disposition {
+        switch copies.headArrived(head, of: copy) {
+        case .deliver: copies.deliverHeldHead(of: copy, to: sink) ?? .proceed
+        case .hold: .pause
+        case .drop: .abort(HedgedCopies.lost)
+        }
+    }
+
+    func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
+        switch copies.route(of: copy) {
+        case .deliver: break
+        // Somebody has resumed the copy. The bytes will be delivered again.
+        case .hold: return .pause
+        case .drop: return .abort(HedgedCopies.lost)
+        }
+        // A head that was held is delivered by its copy's own calls, which never overlap.
+        switch copies.deliverHeldHead(of: copy, to: sink) {
+        case .proceed?, nil: return sink.didReceive(body: body)
+        case .pause?: return .pause
+        case .abort(let error)?: return .abort(error)
+        }
+    }
+}
