@@ -30,6 +30,8 @@ final class Run {
     var attempt = AttemptState()
     /// The admission of the current attempt. `nil` without resilience.
     var admission: AdmittedAttempt?
+    /// The endpoints of the attempts. `nil` if none has used the session's group.
+    var endpoints: UsedEndpoints?
     /// A download whose response a retrier may still replace.
     var heldDownload: HeldDownload?
     /// The options for the first attempt, if they were read when the run began.
@@ -59,7 +61,7 @@ final class Run {
         while true {
             beginAttempt()
             let result = await attemptResult()
-            if admission != nil { recordOutcome(of: result) }  // Run+Admission.swift
+            if admission != nil || endpoints != nil { recordOutcome(of: result) }  // Run+Admission.swift
             guard needsRetryDecision(result) else { return result }
             if case .end(let last) = await retryOrEnd(after: result) { return last }  // Retry.swift
         }
