@@ -167,6 +167,9 @@ struct Lowering {
         for field in fields where !field.isValid { throw CurlewError.invalidHeader(field) }
         var headers = fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
         try own?.addFields(to: &headers)
+        if let name = context.configuration.resilience.deadlineField, !name.isHTTPToken {
+            throw CurlewError.invalidHeader(HTTPHeader(name: name, value: ""))
+        }
         var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
         if let authentication = own?.authentication ?? authority {
             options.authentication = authentication

@@ -162,9 +162,9 @@ extension Run {
             ?? request.record.withLock { $0.attemptOptions(in: request.context) }
         attempt = AttemptState(number: retries.count, options: options)
         // The total timeout starts with the first attempt, but not before the result is asked for.
-        if let total = options.totalTimeout, options.isAskedFor, budget.total == nil {
-            budget = TimeoutBudget(total: total, started: .now)
-        }
+        guard options.isAskedFor, budget.total == nil, let total = RequestDeadline.bound(options.totalTimeout)
+        else { return }
+        budget = TimeoutBudget(total: total, started: .now)
     }
 
     var events: EventSink? { attempt.options.events }

@@ -305,7 +305,7 @@ extension Session {
             do throws(CurlewError) {
                 let request = try lowering.lower(
                     .plain(url: url, method: .get, fields: []), body: nil, task: TaskIdentifier(rawValue: 0),
-                    attempt: 0, remaining: configuration.timeouts.total)
+                    attempt: 0, remaining: RequestDeadline.bound(configuration.timeouts.total))
                 try await transport.prewarmPool(for: request, connections: count)
             } catch {
                 failure = failure ?? error
