@@ -116,22 +116,3 @@ package struct BaseURL: Sendable {
         return resolved.absoluteURL
     }
 }
-
-extension URL {
-    /// Returns an absolute URL unchanged, and any other resolved against the base, if there is one. A failure is the
-    /// reason why the base cannot be used.
-    func absolute(against base: Result<BaseURL, CurlewError>?) throws(CurlewError) -> URL {
-        guard let base, scheme == nil else { return self }
-        return try base.get().resolve(absoluteString)
-    }
-}
-
-extension URLRequest {
-    /// Returns the request with its URL resolved against the session's base URL.
-    func absolute(in context: SessionContext) throws(CurlewError) -> URLRequest {
-        guard let base = context.baseURL, let url, url.scheme == nil else { return self }
-        var request = self
-        request.url = try url.absolute(against: base)
-        return request
-    }
-}

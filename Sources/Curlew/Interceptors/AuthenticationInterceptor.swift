@@ -157,8 +157,10 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         // No waiter owns the refresh: cancelling one ends that wait and nothing else.
         Task {
             // The caller is the refresh, because the request that started it may end first.
-            let (result, isFinal) = await UserCode.call(by: .refresh(of: ObjectIdentifier(self))) {
-                await self.refreshed(credential, in: flight, for: session)
+            let (result, isFinal) = await RequestDeadline.never {
+                await UserCode.call(by: .refresh(of: ObjectIdentifier(self))) {
+                    await self.refreshed(credential, in: flight, for: session)
+                }
             }
             let ended = state.withLock { $0.refreshEnded(flight, with: result, isFinal: isFinal) }
             flight.resolve(ended.outcome)

@@ -31,8 +31,10 @@ struct OAuth2Server: Sendable {
         // In a task that the caller's cancellation does not reach: once the server has the request, the code or refresh
         // token in it may be void, and the token that replaces it would be lost.
         Task {
-            let ended = await UserCode.call(by: .refresh(of: ObjectIdentifier(own))) {
-                await result(form, grant, replacing: former)
+            let ended = await RequestDeadline.never {
+                await UserCode.call(by: .refresh(of: ObjectIdentifier(own))) {
+                    await result(form, grant, replacing: former)
+                }
             }
             // Before the result: a caller whose exchange has failed may send the refresh token again.
             let now = settings.time.instant()

@@ -54,7 +54,7 @@ extension Run {
             let context = request.context
             if events == nil, case .plain(let description) = request.kind.source,
                 let plain = try description.asSnapshot(
-                    keepsDotSegments: context.configuration.keepsDotSegments, base: context.baseURL)
+                    keepsDotSegments: context.configuration.keepsDotSegments, resolved: resolved)
             {
                 // A plain request is recorded here only if adapters look at it, and otherwise when its exchange begins.
                 // A request with a separate body is never plain.
@@ -62,7 +62,7 @@ extension Run {
                 if isSeen { request.note(plain) }
                 return (plain, isSeen)
             }
-            let made = try request.kind.source.urlRequest(of: request).absolute(in: context)
+            let made = try resolved(request.kind.source.urlRequest(of: request, in: self))
                 .withoutDotSegments(in: context)
             try made.validate()
             request.note(.made(made))
@@ -93,6 +93,7 @@ extension Run {
             // A request that the adapters returned unchanged keeps its cheaper form.
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
             if visible !== initial { try adapted.validate() }
+            if endpoints != nil { keepEndpoint(of: given.url, for: adapted.url) }  // EndpointControl.swift
             request.note(visible)
             events?.emit { [request] in $0.request(request, didAdaptInitialRequest: given, to: adapted) }
             return visible
@@ -165,6 +166,9 @@ struct Lowering {
         let fields = visible.fields
         for field in fields where !field.isValid { throw CurlewError.invalidHeader(field) }
         var headers = fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
+        if let name = context.configuration.resilience.deadlineField, !name.isHTTPToken {
+            throw CurlewError.invalidHeader(HTTPHeader(name: name, value: ""))
+        }
         var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
         if let authority {
             options.authentication = authority

@@ -30,6 +30,8 @@ final class Run {
     var attempt = AttemptState()
     /// The admission of the current attempt. `nil` without resilience.
     var admission: AdmittedAttempt?
+    /// The endpoints of the attempts. `nil` if none has used the session's group.
+    var endpoints: UsedEndpoints?
     /// A download whose response a retrier may still replace.
     var heldDownload: HeldDownload?
     /// The options for the first attempt, if they were read when the run began.
@@ -59,7 +61,7 @@ final class Run {
         while true {
             beginAttempt()
             let result = await attemptResult()
-            if admission != nil { recordOutcome(of: result) }  // Run+Admission.swift
+            if admission != nil || endpoints != nil { recordOutcome(of: result) }  // Run+Admission.swift
             guard needsRetryDecision(result) else { return result }
             if case .end(let last) = await retryOrEnd(after: result) { return last }  // Retry.swift
         }
@@ -160,9 +162,9 @@ extension Run {
             ?? request.record.withLock { $0.attemptOptions(in: request.context) }
         attempt = AttemptState(number: retries.count, options: options)
         // The total timeout starts with the first attempt, but not before the result is asked for.
-        if let total = options.totalTimeout, options.isAskedFor, budget.total == nil {
-            budget = TimeoutBudget(total: total, started: .now)
-        }
+        guard options.isAskedFor, budget.total == nil, let total = RequestDeadline.bound(options.totalTimeout)
+        else { return }
+        budget = TimeoutBudget(total: total, started: .now)
     }
 
     var events: EventSink? { attempt.options.events }

@@ -87,7 +87,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         }
         self.channel = channel
         let kind = RequestKind(
-            source: .own { _ in try Self.describe(convertible, wantsEvents: reading.withLock { $0.wantsEvents }) },
+            source: .own { _, _ in try Self.describe(convertible, wantsEvents: reading.withLock { $0.wantsEvents }) },
             upload: uploadable.map { UploadTaskDelegate(make: $0) },
             purpose: .stream,
             makeDelegate: { StreamTaskDelegate(channel, checksStatus: $0.checksStatus) },

@@ -67,9 +67,9 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         return data.bytesWritten > 0 ? data.encoded : nil
     }
 
-    fileprivate func describedRequest() throws -> URLRequest {
+    fileprivate func describedRequest(in run: Run) throws -> URLRequest {
         switch downloadable {
-        case .request(let convertible): return try convertible.asURLRequest().absolute(in: context)
+        case .request(let convertible): return try run.resolved(convertible.asURLRequest())
         case .resumeData(let data):
             let data = try ResumeData(data)
             var request = URLRequest(url: data.url)
@@ -88,9 +88,9 @@ private struct ResumeDataReader: ResponseReader {
 
 extension RequestKind {
     fileprivate static let download = RequestKind(
-        source: .own { request in
+        source: .own { request, run in
             guard let download = request as? DownloadRequest else { throw NoDescription() }
-            return try download.resuming(download.describedRequest())
+            return try download.resuming(download.describedRequest(in: run))
         },
         purpose: .file,
         makeDelegate: { exchange in

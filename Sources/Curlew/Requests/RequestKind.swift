@@ -70,13 +70,14 @@ enum RequestSource: Sendable {
     case plain(PlainRequest)
     case convertible(any URLRequestConvertible)
     /// The request makes the description itself.
-    case own(@Sendable (Request) throws -> URLRequest)
+    case own(@Sendable (Request, Run) throws -> URLRequest)
 
-    func urlRequest(of request: Request) throws -> URLRequest {
+    /// Returns the description of the run's next attempt. Its URL may be relative.
+    func urlRequest(of request: Request, in run: Run) throws -> URLRequest {
         switch self {
         case .plain(let plain): try plain.asURLRequest()
         case .convertible(let convertible): try convertible.asURLRequest()
-        case .own(let make): try make(request)
+        case .own(let make): try make(request, run)
         }
     }
 }

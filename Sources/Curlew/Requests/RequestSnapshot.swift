@@ -29,7 +29,7 @@ package struct PlainRequest: URLRequestConvertible {
     /// name.
     func asSnapshot(
         keepsDotSegments: Bool = false,
-        base: Result<BaseURL, CurlewError>? = nil
+        resolved: (URL) throws(CurlewError) -> URL = { $0 }
     ) throws -> RequestSnapshot? {
         guard modifier == nil else { return nil }
         let name = method.rawValue.utf8
@@ -40,7 +40,7 @@ package struct PlainRequest: URLRequestConvertible {
             fields.sort { $0.name < $1.name }
             for (field, next) in zip(fields, fields.dropFirst()) where field.name == next.name { return nil }
         }
-        let url = try url.asURL().absolute(against: base)
+        let url = try resolved(url.asURL())
         let whole = url.baseURL == nil ? url : url.absoluteURL
         return .plain(
             url: keepsDotSegments ? whole : DotSegments.removed(from: whole), method: method, fields: fields)

@@ -65,7 +65,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         self.observation = observation
         isStarted = Lock(false)
         let kind = RequestKind(
-            source: .own { try Self.describe(convertible, protocols, link, in: $0.context) },
+            source: .own { try Self.describe(convertible, protocols, link, in: $1) },
             purpose: .stream,
             makeDelegate: { _ in WebSocketTaskDelegate() },
             reader: MessageReader(link: link, observation: observation),
@@ -116,10 +116,10 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         _ convertible: any URLRequestConvertible,
         _ protocols: [String],
         _ link: WebSocketLink,
-        in context: SessionContext
+        in run: Run
     ) throws -> URLRequest {
         // Resolved before the scheme is read: a relative URL has the scheme of the base URL.
-        var request = try convertible.asURLRequest().absolute(in: context)
+        var request = try run.resolved(convertible.asURLRequest())
         if !protocols.isEmpty {
             guard WebSocketHandshake.areValid(protocols) else { throw CurlewError.invalidSubprotocol }
             // The subprotocols are a header field of the request, so that a redirect to another origin removes them

@@ -28,6 +28,10 @@ public struct Resilience: Sendable {
     public var hedging: Hedging?
     /// Whether requests wait for a limit. If not, they fail with `.limited` at once.
     public var waits = true
+    /// The name of a field that tells the server how much of the total timeout is left when the exchange begins, in
+    /// milliseconds, or for `grpc-timeout` in gRPC's form. Requests without a total timeout or a ``RequestDeadline`` do
+    /// not have it, and a field that the request sets itself is sent unchanged. `nil` sends none.
+    public var deadlineField: String?
     /// The number of requests that wait. Beyond it the least important one fails with `.limited`, of several the last.
     public var maximumWaiting = 10_000
 

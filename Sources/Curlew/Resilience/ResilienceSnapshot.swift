@@ -1,11 +1,17 @@
 internal import CurlewCore
+public import Foundation
 
 /// The resilience of a session: what its limits and circuits say at this moment.
 public struct SessionResilience: Sendable {
     let control: ResilienceControl?
+    let endpoints: EndpointControl?
 
-    /// Returns the numbers of this moment. Empty for a session without resilience.
-    public func snapshot() async -> ResilienceSnapshot { control?.snapshot() ?? ResilienceSnapshot() }
+    /// Returns the numbers of this moment. Empty for a session without resilience and endpoints.
+    public func snapshot() async -> ResilienceSnapshot {
+        var snapshot = control?.snapshot() ?? ResilienceSnapshot()
+        if let endpoints { snapshot.endpoints = endpoints.snapshot() }
+        return snapshot
+    }
 }
 
 extension Session {
@@ -13,7 +19,9 @@ extension Session {
     ///
     ///     let snapshot = await session.resilience.snapshot()
     ///     print(snapshot.waiting, snapshot.circuits["https://api.example.com"]?.state as Any)
-    public nonisolated var resilience: SessionResilience { SessionResilience(control: context.resilience) }
+    public nonisolated var resilience: SessionResilience {
+        SessionResilience(control: context.resilience, endpoints: try? context.endpoints?.get())
+    }
 }
 
 /// The limits and circuits of a session at one moment, by the name of their scope: an origin such as
@@ -31,6 +39,8 @@ public struct ResilienceSnapshot: Sendable, Hashable {
     public private(set) var circuits: [String: Circuit] = [:]
     /// The time until a rate limit, or the server, permits the next request. Only those that do not permit one at once.
     public private(set) var pauses: [String: Duration] = [:]
+    /// The endpoints, in the order of their group.
+    public fileprivate(set) var endpoints: [Endpoint] = []
 
     /// Numbers of attempts.
     public struct Counts: Sendable, Hashable {
@@ -67,6 +77,16 @@ public struct ResilienceSnapshot: Sendable, Hashable {
         public let inFlight: Int
         /// The number of attempts that may be in flight.
         public let limit: Int
+    }
+
+    /// An endpoint.
+    public struct Endpoint: Sendable, Hashable {
+        /// Its URL without secrets.
+        public let url: URL
+        /// The attempts in flight.
+        public let outstanding: Int
+        /// The time until a request is sent as a trial, zero once that is due. `nil` if the endpoint is not ejected.
+        public let ejectedFor: Duration?
     }
 
     /// A circuit.

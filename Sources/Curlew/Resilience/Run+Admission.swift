@@ -79,8 +79,19 @@ extension Run {
         }
     }
 
-    /// Gives the permit of an attempt that has ended back, with its outcome. The only place that records outcomes.
+    /// Gives the permit and the endpoint of an attempt that has ended back, with its outcome. The only place that
+    /// records outcomes.
     func recordOutcome(of result: RunResult) {
+        endpoints?.finish(result.error) { elapsed in
+            guard !request.isCancelled, !result.isFromCache else { return nil }
+            // The endpoint has answered with a redirect. What followed is another server's.
+            if let first = attempt.hops.first, let last = attempt.hops.last,
+                !RedirectLocation.isSameOrigin(first.url, last.location)
+            {
+                return AttemptOutcome(status: first.status)
+            }
+            return result.outcome(admittedFor: elapsed)
+        }
         guard let control = request.context.resilience, let permit = admission?.permit else { return }
         admission?.permit = nil
         guard !request.isCancelled, !result.isFromCache else { return control.finish(permit, nil, nil) }
@@ -100,7 +111,9 @@ extension Run {
     /// Whether the session's resilience permits a retry.
     func permitsRetry(after delay: Duration) -> Bool {
         guard let control = request.context.resilience, let admission else { return true }
-        return control.permitsRetry(of: admission.keys, to: admission.origin, after: delay)
+        // The circuit is that of the endpoint that has failed. Another one gets the retry.
+        let keys = endpoints?.hasOthers == true ? nil : admission.keys
+        return control.permitsRetry(of: keys, to: admission.origin, after: delay)
     }
 }
 

@@ -283,7 +283,9 @@ extension Session {
     ///
     /// When it returns, at least `count` connections are open, up to `maximumConnectionsPerHost`; idle ones that were
     /// open before count. A server that speaks HTTP/2 or HTTP/3 gets one. The connections follow the settings of the
-    /// session: HSTS, proxy, trust evaluation, timeouts. Adapters, retriers and monitors are not involved.
+    /// session: HSTS, proxy, trust evaluation, timeouts. Adapters, retriers and monitors are not involved. A relative
+    /// URL means every one of the session's `endpoints`; if some cannot be reached, the error of the first is thrown
+    /// after all were tried.
     ///
     /// Throws what a request would throw if no connection can be made, and `.unsupported` if the transport or the
     /// running libcurl cannot open connections in advance. A cancelled task throws `.cancelled`; connections that are up
@@ -292,16 +294,24 @@ extension Session {
         _ convertible: any URLConvertible, connections count: Int = 1
     ) async throws(CurlewError) {
         try checkTakesRequests()
-        let url: URL
+        let urls: [URL]
         do {
-            url = try convertible.asURL().absolute(against: context.baseURL)
+            urls = try context.absolutes(of: convertible.asURL())
         } catch {
             throw ErrorWrapping.creation(error)
         }
         let lowering = Lowering(context: context, own: nil, purpose: .memory)
-        let request = try lowering.lower(
-            .plain(url: url, method: .get, fields: []), body: nil, task: TaskIdentifier(rawValue: 0), attempt: 0,
-            remaining: configuration.timeouts.total)
-        try await transport.prewarmPool(for: request, connections: count)
+        var failure: CurlewError?
+        for url in urls {
+            do throws(CurlewError) {
+                let request = try lowering.lower(
+                    .plain(url: url, method: .get, fields: []), body: nil, task: TaskIdentifier(rawValue: 0),
+                    attempt: 0, remaining: RequestDeadline.bound(configuration.timeouts.total))
+                try await transport.prewarmPool(for: request, connections: count)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
     }
 }

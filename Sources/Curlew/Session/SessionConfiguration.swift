@@ -26,6 +26,9 @@ public struct SessionConfiguration: Sendable {
     /// another scheme than `http`, `https`, `ws` or `wss`, requests with a relative URL fail with `.invalidURL`. With
     /// `ws` or `wss` only WebSockets can be relative; `http` and `https` serve all kinds.
     public var baseURL: URL?
+    /// Several servers instead of a `baseURL`, over which they take precedence: one is chosen for each attempt of a
+    /// request with a relative URL. If the group cannot be used, such requests fail with `.invalidURL`.
+    public var endpoints: EndpointGroup?
     /// Header fields of every request. A request's own field of the same name takes precedence.
     public var headers: HTTPHeaders = .default
     /// Whether `Accept: */*` is added to requests without an `Accept` field. An empty field in `headers` would be sent

@@ -34,6 +34,11 @@ package final class SessionContext: Sendable {
     private let serial = Atomic<UInt64>(0)
     /// `nil` if the session has none, a failure if relative URLs cannot be resolved against it.
     let baseURL: Result<BaseURL, CurlewError>?
+    /// The endpoints, which take precedence over `baseURL`. `nil` if the session has none, a failure if they cannot be
+    /// used.
+    let endpoints: Result<EndpointControl, CurlewError>?
+    /// Whether relative URLs may be resolved. One flag, because it is asked for every request.
+    let hasBase: Bool
     /// The fields of every request. One object, so that a transport converts it only once.
     let defaultHeaders: DefaultHeaders
     /// The transport options of a request whose body is kept in memory, and which sets no options.
@@ -60,6 +65,10 @@ package final class SessionContext: Sendable {
         baseURL = configuration.baseURL.map { url in
             Result { () throws(CurlewError) in try BaseURL(url) }
         }
+        endpoints = configuration.endpoints.map { group in
+            Result { () throws(CurlewError) in try EndpointControl(group) }
+        }
+        hasBase = configuration.baseURL != nil || configuration.endpoints != nil
         let codings = Capabilities.current.contentCodings
         defaultHeaders = DefaultHeaders(configuration.fields(transportUndoes: codings))
         var timeouts = configuration.timeouts
@@ -87,6 +96,15 @@ package final class SessionContext: Sendable {
         }
         return fields.without(
             fields.headers.filter { defaultHeaders.headers.value(for: $0.name) != $0.value }.map(\.name))
+    }
+
+    /// Returns the URLs that a relative URL may mean: one for each endpoint, or the one with the base URL.
+    func absolutes(of url: URL) throws(CurlewError) -> [URL] {
+        guard hasBase, url.scheme == nil else { return [url] }
+        guard let endpoints else { return [try baseURL?.get().resolve(url.absoluteString) ?? url] }
+        var absolutes: [URL] = []
+        for base in try endpoints.get().bases { absolutes.append(try base.resolve(url.absoluteString)) }
+        return absolutes
     }
 
     // MARK: Rules that responses have set for all requests

@@ -1,0 +1,84 @@
+internal import CurlewCore
+
+/// The time by which the requests of a task have to end, whichever part of it sends them.
+///
+///     try await RequestDeadline.within(.seconds(2)) {
+///         let user = try await session.request("users/1").decode(User.self)
+///         return try await session.request("orders", parameters: ["user": user.id]).decode([Order].self)
+///     }
+///
+/// It bounds the total timeout of every request that is started inside; the earlier of the two counts, and of nested
+/// deadlines the earliest. A request that takes too long fails with `.totalTimedOut`; nothing else in the task is
+/// ended.
+/// Child tasks and `Task { }` inherit the deadline, `Task.detached` does not.
+///
+/// A request has the deadline of the task that starts it: the one that awaits its result first, adds its first response
+/// handler, or resumes it. Refreshes of credentials that it causes have none, because other requests wait for them.
+///
+/// With ``Resilience/deadlineField`` the server learns how much time is left.
+public enum RequestDeadline {
+    // A reference, because the size of an inline `ContinuousClock.Instant` is not known at compile time, which would
+    // make every look at it expensive.
+    private final class Limit: Sendable {
+        let instant: ContinuousClock.Instant
+
+        init(_ instant: ContinuousClock.Instant) { self.instant = instant }
+    }
+
+    @TaskLocal private static var limit: Limit?
+
+    /// The deadline of the current task; `nil` if it has none.
+    public static var current: ContinuousClock.Instant? { limit?.instant }
+
+    /// Runs `work` with a deadline in `time` from now.
+    public static func within<Value>(
+        _ time: Duration, _ work: () async throws -> Value
+    ) async rethrows -> Value {
+        // Bounded, so that the sum does not overflow.
+        try await until(.now + min(time, .seconds(100 * 365 * 86_400)), work)
+    }
+
+    /// Runs `work` with this deadline.
+    public static func until<Value>(
+        _ deadline: ContinuousClock.Instant, _ work: () async throws -> Value
+    ) async rethrows -> Value {
+        let earlier = limit.flatMap { $0.instant <= deadline ? $0 : nil }
+        return try await $limit.withValue(earlier ?? Limit(deadline)) { try await work() }
+    }
+
+    /// Runs `work`, which others wait for, too, without a deadline.
+    static func never<Value>(_ work: () async -> Value) async -> Value {
+        await $limit.withValue(nil) { await work() }
+    }
+
+    /// Returns the total timeout of a request that begins, or the time until the deadline if that is shorter.
+    static func bound(_ total: Duration?) -> Duration? {
+        guard let limit else { return total }
+        let left = max(limit.instant - .now, .zero)
+        return total.map { min($0, left) } ?? left
+    }
+
+    /// The name of the field in which gRPC sends the rest of the time.
+    static let grpcField = "grpc-timeout"
+
+    /// Returns the value of a field that says how much time is left, in milliseconds; for `grpc-timeout` in the form of
+    /// gRPC, which has at most eight digits and a unit. At least 1, and never more than there is, but for that.
+    static func fieldValue(_ name: String, for remaining: Duration) -> String {
+        let (seconds, attoseconds) = remaining.components
+        let most = Int64.max / 2_000
+        let milliseconds = max(min(seconds, most) * 1_000 + attoseconds / 1_000_000_000_000_000, 1)
+        guard ASCII.equalsIgnoringCase(name, grpcField) else { return String(milliseconds) }
+        return milliseconds < 100_000_000 ? "\(milliseconds)m" : "\(min(seconds, 99_999_999))S"
+    }
+}
+
+extension TimeoutBudget {
+    /// Returns the field that tells the server how much time is left. `nil` if there is no total timeout, if the
+    /// session names no field, or if the user sets it.
+    func deadlineField(for described: TransferRequest, in context: SessionContext) -> HTTPHeader? {
+        guard let remaining, let name = context.configuration.resilience.deadlineField,
+            !described.headers.contains(name: name), described.defaultHeaders?.headers.contains(name: name) != true
+        else { return nil }
+        return HTTPHeader(name: name, value: RequestDeadline.fieldValue(name, for: remaining))
+    }
+}
