@@ -35,7 +35,7 @@ public struct RateLimit: Sendable {
     }
 
     /// Returns this limit, whose rates the processes of a fleet share.
-    package func shared(by fleet: any RateLeasing) -> RateLimit {
+    package func shared(byFleet fleet: any RateLeasing) -> RateLimit {
         var shared = self
         for index in shared.parts.indices { shared.parts[index].fleet = fleet }
         return shared
