@@ -5,7 +5,7 @@ internal import Foundation
 /// A Redis server through which the processes of a fleet share rate limits.
 ///
 ///     let fleet = RedisRateLimit(url: "redis://:password@limits.internal", localShare: 1 / 8)
-///     configuration.resilience.rateLimit = .requests(1_000, per: .seconds(1)).shared(by: fleet)
+///     configuration.resilience.rateLimit = RateLimit.requests(1_000, per: .seconds(1)).shared(by: fleet)
 ///
 /// Each process leases requests in batches, for about a tenth of a second, and orders the next batch before one is used
 /// up: requests rarely wait for Redis. While Redis does not answer, each process sends at `localShare` of the limit, so
@@ -126,7 +126,8 @@ extension RedisRateLimit: RateLeasing {
 extension RateLimit {
     /// Returns this limit, shared with the other processes that use the same Redis server.
     ///
-    /// In a time of one period the fleet sends at most about a fifth of a second's requests more than the limit permits
-    /// one session. Limits of fewer than ten requests a second are leased one by one, and are exact.
+    /// The sum of all processes is that of the limit. After a time without requests the fleet may send up to a third of a
+    /// second's requests more at once, because leases run ahead, and each process one request before its first answer,
+    /// which then counts.
     public func shared(by fleet: RedisRateLimit) -> RateLimit { shared(byFleet: fleet) }
 }

@@ -51,9 +51,8 @@ struct RedisRateLimitTests {
         // A tenth of a second's requests at once, for the only process.
         #expect(await fleet(server.url(), prefix: "b:").lease(order("a", rate, wanted: 1 << 40))?.granted == 100_000)
         let burst = CellRate(10, per: .seconds(3_600), burst: 3)
-        let fleet = fleet(server.url())
         for number in 0..<4 {
-            let lease = try #require(await fleet.lease(order("burst", burst)))
+            let lease = try #require(await fleet(server.url()).lease(order("burst", burst)))
             #expect(lease.granted == 1 && (lease.wait == .zero) == (number < 3))
         }
     }
@@ -92,15 +91,15 @@ struct RedisRateLimitTests {
 
     @Test("without a server there is no lease, and ping says why") func missing() async throws {
         let closed = try LoopbackListener(listens: false)
-        let fleet = fleet("redis://127.0.0.1:\(closed.port)")
-        #expect(await fleet.lease(order(sentLocally: 4)) == nil)
-        #expect(fleet.statistics.failures == 1 && fleet.statistics.local == 4)
+        let limit = fleet("redis://127.0.0.1:\(closed.port)")
+        #expect(await limit.lease(order(sentLocally: 4)) == nil)
+        #expect(limit.statistics.failures == 1 && limit.statistics.local == 4)
         for (url, code) in [
             ("redis://127.0.0.1:\(closed.port)", CurlewError.Code.connectFailed), ("rediss://a", .unsupported),
             ("nonsense", .invalidURL),
         ] {
             do throws(CurlewError) {
-                try await self.fleet(url).ping()
+                try await fleet(url).ping()
                 Issue.record("\(url) answers")
             } catch {
                 #expect(error.code == code)
@@ -115,7 +114,7 @@ struct RedisRateLimitTests {
         let fleets = [fleet(server.url()), fleet(server.url())]
         let sessions = fleets.map { fleet in
             var configuration = SessionConfiguration()
-            configuration.resilience.rateLimit = .requests(200, per: .seconds(1)).shared(by: fleet)
+            configuration.resilience.rateLimit = RateLimit.requests(200, per: .seconds(1)).shared(by: fleet)
             return Session(configuration: configuration, transport: MockTransport { _ in .text("fine") })
         }
         func send(_ count: Int) async throws {
