@@ -100,8 +100,8 @@ package struct LeasedRate: Sendable {
     private var pause: Duration?
     private var charge = 0
     private var sentLocally = 0
-    /// The requests since the last order, and its time.
-    private var taken: (count: Int, since: Duration) = (0, .zero)
+    /// The requests since the last order, and its time. Before the first one, so long ago that a request is a rare one.
+    private var taken: (count: Int, since: Duration) = (0, .zero - validity)
 
     /// `share` is the part of the rate for times without an answer.
     package init(_ rate: CellRate, share: Double) {

@@ -158,6 +158,61 @@ struct LeasedRateTests {
         #expect(!rate.isIdle(at: .zero) && rate.isIdle(at: .seconds(2)))
     }
 
+    private struct Fleet: RateLeasing {
+        let localShare = 0.1
+
+        func lease(_ order: RateLeaseOrder) async -> RateLease? { nil }
+    }
+
+    @Test("requests wait for a lease by priority, and at the local share if there is no answer")
+    func admission() throws {
+        let limit = RateLimit.requests(10, per: .seconds(1), burst: 20).shared(byFleet: Fleet())
+        var state = AdmissionState(AdmissionPolicy(rateLimit: limit))
+        let keys = AdmissionKeys(rates: ["a"])
+        var tickets: [AdmissionState.Ticket] = []
+        for urgency in [3, 3, 5, 1] {
+            if case .waits(let ticket) = state.ask(keys, urgency: urgency, deadline: nil, at: .zero).0 {
+                tickets.append(ticket)
+            }
+        }
+        try #require(tickets.count == 2, "a tenth of the burst was sent without a lease")
+        let orders = state.leaseOrders(at: .zero)
+        try #require(orders.count == 1)
+        #expect(orders[0].order.charge == 2 && orders[0].order.wanted == 1)
+        #expect(state.leaseOrders(at: .zero).isEmpty, "one order at a time")
+        state.leased(RateLease(granted: 1), for: orders[0], at: .milliseconds(5))
+        #expect(state.decide(at: .milliseconds(5)).map(\.0) == [tickets[1]])
+        let more = state.leaseOrders(at: .milliseconds(5))
+        try #require(more.count == 1)
+        state.leased(nil, for: more[0], at: .milliseconds(10))
+        #expect(state.decide(at: .milliseconds(10)).isEmpty)
+        let turn = try #require(state.nextTurn(at: .milliseconds(10)))
+        // First another order is due, then the local share has a request.
+        #expect(turn == .milliseconds(260))
+        let last = try #require(state.leaseOrders(at: turn).first)
+        let next = try #require(state.nextTurn(at: turn))
+        #expect(next > .milliseconds(900) && next < .milliseconds(1_100))
+        #expect(state.decide(at: next).map(\.0) == [tickets[0]])
+        state.leased(RateLease(granted: 1), for: last, at: next)
+        #expect(state.waiting == 0 && state.nextTurn(at: next) == nil)
+    }
+
+    @Test("a request that may not wait is refused with the time of its lease")
+    func impatient() throws {
+        let limit = RateLimit.requests(10, per: .seconds(1)).shared(byFleet: Fleet())
+        var state = AdmissionState(AdmissionPolicy(rateLimit: limit, waits: false))
+        let keys = AdmissionKeys(rates: ["a"])
+        guard case .decided(.admitted) = state.ask(keys, urgency: 3, deadline: nil, at: .zero).0 else {
+            return #expect(Bool(false), "the local share has a request")
+        }
+        let order = try #require(state.leaseOrders(at: .zero).first)
+        state.leased(RateLease(granted: 0, wait: .milliseconds(100)), for: order, at: .zero)
+        guard case .decided(.refused(let refusal)) = state.ask(keys, urgency: 3, deadline: nil, at: .zero).0 else {
+            return #expect(Bool(false), "nothing is leased")
+        }
+        #expect(refusal.cause == .rate && refusal.retryAfter ?? .zero >= .milliseconds(100))
+    }
+
     @Test("several processes together send what the server grants and what it charges, never more", arguments: 0..<60)
     func together(seed: Int) throws {
         var random = SplitMix(seed: UInt64(seed))
