@@ -134,6 +134,14 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // A process of a fleet whose rate limits are shared.
+        .executableTarget(
+            name: "FleetProbe",
+            dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "CurlewRedis"],
+            path: "Tests/FleetProbe",
+            swiftSettings: strict
+        ),
+
         .testTarget(name: "CurlewLocksTests", dependencies: ["CurlewLocks"], swiftSettings: strict),
         .testTarget(
             name: "CurlewCoreTests",
@@ -187,7 +195,9 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlewRedisTests",
-            dependencies: ["StoreSupport", "CurlewRedis", "Curlew", "CurlewCore", "CurlewLocks", "CurlewTesting"],
+            dependencies: [
+                "FleetProbe", "StoreSupport", "CurlewRedis", "Curlew", "CurlewCore", "CurlewLocks", "CurlewTesting",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,4 +1,4 @@
-internal import CurlewCore
+package import CurlewCore
 internal import CurlewLocks
 internal import Dispatch
 internal import Foundation
@@ -6,16 +6,16 @@ internal import Foundation
 /// The limits, circuits and budgets of a session, and the requests that wait for them.
 ///
 /// All decisions are those of `AdmissionState`. This class adds what that value must not have: a lock, the clock, a
-/// timer for the next turn, and the waiting tasks.
-final class ResilienceControl: Sendable {
+/// timer for the next turn, the waiting tasks, and tasks that ask a fleet for leases.
+package final class ResilienceControl: Sendable {
     /// A request that waits.
-    struct Place: Sendable {
+    package struct Place: Sendable {
         let ticket: AdmissionState.Ticket
         let keys: AdmissionKeys
-        let verdict: OneShot<AdmissionState.Verdict>
+        package let verdict: OneShot<AdmissionState.Verdict>
     }
 
-    enum Answer {
+    package enum Answer {
         case decided(AdmissionState.Verdict)
         case waits(Place)
     }
@@ -41,7 +41,7 @@ final class ResilienceControl: Sendable {
     private static let manyBudgets = 4_096
 
     /// `nil` if nothing is switched on.
-    init?(_ settings: Resilience) {
+    package init?(_ settings: Resilience) {
         if settings.isOff { return nil }
         self.settings = settings
         let policy = settings.policy
@@ -57,25 +57,27 @@ final class ResilienceControl: Sendable {
     // MARK: Admission
 
     /// Decides about a request that waits for at most `limit`.
-    func ask(_ keys: AdmissionKeys, _ priority: RequestPriority, waitingFor limit: Duration?) -> Answer {
+    package func ask(_ keys: AdmissionKeys, _ priority: RequestPriority, waitingFor limit: Duration?) -> Answer {
         let now = now
-        let (answer, news) = state.withLock { state -> (Answer, News) in
+        let (answer, news, orders) = state.withLock { state -> (Answer, News, [AdmissionState.LeaseOrder]) in
             let (answer, others) = state.admission.ask(
                 keys, urgency: priority.urgency, deadline: limit.map { now + $0 }, at: now)
             let news = self.news(of: others, in: &state)
             switch answer {
             case .decided(let verdict):
                 state.counts.add(verdict)
-                return (.decided(verdict), news)
+                return (.decided(verdict), news, state.admission.leaseOrders(at: now))
             case .waits(let ticket):
                 let verdict = OneShot<AdmissionState.Verdict>()
                 state.waiters[ticket.number] = verdict
                 state.counts.waited += 1
+                let orders = state.admission.leaseOrders(at: now)
                 scheduleTick(&state, at: now)
-                return (.waits(Place(ticket: ticket, keys: keys, verdict: verdict)), news)
+                return (.waits(Place(ticket: ticket, keys: keys, verdict: verdict)), news, orders)
             }
         }
         for (waiter, verdict) in news { waiter.resolve(verdict) }
+        for order in orders { send(order) }
         return answer
     }
 
@@ -117,7 +119,7 @@ final class ResilienceControl: Sendable {
 
     /// Gives a permit back, without or with the outcome of its attempt. `seenByCircuit` is an outcome that concerns
     /// nothing else.
-    func finish(
+    package func finish(
         _ permit: AdmissionState.Permit, _ outcome: AttemptOutcome?, _ advice: ServerAdvice?,
         seenByCircuit: AttemptOutcome? = nil
     ) {
@@ -130,15 +132,27 @@ final class ResilienceControl: Sendable {
     @discardableResult
     private func change<Value>(_ body: (inout State, Duration) -> Value) -> Value {
         let now = now
-        let (value, news) = state.withLock { state -> (Value, News) in
+        let (value, news, orders) = state.withLock { state -> (Value, News, [AdmissionState.LeaseOrder]) in
             let value = body(&state, now)
-            guard state.admission.waiting > 0 else { return (value, []) }
+            guard state.admission.waiting > 0 else { return (value, [], []) }
             let news = self.news(of: state.admission.decide(at: now), in: &state)
+            let orders = state.admission.leaseOrders(at: now)
             scheduleTick(&state, at: now)
-            return (value, news)
+            return (value, news, orders)
         }
         for (waiter, verdict) in news { waiter.resolve(verdict) }
+        for order in orders { send(order) }
         return value
+    }
+
+    /// Asks the fleet for a lease, and decides with the answer. No request waits for the task, whose time is bounded. It is
+    /// detached, because the request that causes it has nothing to do with it: neither its priority nor its task-local
+    /// values apply.
+    private func send(_ order: AdmissionState.LeaseOrder) {
+        Task.detached(priority: .high) { [weak self] in
+            let lease = await order.fleet.lease(order.order)
+            self?.change { state, now in state.admission.leased(lease, for: order, at: now) }
+        }
     }
 
     private func news(of decided: [(AdmissionState.Ticket, AdmissionState.Verdict)], in state: inout State) -> News {

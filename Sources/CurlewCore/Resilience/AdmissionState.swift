@@ -5,6 +5,8 @@ package struct AdmissionPolicy: Sendable {
     package var breaker: CircuitBreaker?
     package var waits: Bool
     package var maximumWaiting: Int
+    /// Whether rates are leased from a fleet.
+    package let isShared: Bool
 
     package init(
         rateLimit: RateLimit? = nil, concurrency: ConcurrencyLimit? = nil, breaker: CircuitBreaker? = nil,
@@ -15,6 +17,7 @@ package struct AdmissionPolicy: Sendable {
         self.breaker = breaker
         self.waits = waits
         self.maximumWaiting = max(maximumWaiting, 0)
+        isShared = rateLimit?.parts.contains { $0.fleet != nil } ?? false
     }
 
     /// Returns the names by which a request shares limits with others. Calls user code.
@@ -115,7 +118,9 @@ package struct AdmissionState: Sendable {
     }
 
     private let policy: AdmissionPolicy
-    private var rates: [RateKey: CellRate] = [:]
+    private var rates: [RateKey: AdmissionRate] = [:]
+    /// The leased rates of which requests have taken, since the orders were last made.
+    private var used: Set<RateKey> = []
     private var quotas: [String: ServerQuota] = [:]
     private var places: [String: ConcurrencyLimiter] = [:]
     private var circuits: [String: CircuitState] = [:]
@@ -128,7 +133,8 @@ package struct AdmissionState: Sendable {
     private var sweepsAt = AdmissionState.fewKeys
     private static let fewKeys = 4_096
 
-    private struct RateKey: Hashable, Sendable {
+    /// A rate: a part of the limit, and the name of the requests that share it.
+    package struct RateKey: Hashable, Sendable {
         let part: Int
         let name: String
     }
@@ -216,15 +222,66 @@ package struct AdmissionState: Sendable {
         }
     }
 
-    /// The time at which the next request that waits may be admitted without that another one ends. `nil` if none.
+    /// The time at which the next request that waits may be admitted without that another one ends, or its lease may be
+    /// ordered. `nil` if none.
     package func nextTurn(at now: Duration) -> Duration? {
-        lanes.keys.compactMap { opens($0, at: max(now, time)) }.min()
+        let now = max(now, time)
+        return lanes.keys.compactMap { keys -> Duration? in
+            guard let opens = opens(keys, at: now) else { return nil }
+            return policy.isShared ? min(opens, orderTurn(keys, at: now) ?? opens) : opens
+        }.min()
     }
 
     /// Whether a retry after `delay` would be refused by the circuit.
     package func circuitIsOpen(_ keys: AdmissionKeys, after delay: Duration, at now: Duration) -> Bool {
         guard let name = keys.circuit, case .open(let until)? = circuits[name]?.phase else { return false }
         return until > max(now, time) + delay
+    }
+
+    // MARK: Leases
+
+    /// An order of a lease, and whom to ask.
+    package struct LeaseOrder: Sendable {
+        package let key: RateKey
+        package let order: RateLeaseOrder
+        package let fleet: any RateLeasing
+    }
+
+    /// Returns the orders that are due. Call it after each decision; pass each answer to `leased`.
+    package mutating func leaseOrders(at now: Duration) -> [LeaseOrder] {
+        guard let limit = policy.rateLimit, policy.isShared else { return [] }
+        let now = advance(to: now)
+        var demand: [RateKey: Int] = [:]
+        for key in exchange(&used, with: []) { demand[key] = 0 }
+        for (keys, lane) in lanes {
+            for (part, name) in keys.rates.enumerated() where limit.parts[part].fleet != nil {
+                demand[RateKey(part: part, name: name), default: 0] += lane.count
+            }
+        }
+        return demand.compactMap { key, waiting in
+            let part = limit.parts[key.part]
+            guard let fleet = part.fleet,
+                case .leased(var rate) = rates[key] ?? AdmissionRate(part),
+                let order = rate.order(key.name, waiting: waiting, at: now)
+            else { return nil }
+            rates[key] = .leased(rate)
+            return LeaseOrder(key: key, order: order, fleet: fleet)
+        }
+    }
+
+    /// Records the answer to an order; `nil` if there was none. Decide afterwards.
+    package mutating func leased(_ lease: RateLease?, for order: LeaseOrder, at now: Duration) {
+        guard case .leased(var rate)? = rates[order.key] else { return }
+        rate.answered(lease, at: advance(to: now))
+        rates[order.key] = .leased(rate)
+    }
+
+    /// Returns the time at which a lease for a lane may be ordered. `nil` if it has what it needs.
+    private func orderTurn(_ keys: AdmissionKeys, at now: Duration) -> Duration? {
+        keys.rates.enumerated().compactMap { part, name -> Duration? in
+            guard case .leased(let rate)? = rates[RateKey(part: part, name: name)] else { return nil }
+            return rate.asksAt(now)
+        }.min()
     }
 
     private mutating func advance(to now: Duration) -> Duration {
@@ -239,29 +296,32 @@ package struct AdmissionState: Sendable {
         return after > .zero ? Refusal(cause: .open, retryAfter: after) : Refusal(cause: .probing, retryAfter: nil)
     }
 
-    /// Returns the time at which the limits permit one more request with these keys, after `ahead` others of the same
-    /// lane: `now` if at once, `nil` if another request has to end first.
-    private func opens(_ keys: AdmissionKeys, after ahead: Int = 0, at now: Duration) -> Duration? {
+    /// Returns the time at which the limits permit one more request with these keys: `now` if at once, `nil` if another
+    /// request has to end first.
+    private func opens(_ keys: AdmissionKeys, at now: Duration) -> Duration? {
         if let name = keys.places, places[name]?.hasPlace == false { return nil }
-        return rateOpens(keys, after: ahead, at: now)
+        return rateTurn(keys, at: now) { $0.opens(at: now) }
     }
 
-    private func rateOpens(_ keys: AdmissionKeys, after ahead: Int, at now: Duration) -> Duration {
-        var opens = now
+    /// Returns the latest time that the rates, each by `turn`, and the server say.
+    private func rateTurn(_ keys: AdmissionKeys, at now: Duration, _ turn: (AdmissionRate) -> Duration) -> Duration {
+        var latest = now
         if let limit = policy.rateLimit {
             for (part, name) in keys.rates.enumerated() {
-                let rate = rates[RateKey(part: part, name: name)] ?? limit.parts[part].rate
-                opens = max(opens, rate.opens(after: ahead, at: now))
+                let rate = rates[RateKey(part: part, name: name)] ?? AdmissionRate(limit.parts[part])
+                latest = max(latest, turn(rate))
             }
         }
-        if let name = keys.quota, let quota = quotas[name] { opens = max(opens, quota.opens(at: now)) }
-        return opens
+        if let name = keys.quota, let quota = quotas[name] { latest = max(latest, quota.opens(at: now)) }
+        return latest
     }
 
     private mutating func admit(_ keys: AdmissionKeys, at now: Duration) -> Permit {
         if let limit = policy.rateLimit {
             for (part, name) in keys.rates.enumerated() {
-                rates[RateKey(part: part, name: name), default: limit.parts[part].rate].admit(at: now)
+                let key = RateKey(part: part, name: name)
+                rates[key, default: AdmissionRate(limit.parts[part])].admit(at: now)
+                if limit.parts[part].fleet != nil { used.insert(key) }
             }
         }
         if let name = keys.quota { quotas[name]?.admit(at: now) }
@@ -279,9 +339,10 @@ package struct AdmissionState: Sendable {
     private func refusalToWait(
         _ keys: AdmissionKeys, behind ahead: Int, until deadline: Duration?, at now: Duration
     ) -> Refusal? {
-        let turn = rateOpens(keys, after: ahead, at: now)
-        let mayWait = policy.waits && (deadline.map { now < $0 && turn <= $0 } ?? true)
+        let soonest = rateTurn(keys, at: now) { $0.soonest(after: ahead, at: now) }
+        let mayWait = policy.waits && (deadline.map { now < $0 && soonest <= $0 } ?? true)
         if mayWait { return nil }
+        let turn = rateTurn(keys, at: now) { $0.opens(after: ahead, at: now) }
         return turn > now ? Refusal(cause: .rate, retryAfter: turn - now) : Refusal(cause: .places, retryAfter: nil)
     }
 

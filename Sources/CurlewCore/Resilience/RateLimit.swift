@@ -10,6 +10,8 @@ public struct RateLimit: Sendable {
     package struct Part: Sendable {
         package let rate: CellRate
         package let scope: ResilienceScope
+        /// The processes that share the rate. `nil` if it is this session's.
+        package var fleet: (any RateLeasing)?
     }
 
     package private(set) var parts: [Part]
@@ -30,6 +32,13 @@ public struct RateLimit: Sendable {
     /// Returns a limit that only follows what the server says.
     public static func server(per scope: ResilienceScope = .origin) -> RateLimit {
         RateLimit(parts: [], scope: scope)
+    }
+
+    /// Returns this limit, whose rates the processes of a fleet share.
+    package func shared(byFleet fleet: any RateLeasing) -> RateLimit {
+        var shared = self
+        for index in shared.parts.indices { shared.parts[index].fleet = fleet }
+        return shared
     }
 
     /// Returns the name of the requests that share what the server says. `nil` if that does not count. A server speaks
@@ -65,6 +74,19 @@ package struct CellRate: Sendable, Equatable {
         tolerance = interval * (min(max(burst, 1), 1_000_000_000) - 1)
     }
 
+    private init(interval: Duration, tolerance: Duration) {
+        (self.interval, self.tolerance) = (interval, tolerance)
+    }
+
+    /// Returns the state of a rate that was never used, with a share of this one's requests: at least one in 10,000.
+    package func reduced(to share: Double) -> CellRate {
+        let share = share > 0.0001 ? min(share, 1) : 0.0001
+        let interval = interval / share
+        // The share of the burst, in whole requests.
+        let others = max(0, Int((Double(tolerance / self.interval) + 1) * share) - 1)
+        return CellRate(interval: interval, tolerance: interval * others)
+    }
+
     /// Returns the time at which a request conforms, if `ahead` others go first: `now`, or a later one.
     package func opens(after ahead: Int = 0, at now: Duration) -> Duration {
         max(now, max(due ?? now, now) + interval * ahead - tolerance)
@@ -74,4 +96,49 @@ package struct CellRate: Sendable, Equatable {
 
     /// Whether the state is that of a rate that was never used.
     package func isIdle(at now: Duration) -> Bool { due.map { $0 <= now } ?? true }
+}
+
+/// A rate as an admission sees it: of this session alone, or leased from a fleet.
+package enum AdmissionRate: Sendable {
+    case own(CellRate)
+    case leased(LeasedRate)
+
+    package init(_ part: RateLimit.Part) {
+        self = part.fleet.map { .leased(LeasedRate(part.rate, share: $0.localShare)) } ?? .own(part.rate)
+    }
+
+    /// Returns the time at which a request may be sent, if `ahead` others go first: `now`, or a later one.
+    package func opens(after ahead: Int = 0, at now: Duration) -> Duration {
+        switch self {
+        case .own(let rate): rate.opens(after: ahead, at: now)
+        case .leased(let rate): rate.opens(after: ahead, at: now)
+        }
+    }
+
+    /// Returns the time before which the request is certainly not sent. Less than `opens`, if a lease may come first.
+    package func soonest(after ahead: Int, at now: Duration) -> Duration {
+        switch self {
+        case .own(let rate): rate.opens(after: ahead, at: now)
+        case .leased(let rate): rate.soonest(after: ahead, at: now)
+        }
+    }
+
+    package mutating func admit(at now: Duration) {
+        switch self {
+        case .own(var rate):
+            rate.admit(at: now)
+            self = .own(rate)
+        case .leased(var rate):
+            rate.admit(at: now)
+            self = .leased(rate)
+        }
+    }
+
+    /// Whether the state is that of a rate that was never used.
+    package func isIdle(at now: Duration) -> Bool {
+        switch self {
+        case .own(let rate): rate.isIdle(at: now)
+        case .leased(let rate): rate.isIdle(at: now)
+        }
+    }
 }

@@ -112,7 +112,7 @@ struct RedisKeys: Sendable {
     }
 
     // Two checksums make it unlikely that two keys share a name. A lookup compares the entry's own key as well.
-    private static func digest(_ text: String) -> String {
+    static func digest(_ text: String) -> String {
         let parts = [StoreChecksum.of(text), StoreChecksum.of(text, seed: 0x63_75_72_6C_65_77)]
         return parts.map { part in
             let digits = String(part, radix: 16)

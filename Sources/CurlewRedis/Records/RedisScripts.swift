@@ -189,4 +189,46 @@ enum RedisScripts {
         redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
         return 1
         """
+
+    /// Leases requests of a rate. Returns their number, the microseconds until the rate permits the first of them (or one
+    /// request, if there are none), and those after which another question makes sense.
+    ///
+    /// KEYS: the time at which the rate's next request is due, the processes that share it. ARGV: name of this process,
+    /// interval and tolerance of the rate, requests wanted, requests to charge, span of a lease. Times are in
+    /// microseconds.
+    ///
+    /// The generic cell rate algorithm (see `CellRate`), with the server's clock, for several requests at once. Due times
+    /// are up to half a span ahead, in whole requests, so that processes whose leases overlap do not wait for
+    /// each other below the limit. Each process that has asked in the last second gets an equal part of a span
+    /// at a time; if the limit is used up, the lease begins later, so that processes take turns. No lease begins later
+    /// than a second, or an interval if that is longer: requests that wait may be cancelled meanwhile.
+    static let lease = """
+        local clock = redis.call('TIME')
+        local now = clock[1] * 1000000 + clock[2]
+        local interval, tolerance, wanted = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+        local charge, span = tonumber(ARGV[5]), tonumber(ARGV[6])
+        redis.call('ZADD', KEYS[2], now, ARGV[1])
+        redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - 1000000)
+        redis.call('PEXPIRE', KEYS[2], 2000)
+        local processes = redis.call('ZCARD', KEYS[2])
+
+        local due = math.max(tonumber(redis.call('GET', KEYS[1]) or 0), now) + charge * interval
+        due = math.max(due, now)
+        local early = tolerance + math.floor(span / 2 / interval) * interval
+        local wait = math.max(0, math.ceil(due - early - now))
+        local latest = math.max(1000000, interval)
+        local granted = math.min(wanted, math.max(1, math.floor(span / interval / processes)))
+        local retry = 0
+        if wait > latest then
+            granted = 0
+            retry = wait - latest
+        end
+        due = due + granted * interval
+        if due > now then
+            redis.call('SET', KEYS[1], string.format('%.0f', due), 'PX', math.ceil((due - now) / 1000) + 1000)
+        else
+            redis.call('DEL', KEYS[1])
+        end
+        return {granted, wait, retry}
+        """
 }

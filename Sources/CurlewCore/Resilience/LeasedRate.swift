@@ -1,0 +1,232 @@
+/// Shares the rates of several processes.
+package protocol RateLeasing: Sendable {
+    /// The share of a rate that this process may use alone while nobody answers: above 0, at most 1.
+    var localShare: Double { get }
+
+    /// Asks for requests. Returns `nil` if nobody answers. Takes a bounded time.
+    func lease(_ order: RateLeaseOrder) async -> RateLease?
+}
+
+/// A question for requests of a rate.
+package struct RateLeaseOrder: Sendable, Equatable {
+    /// The name of the requests that share the rate.
+    package let name: String
+    package let rate: CellRate
+    /// The number of requests to lease. Zero if only the rest is to be reported.
+    package let wanted: Int
+    /// The requests that were sent without a lease and count, less those that were leased and not sent.
+    package let charge: Int
+    /// The requests that were sent without a lease since the last question.
+    package let sentLocally: Int
+
+    package init(name: String, rate: CellRate, wanted: Int, charge: Int = 0, sentLocally: Int = 0) {
+        self.name = name
+        self.rate = rate
+        self.wanted = wanted
+        self.charge = charge
+        self.sentLocally = sentLocally
+    }
+}
+
+/// The answer: requests that this process may send.
+package struct RateLease: Sendable, Equatable {
+    /// Their number, at most the one wanted.
+    package let granted: Int
+    /// The time until the rate permits the first of them. If none was granted, until it permits a request.
+    package let wait: Duration
+    /// The time after which another question makes sense, if none was granted.
+    package let retry: Duration
+
+    package init(granted: Int, wait: Duration = .zero, retry: Duration = .zero) {
+        self.granted = max(granted, 0)
+        // Bounded, so that no sum overflows.
+        self.wait = min(max(wait, .zero), .seconds(31_536_000))
+        self.retry = min(max(retry, .zero), self.wait)
+    }
+}
+
+/// A rate that several processes share: this process sends what it has leased.
+///
+///     leased, more than a third is left ──▶ a request takes one
+///     less is left ───────────────────────▶ a request takes one, and the next lease is ordered ahead
+///     none is left ───────────────────────▶ requests wait for the lease that is ordered, or that begins later
+///     no answer, or none lately ──────────▶ the local share: a rate of this process alone
+///
+/// What the local share lets through before the first answer is reported and charged with the next order, and so is what
+/// of a lease was not used, with the opposite sign. While nobody answers it is not charged. So a rare request
+/// never waits for an answer, and the sum of all processes is right nevertheless.
+///
+/// A value: times are durations since any fixed start. The caller carries the orders out, one at a time.
+package struct LeasedRate: Sendable {
+    private struct Lease: Sendable {
+        let start: Duration
+        let end: Duration
+        var left: Int
+        var used = 0
+
+        /// Returns the time of a request behind `ahead` others: one interval after the other from the start, so that a
+        /// process never sends faster than the whole rate.
+        func opens(after ahead: Int, _ rate: CellRate) -> Duration {
+            start + max(.zero, rate.interval * (used + ahead) - rate.tolerance)
+        }
+    }
+
+    /// The time for which a lease holds after its start. What is not used then is given back.
+    package static let validity = Duration.seconds(1)
+    /// The time for which a lease should last at the rate at which requests come.
+    package static let span = Duration.milliseconds(100)
+    /// The longest time for which requests wait for an answer before they use the local share.
+    package static let patience = Duration.milliseconds(100)
+    private static let shortestPause = Duration.milliseconds(250)
+    private static let longestPause = Duration.seconds(8)
+    /// The shortest time between two questions, the first of which was in vain.
+    private static let shortestRetry = Duration.milliseconds(10)
+
+    private let rate: CellRate
+    private var local: CellRate
+    /// The lease in use, and the one after it.
+    private var current: Lease?
+    private var next: Lease?
+    /// The number that the last answer has granted.
+    private var granted = 0
+    /// The time of the order that is under way, and the number that it wants.
+    private var asked: (time: Duration, wanted: Int)?
+    /// The time before which no order is made.
+    private var asksFrom: Duration = .zero
+    /// The time until which the last answer holds, so that the local share is not used.
+    private var wordHolds: Duration = .zero
+    private var isRefused = false
+    /// The last pause after an order without an answer. `nil` after an answer.
+    private var pause: Duration?
+    private var charge = 0
+    private var sentLocally = 0
+    /// The requests since the last order, and its time. Before the first one, so long ago that a request is a rare one.
+    private var taken: (count: Int, since: Duration) = (0, .zero - validity)
+
+    /// `share` is the part of the rate for times without an answer.
+    package init(_ rate: CellRate, share: Double) {
+        self.rate = rate
+        local = rate.reduced(to: share)
+    }
+
+    // MARK: Asking
+
+    /// Returns the time at which a request may be sent, if `ahead` others go first and no answer comes.
+    package func opens(after ahead: Int = 0, at now: Duration) -> Duration {
+        var ahead = ahead
+        for lease in [current, next] {
+            guard let lease, lease.end > now else { continue }
+            if ahead < lease.left { return max(now, lease.opens(after: ahead, rate)) }
+            ahead -= lease.left
+        }
+        let patienceEnds = asked.map { min(wordHolds, $0.time + Self.patience) } ?? wordHolds
+        return local.opens(after: ahead, at: max(now, patienceEnds))
+    }
+
+    /// Returns the time before which a request behind `ahead` others is not sent, whatever the next answer is.
+    package func soonest(after ahead: Int, at now: Duration) -> Duration {
+        let opens = opens(after: ahead, at: now)
+        if pause != nil { return opens }
+        // Leases run ahead of the rate by up to their span.
+        let early: Duration = rate.tolerance + Self.span * 2
+        var bound: Duration = now + rate.interval * ahead - early
+        if isRefused, asked == nil { bound = max(bound, wordHolds) }
+        return min(opens, max(now, bound))
+    }
+
+    /// Records a request that is sent. `opens(at:)` permitted it.
+    package mutating func admit(at now: Duration) {
+        expire(at: now)
+        taken.count += 1
+        if var lease = current, lease.opens(after: 0, rate) <= now {
+            lease.left -= 1
+            lease.used += 1
+            current = lease
+            expire(at: now)
+        } else {
+            local.admit(at: now)
+            sentLocally += 1
+            if pause == nil { charge += 1 }
+        }
+    }
+
+    /// Removes leases that are used up or over.
+    private mutating func expire(at now: Duration) {
+        while let lease = current, lease.left == 0 || lease.end <= now {
+            charge -= lease.left
+            (current, next) = (next, nil)
+        }
+    }
+
+    // MARK: Orders
+
+    /// The time at which the next order is due if requests wait. `nil` if one is under way, or there is enough.
+    package func asksAt(_ now: Duration) -> Duration? {
+        asked == nil && isLow(at: now) ? max(now, asksFrom) : nil
+    }
+
+    private func isLow(at now: Duration) -> Bool {
+        var left = 0
+        for case let lease? in [current, next] where lease.end > now { left += lease.left }
+        return left * 3 <= granted
+    }
+
+    /// Returns the next order, if it is due. The caller passes its answer to `answered`.
+    package mutating func order(_ name: String, waiting: Int, at now: Duration) -> RateLeaseOrder? {
+        guard asksAt(now) == now, taken.count > 0 || waiting > 0 else { return nil }
+        expire(at: now)
+        let elapsed = now - taken.since
+        let most = max(1, Self.span / rate.interval)
+        let perSpan: Double = Self.span / max(elapsed, Self.shortestRetry)
+        var wanted = Double(taken.count) * perSpan
+        // Requests that come more often than leases end need one each time. Rarer ones are only reported.
+        if taken.count > 0, elapsed < Self.validity { wanted = max(wanted, 1) }
+        wanted = min(max(wanted, Double(waiting)), most)
+        let order = RateLeaseOrder(
+            name: name, rate: rate, wanted: Int(wanted), charge: charge, sentLocally: sentLocally)
+        asked = (now, order.wanted)
+        taken = (0, now)
+        (charge, sentLocally) = (0, 0)
+        return order
+    }
+
+    /// Records the answer to an order; `nil` if there was none.
+    package mutating func answered(_ lease: RateLease?, at now: Duration) {
+        guard let asked else { return }
+        self.asked = nil
+        guard let lease else {
+            let pause = min(max((pause ?? .zero) * 2, Self.shortestPause), Self.longestPause)
+            self.pause = pause
+            asksFrom = now + pause
+            (wordHolds, isRefused, charge) = (min(wordHolds, now), false, 0)
+            return
+        }
+        pause = nil
+        asksFrom = now
+        granted = lease.granted
+        isRefused = granted == 0 && lease.wait > .zero
+        guard granted > 0 else {
+            wordHolds = now + lease.wait
+            if asked.wanted > 0 { asksFrom = now + max(lease.retry, Self.shortestRetry) }
+            return
+        }
+        // From the time of the question, which is before that of the answer in the other process.
+        let end = asked.time + lease.wait + Self.validity
+        wordHolds = max(end, now)
+        add(Lease(start: now + lease.wait, end: end, left: granted), at: now)
+    }
+
+    private mutating func add(_ lease: Lease, at now: Duration) {
+        expire(at: now)
+        guard let first = current else { return current = lease }
+        // An order is made when little is left, so there is no third one.
+        if let next { charge -= next.left }
+        (current, next) = lease.start < first.start ? (lease, first) : (first, lease)
+    }
+
+    /// Whether the state is that of a rate that was never used.
+    package func isIdle(at now: Duration) -> Bool {
+        asked == nil && [current, next].allSatisfy { $0.map { $0.end <= now } ?? true } && local.isIdle(at: now)
+            && max(wordHolds, asksFrom) <= now
+    }
+}

@@ -1,0 +1,250 @@
+internal import CurlewCore
+internal import CurlewTesting
+internal import Testing
+
+@Suite("Leased rates", .timeLimit(.minutes(4)))
+struct LeasedRateTests {
+    /// What a server of leases does, without processes: the due time of the rate, in one clock with the processes.
+    private struct Server {
+        let rate: CellRate
+        var due = Duration.zero
+        var granted = 0
+
+        mutating func lease(_ order: RateLeaseOrder, at now: Duration) -> RateLease {
+            due = max(max(due, now) + rate.interval * order.charge, now)
+            let wait = max(.zero, due - rate.tolerance - now)
+            if wait > .seconds(1) { return RateLease(granted: 0, wait: wait, retry: wait - .seconds(1)) }
+            due += rate.interval * order.wanted
+            granted += order.wanted
+            return RateLease(granted: order.wanted, wait: wait)
+        }
+    }
+
+    private static func rate(_ count: Int, share: Double = 0.1, burst: Int = 1) -> LeasedRate {
+        LeasedRate(CellRate(count, per: .seconds(1), burst: burst), share: share)
+    }
+
+    @Test("a lease is used up one interval after the other, and then it grants nothing")
+    func takes() throws {
+        var rate = Self.rate(100)
+        _ = try #require(rate.order("a", waiting: 3, at: .zero))
+        rate.answered(RateLease(granted: 3), at: .zero)
+        var times: [Duration] = []
+        while times.count < 3 {
+            times.append(rate.opens(at: times.last ?? .zero))
+            rate.admit(at: times[times.count - 1])
+        }
+        #expect(times == [.zero, .milliseconds(10), .milliseconds(20)])
+        // The answer holds for a second, and until then the local share is not used.
+        #expect(rate.opens(at: .milliseconds(30)) == .seconds(1))
+    }
+
+    @Test("a burst of a lease may be sent at once")
+    func burst() throws {
+        var rate = Self.rate(100, burst: 5)
+        _ = try #require(rate.order("a", waiting: 7, at: .zero))
+        rate.answered(RateLease(granted: 7), at: .zero)
+        for _ in 0..<5 {
+            #expect(rate.opens(at: .zero) == .zero)
+            rate.admit(at: .zero)
+        }
+        #expect(rate.opens(at: .zero) == .milliseconds(10))
+    }
+
+    @Test("a lease that begins later grants nothing before, and one that is over nothing after")
+    func validity() throws {
+        var rate = Self.rate(1_000)
+        _ = try #require(rate.order("a", waiting: 5, at: .zero))
+        rate.answered(RateLease(granted: 5, wait: .milliseconds(300)), at: .zero)
+        #expect(rate.opens(at: .zero) == .milliseconds(300))
+        #expect(rate.opens(after: 2, at: .zero) == .milliseconds(302))
+        #expect(rate.opens(at: .seconds(1)) == .seconds(1))
+        rate.admit(at: .seconds(1))
+        // Four are left, and given back; the local share has its own request.
+        rate.admit(at: .milliseconds(1_300))
+        let order = try #require(rate.order("a", waiting: 1, at: .milliseconds(1_300)))
+        #expect(order.charge == 1 - 4 && order.sentLocally == 1)
+    }
+
+    @Test("the next lease is ordered once, when a third is left, for a tenth of a second")
+    func ordersAhead() throws {
+        var rate = Self.rate(1_000)
+        _ = try #require(rate.order("a", waiting: 30, at: .zero))
+        rate.answered(RateLease(granted: 30), at: .zero)
+        for number in 1...30 {
+            rate.admit(at: .milliseconds(10 * number))
+            let order = rate.order("a", waiting: 0, at: .milliseconds(10 * number))
+            #expect((order != nil) == (number == 20))
+            if let order { #expect(order.wanted == 10 && order.charge == 0) }
+        }
+        #expect(rate.asksAt(.seconds(1)) == nil, "one is under way")
+        rate.answered(RateLease(granted: 10), at: .milliseconds(300))
+        #expect(rate.opens(at: .milliseconds(300)) == .milliseconds(300))
+    }
+
+    @Test("a rare request does not wait, and is charged afterwards")
+    func rare() throws {
+        var rate = Self.rate(1_000)
+        for second in [0, 5, 10] {
+            let now = Duration.seconds(second)
+            #expect(rate.opens(at: now) == now)
+            rate.admit(at: now)
+            let order = try #require(rate.order("a", waiting: 0, at: now))
+            #expect(order.charge == 1 && order.sentLocally == 1)
+            rate.answered(RateLease(granted: order.wanted), at: now + .milliseconds(1))
+        }
+    }
+
+    @Test("an answer that refuses holds up requests until its time, and orders until the time to ask")
+    func refused() throws {
+        var rate = Self.rate(10)
+        _ = try #require(rate.order("a", waiting: 1, at: .zero))
+        rate.answered(RateLease(granted: 0, wait: .seconds(5), retry: .seconds(4)), at: .zero)
+        #expect(rate.opens(at: .seconds(1)) == .seconds(5))
+        #expect(rate.soonest(after: 0, at: .seconds(1)) == .seconds(5))
+        #expect(rate.asksAt(.seconds(1)) == .seconds(4))
+        #expect(rate.order("a", waiting: 1, at: .seconds(3)) == nil)
+        #expect(rate.order("a", waiting: 1, at: .seconds(4)) != nil)
+        // While the next question is under way, the answer may be anything.
+        #expect(rate.soonest(after: 0, at: .seconds(4)) == .seconds(4))
+    }
+
+    @Test("without an answer the local share applies, after a bounded time, and questions become rarer")
+    func away() throws {
+        var rate = Self.rate(100, share: 0.25)
+        _ = try #require(rate.order("a", waiting: 1, at: .zero))
+        rate.answered(RateLease(granted: 1), at: .zero)
+        rate.admit(at: .zero)
+        _ = try #require(rate.order("a", waiting: 9, at: .milliseconds(5)))
+        #expect(rate.opens(at: .milliseconds(5)) == .milliseconds(5) + LeasedRate.patience)
+        rate.answered(nil, at: .milliseconds(20))
+        var (now, sent, questions) = (Duration.milliseconds(20), 0, 0)
+        while now < .seconds(20) {
+            if rate.opens(at: now) == now {
+                rate.admit(at: now)
+                sent += 1
+            }
+            if let order = rate.order("a", waiting: 5, at: now) {
+                #expect(order.charge == 0 && order.sentLocally > 0)
+                rate.answered(nil, at: now)
+                questions += 1
+            }
+            now += .milliseconds(1)
+        }
+        #expect((499...501).contains(sent))
+        #expect((4...7).contains(questions))
+    }
+
+    @Test("an answer ends the time of the local share")
+    func back() throws {
+        var rate = Self.rate(100)
+        _ = try #require(rate.order("a", waiting: 1, at: .zero))
+        rate.answered(nil, at: .zero)
+        rate.admit(at: .zero)
+        let order = try #require(rate.order("a", waiting: 1, at: .seconds(1)))
+        rate.answered(RateLease(granted: order.wanted), at: .seconds(1))
+        #expect(rate.opens(at: .seconds(1)) == .seconds(1))
+        rate.admit(at: .seconds(1))
+        #expect(rate.opens(at: .seconds(1)) == .seconds(2))
+    }
+
+    @Test("what was never used is forgotten, what is under way is not")
+    func idle() throws {
+        var rate = Self.rate(100)
+        #expect(rate.isIdle(at: .zero))
+        _ = try #require(rate.order("a", waiting: 1, at: .zero))
+        #expect(!rate.isIdle(at: .seconds(9)))
+        rate.answered(RateLease(granted: 1), at: .zero)
+        #expect(!rate.isIdle(at: .zero) && rate.isIdle(at: .seconds(2)))
+    }
+
+    private struct Fleet: RateLeasing {
+        let localShare = 0.1
+
+        func lease(_ order: RateLeaseOrder) async -> RateLease? { nil }
+    }
+
+    @Test("requests wait for a lease by priority, and at the local share if there is no answer")
+    func admission() throws {
+        let limit = RateLimit.requests(10, per: .seconds(1), burst: 20).shared(byFleet: Fleet())
+        var state = AdmissionState(AdmissionPolicy(rateLimit: limit))
+        let keys = AdmissionKeys(rates: ["a"])
+        var tickets: [AdmissionState.Ticket] = []
+        for urgency in [3, 3, 5, 1] {
+            if case .waits(let ticket) = state.ask(keys, urgency: urgency, deadline: nil, at: .zero).0 {
+                tickets.append(ticket)
+            }
+        }
+        try #require(tickets.count == 2, "a tenth of the burst was sent without a lease")
+        let orders = state.leaseOrders(at: .zero)
+        try #require(orders.count == 1)
+        #expect(orders[0].order.charge == 2 && orders[0].order.wanted == 1)
+        #expect(state.leaseOrders(at: .zero).isEmpty, "one order at a time")
+        state.leased(RateLease(granted: 1), for: orders[0], at: .milliseconds(5))
+        #expect(state.decide(at: .milliseconds(5)).map(\.0) == [tickets[1]])
+        let more = state.leaseOrders(at: .milliseconds(5))
+        try #require(more.count == 1)
+        state.leased(nil, for: more[0], at: .milliseconds(10))
+        #expect(state.decide(at: .milliseconds(10)).isEmpty)
+        let turn = try #require(state.nextTurn(at: .milliseconds(10)))
+        // First another order is due, then the local share has a request.
+        #expect(turn == .milliseconds(260))
+        let last = try #require(state.leaseOrders(at: turn).first)
+        let next = try #require(state.nextTurn(at: turn))
+        #expect(next > .milliseconds(900) && next < .milliseconds(1_100))
+        #expect(state.decide(at: next).map(\.0) == [tickets[0]])
+        state.leased(RateLease(granted: 1), for: last, at: next)
+        #expect(state.waiting == 0 && state.nextTurn(at: next) == nil)
+    }
+
+    @Test("a request that may not wait is refused with the time of its lease")
+    func impatient() throws {
+        let limit = RateLimit.requests(10, per: .seconds(1)).shared(byFleet: Fleet())
+        var state = AdmissionState(AdmissionPolicy(rateLimit: limit, waits: false))
+        let keys = AdmissionKeys(rates: ["a"])
+        guard case .decided(.admitted) = state.ask(keys, urgency: 3, deadline: nil, at: .zero).0 else {
+            return #expect(Bool(false), "the local share has a request")
+        }
+        let order = try #require(state.leaseOrders(at: .zero).first)
+        state.leased(RateLease(granted: 0, wait: .milliseconds(100)), for: order, at: .zero)
+        guard case .decided(.refused(let refusal)) = state.ask(keys, urgency: 3, deadline: nil, at: .zero).0 else {
+            return #expect(Bool(false), "nothing is leased")
+        }
+        #expect(refusal.cause == .rate && refusal.retryAfter ?? .zero >= .milliseconds(100))
+    }
+
+    @Test("several processes together send what the server grants and what it charges, never more", arguments: 0..<60)
+    func together(seed: Int) throws {
+        var random = SplitMix(seed: UInt64(seed))
+        let limit = Int.random(in: 1...400, using: &random)
+        let cell = CellRate(limit, per: .seconds(1), burst: Int.random(in: 1...5, using: &random))
+        var server = Server(rate: cell)
+        var processes = (0..<Int.random(in: 1...6, using: &random)).map { _ in LeasedRate(cell, share: 0.05) }
+        var answers: [(index: Int, order: RateLeaseOrder, at: Duration)] = []
+        var (sent, charged, now) = (0, 0, Duration.zero)
+        let end = Duration.seconds(20)
+        while now < end {
+            now += .microseconds(Int.random(in: 1...4_000, using: &random))
+            for answer in answers where answer.at <= now {
+                charged += answer.order.charge
+                processes[answer.index].answered(server.lease(answer.order, at: now), at: now)
+            }
+            answers.removeAll { $0.at <= now }
+            let index = Int.random(in: 0..<processes.count, using: &random)
+            let wanted = Int.random(in: 0...8, using: &random)
+            var waiting = wanted
+            while waiting > 0, processes[index].opens(at: now) == now {
+                processes[index].admit(at: now)
+                (waiting, sent) = (waiting - 1, sent + 1)
+            }
+            if let order = processes[index].order("a", waiting: waiting, at: now) {
+                answers.append((index, order, now + .microseconds(Int.random(in: 100...5_000, using: &random))))
+            }
+        }
+        // What is on its way to the server: at most what the local share lets through in a second and a half.
+        let pending = processes.count * (2 + limit / 10)
+        #expect(sent <= server.granted + charged + pending)
+        // The server's own bound, and what it has charged late.
+        #expect(sent <= limit * 20 + limit + 5 + 2 * pending)
+    }
+}

@@ -1,0 +1,95 @@
+import CurlewTesting
+import Foundation
+import Glibc
+import StoreSupport
+import Testing
+
+@Suite(
+    "A fleet of eight processes",
+    .serialized,
+    .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers")
+)
+struct FleetTimingTests {
+    private static let isSanitized = (ProcessInfo.processInfo.environment["CURLEW_SANITIZER"] ?? "plain") != "plain"
+    private static let rate = isSanitized ? 2_000 : 10_000
+
+    /// What all processes have sent, by the tenths of the system's monotonic clock, and the sums of their numbers.
+    private struct Result {
+        var tenths: [Int: Int] = [:]
+        var (operations, local, refused, longest) = (0, 0, 0, 0)
+
+        var sent: Int { tenths.values.reduce(0, +) }
+
+        /// The requests a second, between two tenths.
+        func rate(_ range: Range<Int>) -> Double {
+            Double(range.reduce(0) { $0 + (tenths[$1] ?? 0) }) * 10 / Double(range.count)
+        }
+    }
+
+    /// The current tenth of the clock that the probes use.
+    private static var tenth: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 10 + time.tv_nsec / 100_000_000
+    }
+
+    private func start(_ server: RedisProcess, seconds: Double) async throws -> [FleetProcess] {
+        let probes = try (0..<8).map { _ in
+            try FleetProcess(server.url(), "\(Self.rate)", "\(seconds)", "\(1.0 / 16)")
+        }
+        for probe in probes { try #require(await probe.isReady()) }
+        return probes
+    }
+
+    private func result(of probes: [FleetProcess]) async throws -> Result {
+        var result = Result()
+        for probe in probes {
+            let lines = await probe.rest()
+            for line in lines.dropLast() where line.count == 2 { result.tenths[line[0], default: 0] += line[1] }
+            let numbers = try #require(lines.last)
+            try #require(numbers.count == 4)
+            result.operations += numbers[0]
+            result.local += numbers[1]
+            result.refused += numbers[2]
+            result.longest = max(result.longest, numbers[3])
+        }
+        return result
+    }
+
+    @Test("together they send as much as the limit permits, and rarely ask") func total() async throws {
+        let server = try await RedisProcess()
+        let probes = try await start(server, seconds: 6)
+        // Without the first second, in which processes start, and the last one, in which they end.
+        let from = Self.tenth + 10
+        let result = try await result(of: probes)
+        let rate = result.rate(from..<from + 40)
+        #expect(rate <= Double(Self.rate) * 1.05)
+        if !Self.isSanitized { #expect(rate >= Double(Self.rate) * 0.95) }
+        #expect(Double(result.operations) <= 0.1 * Double(result.sent))
+        #expect(result.refused == 0)
+    }
+
+    @Test("a server that is killed leaves each its local share, and one that is back the whole limit")
+    func killed() async throws {
+        let server = try await RedisProcess()
+        let probes = try await start(server, seconds: 16)
+        try await Task.sleep(for: .seconds(2))
+        try await server.kill()
+        // The leases are over after a second.
+        let away = Self.tenth + 12
+        try await Task.sleep(for: .seconds(4))
+        let back = Self.tenth
+        try await server.start()
+        let result = try await result(of: probes)
+        let share = result.rate(away..<back - 1)
+        #expect(share <= Double(Self.rate) / 2 * 1.05)
+        #expect(share > 0 && result.local > 0 && result.refused == 0)
+        // Nothing hangs: somebody sends in each half of a second.
+        for start in stride(from: away, to: back - 5, by: 5) { #expect(result.rate(start..<start + 5) > 0) }
+        // Questions are about four seconds apart by then.
+        let end = result.tenths.keys.max() ?? 0
+        let after = result.rate(end - 15..<end - 5)
+        #expect(after <= Double(Self.rate) * 1.05)
+        if !Self.isSanitized { #expect(after >= Double(Self.rate) * 0.9) }
+    }
+}
