@@ -12,9 +12,11 @@ package struct Stack: Sendable {
 
     package static let none = Stack(name: "none")
     package static let budget = Stack(name: "budget", budget: usual)
+    /// Fewer retries than anybody needs. Of thousands of clients they are still many.
+    package static let smallBudget = Stack(name: "small budget", budget: (ratio: 0.2, perSecond: 0, capacity: 1))
     package static let breaker = Stack(name: "breaker", policy: AdmissionPolicy(breaker: CircuitBreaker()))
     package static let adaptive = Stack(name: "adaptive", policy: AdmissionPolicy(concurrency: .adaptive()))
-    package static let quota = Stack(name: "server's word", policy: AdmissionPolicy(rateLimit: .server()))
+    package static let serversWord = Stack(name: "server's word", policy: AdmissionPolicy(rateLimit: .server()))
     package static let budgetAndBreaker = Stack(
         name: "budget and breaker", policy: AdmissionPolicy(breaker: CircuitBreaker()), budget: usual)
     /// The parts and numbers of `Resilience.standard`.

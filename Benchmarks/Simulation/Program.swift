@@ -1,18 +1,78 @@
 internal import CurlewCore
+internal import Foundation
 
+/// Simulates every scenario with every stack, and prints one line of JSON for each: what `scripts/bench-simulation` makes
+/// tables and pictures of.
 @main
 struct Program {
-    static func main() {
-        func ms(_ d: Duration?) -> String { d.map { String(Int($0 / .milliseconds(1))) } ?? "-" }
-        for clients in [1,10] {
-        for scenario in [Scenario.herd(clients: clients), .slow(clients: clients), .dead(clients: clients), .quota(clients: clients)] {
-            for stack in [Stack.none, .budget, .breaker, .budgetAndBreaker, .adaptive, .quota, .standard] {
-                let r = Simulation.run(scenario, stack)
-                let all = Duration.zero..<scenario.length
-                let t = scenario.upstream.phases.first?.times ?? (.seconds(10)..<(.seconds(20)))
-                func pc(_ d: Double) -> String { String(Double(Int(d*1000))/10)}
-                print(clients, scenario.name, stack.name, "good", pc(r.goodput(in: all)), "during", pc(r.goodput(in: t)), "high", pc(r.goodput(in: t, .high)), "resp50", ms(r.response(0.5, in: t)), "99", ms(r.response(0.99, in: t)), "ok50", ms(r.outcome(0.5, in: t, isSuccess: true)), "99", ms(r.outcome(0.99, in: t, isSuccess: true)), "fail50", ms(r.outcome(0.5, in: t, isSuccess: false)), "sent", r.sent, "unacc", r.unaccepted, "vain", pc(Double(r.inVain) / Double(r.served)), "rec", ms(r.recovery), separator: " ")
+    static func main() throws {
+        let stacks = [
+            Stack.none, .budget, .breaker, .adaptive, .serversWord, .budgetAndBreaker, .standard,
+        ]
+        for scenario in [Scenario.calm(), .herd(), .slow(), .dead(), .quota()] {
+            for stack in stacks { try show(scenario, stack, isSeries: false) }
+        }
+        for clients in [1, 10, 100, 1_000, 10_000] {
+            for stack in [Stack.none, .budget, .smallBudget, .breaker, .adaptive, .standard] {
+                try show(.herd(clients: clients), stack, isSeries: true)
             }
-        }}
+        }
+    }
+
+    private static func show(_ scenario: Scenario, _ stack: Stack, isSeries: Bool) throws {
+        let summary = Summary(Simulation.run(scenario, stack), isSeries: isSeries)
+        print(String(decoding: try JSONEncoder().encode(summary), as: UTF8.self))
+        fflush(nil)
+    }
+}
+
+/// The figures of a report. Times are in seconds.
+private struct Summary: Encodable {
+    let scenario: String
+    let clients: Int
+    let stack: String
+    /// Whether it belongs to the series of numbers of clients.
+    let isSeries: Bool
+    /// Shares of the calls, of all and of those that arrived in the trouble.
+    let goodput: Double
+    let goodputInTrouble: Double
+    let importantInTrouble: Double
+    /// The server's responses in the trouble.
+    let responseMedian: Double?
+    let responseP99: Double?
+    /// The calls that arrived in the trouble.
+    let successP99: Double?
+    let failureMedian: Double?
+    let attempts: Double
+    /// Shares of what was sent, and of what was served.
+    let unaccepted: Double
+    let inVain: Double
+    let recovery: Double?
+    /// For each second.
+    let goodputs: [Double]
+    let responses: [Double?]
+
+    init(_ report: Report, isSeries: Bool) {
+        self.isSeries = isSeries
+        let trouble = report.scenario.trouble
+        scenario = report.scenario.name
+        clients = report.scenario.clients
+        stack = report.stack
+        goodput = report.goodput(in: report.scenario.all)
+        goodputInTrouble = report.goodput(in: trouble)
+        importantInTrouble = report.goodput(in: trouble, .high)
+        responseMedian = report.response(0.5, in: trouble).map { $0 / .seconds(1) }
+        responseP99 = report.response(0.99, in: trouble).map { $0 / .seconds(1) }
+        successP99 = report.outcome(0.99, in: trouble, isSuccess: true).map { $0 / .seconds(1) }
+        failureMedian = report.outcome(0.5, in: trouble, isSuccess: false).map { $0 / .seconds(1) }
+        attempts = Double(report.sent) / Double(max(report.ended.count, 1))
+        unaccepted = Double(report.unaccepted) / Double(max(report.sent, 1))
+        inVain = Double(report.inVain) / Double(max(report.served, 1))
+        recovery = report.recovery.map { $0 / .seconds(1) }
+        let seconds = (0..<Int(report.scenario.all.upperBound / .seconds(1))).map {
+            Duration.seconds($0)..<(.seconds($0 + 1))
+        }
+        goodputs = seconds.map { report.goodput(in: $0) }
+        responses = seconds.map { report.response(0.99, in: $0).map { $0 / .seconds(1) } }
     }
 }

@@ -3,7 +3,7 @@ package import CurlewCore
 /// What a simulation has shown.
 package struct Report: Sendable {
     /// A call that has ended.
-    package struct Ended: Sendable {
+    package struct Ended: Sendable, Equatable {
         package let arrived: Duration
         package let ended: Duration
         package let isSuccess: Bool
@@ -14,6 +14,8 @@ package struct Report: Sendable {
     package let scenario: Scenario
     package let stack: String
     package internal(set) var ended: [Ended] = []
+    /// The number of calls that were made.
+    package internal(set) var arrived = 0
     /// The responses that clients waited for: when the attempt was sent, and how long it took.
     package private(set) var responses: [(sent: Duration, latency: Duration)] = []
     /// The number of events that were carried out.
@@ -61,9 +63,9 @@ package struct Report: Sendable {
     /// The time after the trouble until calls succeed again: at least 95 of 100 that arrive in five seconds. `nil` if that
     /// does not happen before the end.
     package var recovery: Duration? {
-        let seconds = Int(scenario.calm / .seconds(1))..<Int(scenario.length / .seconds(1)) - 4
+        let seconds = Int(scenario.end / .seconds(1))..<Int(scenario.length / .seconds(1)) - 4
         let found = seconds.first { goodput(in: .seconds($0)..<(.seconds($0 + 5))) >= 0.95 }
-        return found.map { .seconds($0) - scenario.calm }
+        return found.map { .seconds($0) - scenario.end }
     }
 }
 

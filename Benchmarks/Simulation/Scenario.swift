@@ -18,8 +18,18 @@ package struct Scenario: Sendable {
     /// As a `RetryPolicy` has it by default.
     var retryLimit = 2
 
-    /// The time from which everything could be well again.
-    package var calm: Duration { (upstream.phases.map(\.times.upperBound) + [burst?.time ?? .zero]).max() ?? .zero }
+    package var all: Range<Duration> { .zero..<length }
+
+    /// The time in which something is wrong. A burst is a matter of ten seconds.
+    package var trouble: Range<Duration> {
+        upstream.phases.first?.times ?? burst.map { $0.time..<($0.time + .seconds(10)) } ?? all
+    }
+
+    /// The time from which calls could succeed again.
+    package var end: Duration { upstream.phases.first?.times.upperBound ?? burst?.time ?? .zero }
+
+    /// Nothing happens.
+    package static func calm(clients: Int = 10) -> Scenario { Scenario(name: "calm", clients: clients) }
 
     /// Everybody comes at one moment, as after the end of a cache's entry. Within the capacity before and after that.
     package static func herd(clients: Int = 10) -> Scenario {
@@ -52,6 +62,18 @@ package struct Scenario: Sendable {
         var scenario = Scenario(name: "quota")
         scenario.clients = clients
         scenario.upstream.acceptedPerSecond = 500
+        return scenario
+    }
+
+    /// Returns the scenario with a smaller or larger server, and as many fewer or more calls.
+    package func scaled(by factor: Double) -> Scenario {
+        func scaled(_ count: Int) -> Int { max(Int(Double(count) * factor), 1) }
+        var scenario = self
+        scenario.upstream.workers = scaled(upstream.workers)
+        scenario.upstream.queueLimit = scaled(upstream.queueLimit)
+        scenario.upstream.acceptedPerSecond = upstream.acceptedPerSecond.map(scaled)
+        scenario.callsPerSecond *= factor
+        scenario.burst = burst.map { ($0.time, scaled($0.count)) }
         return scenario
     }
 }

@@ -44,7 +44,6 @@ package struct Simulation {
     private var clients: [Client]
     /// The calls that have not ended, by number.
     private var calls: [Int: Call] = [:]
-    private var arrivals = 0
     private var report: Report
 
     /// The time until a refusal of the server arrives.
@@ -114,12 +113,13 @@ package struct Simulation {
     // MARK: Calls
 
     private mutating func arrive() {
-        arrivals += 1
+        report.arrived += 1
+        let number = report.arrived
         let client = Int.random(in: 0..<clients.count, using: &random)
         let priority = scenario.priorities.randomElement(using: &random) ?? .normal
-        calls[arrivals] = Call(client: client, priority: priority, arrived: now)
+        calls[number] = Call(client: client, priority: priority, arrived: now)
         clients[client].deposit(at: now)
-        ask(arrivals)
+        ask(number)
     }
 
     /// Asks for the next attempt of a call.
