@@ -1,3 +1,4 @@
+internal import CurlewCore
 internal import ResilienceSimulation
 internal import Testing
 
