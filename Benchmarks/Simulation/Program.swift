@@ -6,10 +6,11 @@ internal import Foundation
 @main
 struct Program {
     static func main() throws {
-        let stacks = [
-            Stack.none, .budget, .breaker, .adaptive, .serversWord, .budgetAndBreaker, .standard,
-        ]
-        for scenario in [Scenario.calm(), .herd(), .slow(), .dead(), .quota()] {
+        let parts = [Stack.none, .budget, .breaker, .budgetAndBreaker, .adaptive, .standard]
+        for (scenario, stacks) in [
+            (Scenario.calm(clients: 1), [Stack.none, .adaptive, .standard]), (.herd(), parts), (.slow(), parts),
+            (.dead(), parts), (.quota(), [.none, .serversWord, .adaptive, .standard]),
+        ] {
             for stack in stacks { try show(scenario, stack, isSeries: false) }
         }
         for clients in [1, 10, 100, 1_000, 10_000] {

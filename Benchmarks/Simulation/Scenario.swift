@@ -6,7 +6,7 @@ package struct Scenario: Sendable {
     var upstream = Upstream.Settings()
     package var clients = 10
     var callsPerSecond = 700.0
-    var length = Duration.seconds(90)
+    package var length = Duration.seconds(90)
     /// Further calls at one moment.
     var burst: (time: Duration, count: Int)?
     /// Each call has one of these, at random.
