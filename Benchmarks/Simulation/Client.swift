@@ -12,7 +12,7 @@ package struct Stack: Sendable {
 
     package static let none = Stack(name: "none")
     package static let budget = Stack(name: "budget", budget: usual)
-    /// Fewer retries than anybody needs. Of thousands of clients they are still many.
+    /// For thousands of clients, each of which needs few retries.
     package static let smallBudget = Stack(name: "small budget", budget: (ratio: 0.2, perSecond: 0, capacity: 1))
     package static let breaker = Stack(name: "breaker", policy: AdmissionPolicy(breaker: CircuitBreaker()))
     package static let adaptive = Stack(name: "adaptive", policy: AdmissionPolicy(concurrency: .adaptive()))

@@ -186,7 +186,8 @@ package struct Simulation {
     private mutating func end(_ job: Upstream.Job, _ outcome: AttemptOutcome, retryAfter: String?) {
         guard let call = calls[job.call], case .sent(let permit) = call.stage else { return }
         let fields = retryAfter.map { HTTPHeaders([HTTPHeader(name: "Retry-After", value: $0)]) }
-        let advice = fields.flatMap { ServerAdvice($0, status: outcome.status ?? 0, now: Date(timeIntervalSince1970: 0)) }
+        // The date matters for fields with one, which the server does not send.
+        let advice = fields.flatMap { ServerAdvice($0, status: outcome.status ?? 0, now: .distantPast) }
         calls[job.call]?.stage = .between
         let news = clients[call.client].finish(permit, outcome, advice, at: now)
         if outcome.status == 200 {
