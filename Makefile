@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Peers/swift/Package.swift Benchmarks/Peers/swift/Sources/bench-asynchttpclient Examples/Package.swift Examples/Sources \
+SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Simulation Benchmarks/Peers/swift/Package.swift Benchmarks/Peers/swift/Sources/bench-asynchttpclient Examples/Package.swift Examples/Sources \
 	Integrations/Package.swift Integrations/Sources Integrations/Tests Integrations/Stubs
 
 .PHONY: help
@@ -18,7 +18,7 @@ packages: ## Installs what a build needs
 
 .PHONY: build
 build: packages ## Builds the package (debug)
-	swift build -Xswiftc -warnings-as-errors
+	swift build $$(scripts/build-options)
 
 .PHONY: demo
 demo: packages ## Shows Curlew at work, without the internet
@@ -45,7 +45,7 @@ deb: ## Builds a Debian package of the command in .build/deb
 
 .PHONY: examples
 examples: packages ## Compiles and runs the programs of Examples
-	swift build --build-tests -Xswiftc -warnings-as-errors
+	swift build --build-tests $$(scripts/build-options)
 	@scripts/check-examples
 
 .PHONY: integrations
@@ -104,6 +104,10 @@ bench: ## Measures Curlew, plain C, URLSession and other languages' clients agai
 	@scripts/bench-cache
 	@scripts/bench-websocket
 	@scripts/bench-startup
+
+.PHONY: bench-simulation
+bench-simulation: packages ## Simulates overload with and without each part of resilience, in virtual time
+	@scripts/bench-simulation
 
 .PHONY: servers
 servers: ## Starts the real servers and leaves them running (scripts/servers stop)

@@ -141,11 +141,15 @@ let package = Package(
             path: "Tests/FleetProbe",
             swiftSettings: strict
         ),
+        // What `make bench-simulation` runs, and a test. Here, because the decisions are visible in this package alone.
+        .executableTarget(
+            name: "ResilienceSimulation", dependencies: ["CurlewCore"], path: "Benchmarks/Simulation",
+            swiftSettings: strict),
 
         .testTarget(name: "CurlewLocksTests", dependencies: ["CurlewLocks"], swiftSettings: strict),
         .testTarget(
             name: "CurlewCoreTests",
-            dependencies: ["CurlewCore", "CurlewTesting"],
+            dependencies: ["ResilienceSimulation", "CurlewCore", "CurlewTesting"],
             swiftSettings: strict
         ),
         .testTarget(name: "CurlewJSONTests", dependencies: ["CurlewJSON", "CurlewTesting"], swiftSettings: strict),

@@ -31,25 +31,35 @@ public struct ConcurrencyLimit: Sendable {
 
 /// The places of a concurrency limit, and the rule by which an adaptive one changes.
 ///
-/// The rule is a gradient: the usual latency, a slow average, divided by that of the last response. Around 1 the server
-/// keeps up, and the limit grows by its square root, smoothed. Below 1 requests queue up in the server, and the limit
-/// shrinks in proportion, at most by half. The usual latency forgets a slow phase faster than it learns one.
+/// The rule is a gradient: the usual latency, a slow average, divided by the recent one. Around 1 the server keeps up, and
+/// the limit grows by its square root, smoothed. Below 1 requests queue up in the server, and the limit shrinks in
+/// proportion, at most by half. The usual latency forgets a slow phase faster than it learns one.
+///
+/// The recent latency is the mean of as many responses as were in flight, so about one round trip. One response says
+/// little: a healthy server answers many in half or twice the mean time. With a decision for each of them the usual
+/// latency would sink with every short one, the limit with every long one, and at a thousand responses per second a
+/// slow phase would be usual within a second.
 package struct ConcurrencyLimiter: Sendable, Equatable {
     package private(set) var inFlight = 0
     private var allowed: Double
     private let kind: ConcurrencyLimit.Kind
-    /// The usual latency in seconds; `nil` before the first response.
+    /// The usual latency in seconds; `nil` before the first decision.
     private var usual: Double?
-    private var samples = 0
+    private var decisions = 0
+    /// The sum and the number of latencies since the last decision.
+    private var sum = 0.0
+    private var count = 0
 
     /// Latencies up to this multiple of the usual one are normal.
     private static let tolerance = 1.5
     private static let smoothing = 0.2
     /// The share of the limit that remains after a sign of overload.
     private static let backOff = 0.9
-    /// The number of responses whose plain mean begins the usual latency.
+    /// The number of responses without which nothing is decided.
+    private static let fewest = 10
+    /// The number of recent latencies whose plain mean begins the usual one.
     private static let warmUp = 10
-    /// The weight of a response in the usual latency.
+    /// The weight of a recent latency in the usual one.
     private static let weight = 0.01
 
     package init(_ kind: ConcurrencyLimit.Kind) {
@@ -86,12 +96,17 @@ package struct ConcurrencyLimiter: Sendable, Equatable {
     private mutating func limit(after latency: Double, _ busy: Int) -> Double {
         // Not zero, by which it could not be divided.
         let latency = max(latency, 0.000_001)
-        samples = min(samples + 1, Self.warmUp)
-        let weight = samples < Self.warmUp ? 1 / Double(samples) : Self.weight
-        var usual = self.usual.map { $0 + (latency - $0) * weight } ?? latency
-        if usual > 2 * latency { usual *= 0.95 }
+        sum += latency
+        count += 1
+        guard count >= max(busy, Self.fewest) else { return allowed }
+        let mean = sum / Double(count)
+        (sum, count) = (0, 0)
+        decisions = min(decisions + 1, Self.warmUp)
+        let weight = decisions < Self.warmUp ? 1 / Double(decisions) : Self.weight
+        var usual = self.usual.map { $0 + (mean - $0) * weight } ?? mean
+        if usual > 2 * mean { usual *= 0.95 }
         self.usual = usual
-        let gradient = min(max(Self.tolerance * usual / latency, 0.5), 1)
+        let gradient = min(max(Self.tolerance * usual / mean, 0.5), 1)
         let wanted = allowed * gradient + allowed.squareRoot()
         // A limit that is not reached says nothing about a higher one.
         if wanted > allowed, Double(busy) * 2 < allowed { return allowed }

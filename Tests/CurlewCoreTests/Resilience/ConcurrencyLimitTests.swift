@@ -1,5 +1,6 @@
 internal import CurlewCore
 internal import CurlewTesting
+internal import Foundation
 internal import Testing
 
 @Suite("Concurrency limits", .timeLimit(.minutes(4)))
@@ -38,7 +39,7 @@ struct ConcurrencyLimitTests {
     @Test("an adaptive one grows to its ceiling while latency stays the same")
     func grows() {
         var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive(initial: 10, floor: 2, ceiling: 60).kind)
-        settle(&limiter, capacity: 1_000, rounds: 500)
+        settle(&limiter, capacity: 1_000, rounds: 2_000)
         #expect(limiter.limit == 60)
     }
 
@@ -55,13 +56,33 @@ struct ConcurrencyLimitTests {
     @Test("it shrinks to the neighbourhood of a server's capacity, and grows again when that does")
     func follows() {
         var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive(initial: 20, floor: 2, ceiling: 500).kind)
-        settle(&limiter, capacity: 100, rounds: 300)
+        settle(&limiter, capacity: 100, rounds: 2_000)
         let before = limiter.limit
         #expect(before > 60)
-        settle(&limiter, capacity: 20, rounds: 40)
+        settle(&limiter, capacity: 10, rounds: 1_000)
         #expect(limiter.limit < before / 2)
-        settle(&limiter, capacity: 100, rounds: 500)
+        settle(&limiter, capacity: 100, rounds: 2_000)
         #expect(limiter.limit > 60)
+    }
+
+    @Test("a server whose times vary is not held back", arguments: 0..<10 as Range<UInt64>)
+    func varying(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive().kind)
+        for _ in 0..<10_000 {
+            while limiter.hasPlace { limiter.take() }
+            // Exponentially distributed: a fifth of them take more than one and a half of the mean.
+            let share = -log(1 - Double.random(in: 0..<1, using: &random))
+            limiter.giveBack(Self.outcome(.milliseconds(50) * share))
+        }
+        #expect(limiter.limit > 150)
+    }
+
+    @Test("times that double at once are not usual after a second of a busy server")
+    func drift() {
+        var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive(initial: 20, floor: 2, ceiling: 500).kind)
+        settle(&limiter, capacity: 20, rounds: 1_000)
+        #expect(limiter.limit < 60)
     }
 
     @Test("signs of overload bring it to its floor, and refused connections change nothing")

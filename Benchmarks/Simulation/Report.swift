@@ -1,0 +1,77 @@
+package import CurlewCore
+
+/// What a simulation has shown.
+package struct Report: Sendable {
+    /// A call that has ended.
+    package struct Ended: Sendable, Equatable {
+        package let arrived: Duration
+        package let ended: Duration
+        package let isSuccess: Bool
+        package let attempts: Int
+        package let priority: RequestPriority
+    }
+
+    package let scenario: Scenario
+    package let stack: String
+    package internal(set) var ended: [Ended] = []
+    /// The number of calls that were made.
+    package internal(set) var arrived = 0
+    /// The responses that clients waited for: when the attempt was sent, and how long it took.
+    package private(set) var responses: [(sent: Duration, latency: Duration)] = []
+    /// The number of events that were carried out.
+    package internal(set) var events = 0
+    /// Attempts that were sent, and those among them that the server did not accept.
+    package private(set) var sent = 0
+    package private(set) var unaccepted = 0
+    /// Requests that the server has served for clients that had given up.
+    package private(set) var inVain = 0
+    package private(set) var served = 0
+
+    init(scenario: Scenario, stack: String) { (self.scenario, self.stack) = (scenario, stack) }
+
+    mutating func sent(at now: Duration, _ reply: Upstream.Reply) {
+        sent += 1
+        if case .accepted = reply { return }
+        unaccepted += 1
+    }
+
+    /// `latency` is `nil` if the client had given up.
+    mutating func served(at now: Duration, after latency: Duration?) {
+        served += 1
+        if let latency { responses.append((now - latency, latency)) } else { inVain += 1 }
+    }
+
+    /// The calls that arrived in these times.
+    package func calls(in times: Range<Duration>) -> [Ended] { ended.filter { times.contains($0.arrived) } }
+
+    /// The share of calls that succeeded, of those that arrived in these times.
+    package func goodput(in times: Range<Duration>, _ priority: RequestPriority? = nil) -> Double {
+        let calls = calls(in: times).filter { priority == nil || $0.priority == priority }
+        return Double(calls.count { $0.isSuccess }) / Double(max(calls.count, 1))
+    }
+
+    /// The time that this share of the server's responses does not exceed, of those that were asked for in these times.
+    package func response(_ share: Double, in times: Range<Duration>) -> Duration? {
+        responses.filter { times.contains($0.sent) }.map(\.latency).quantile(share)
+    }
+
+    /// The time until the caller knows the outcome, which this share of the calls does not exceed.
+    package func outcome(_ share: Double, in times: Range<Duration>, isSuccess: Bool) -> Duration? {
+        calls(in: times).filter { $0.isSuccess == isSuccess }.map { $0.ended - $0.arrived }.quantile(share)
+    }
+
+    /// The time after the trouble until calls succeed again: at least 95 of 100 that arrive in five seconds. `nil` if that
+    /// does not happen before the end.
+    package var recovery: Duration? {
+        let seconds = Int(scenario.end / .seconds(1))..<Int(scenario.length / .seconds(1)) - 4
+        let found = seconds.first { goodput(in: .seconds($0)..<(.seconds($0 + 5))) >= 0.95 }
+        return found.map { .seconds($0) - scenario.end }
+    }
+}
+
+extension [Duration] {
+    fileprivate func quantile(_ share: Double) -> Duration? {
+        let sorted = sorted()
+        return sorted.isEmpty ? nil : sorted[Swift.min(Int(share * Double(count)), count - 1)]
+    }
+}

@@ -1,0 +1,79 @@
+internal import CurlewCore
+
+/// A server, its troubles, and the calls that are made.
+package struct Scenario: Sendable {
+    package let name: String
+    var upstream = Upstream.Settings()
+    package var clients = 10
+    var callsPerSecond = 700.0
+    package var length = Duration.seconds(90)
+    /// Further calls at one moment.
+    var burst: (time: Duration, count: Int)?
+    /// Each call has one of these, at random.
+    var priorities = [RequestPriority.normal]
+    /// `timeouts.firstByte` and `timeouts.connect`.
+    var timeout = Duration.seconds(1)
+    /// `timeouts.queue`
+    var queueTimeout = Duration.seconds(2)
+    /// As a `RetryPolicy` has it by default.
+    var retryLimit = 2
+
+    package var all: Range<Duration> { .zero..<length }
+
+    /// The time in which something is wrong. A burst is a matter of ten seconds.
+    package var trouble: Range<Duration> {
+        upstream.phases.first?.times ?? burst.map { $0.time..<($0.time + .seconds(10)) } ?? all
+    }
+
+    /// The time from which calls could succeed again.
+    package var end: Duration { upstream.phases.first?.times.upperBound ?? burst?.time ?? .zero }
+
+    /// Nothing happens.
+    package static func calm(clients: Int = 10) -> Scenario { Scenario(name: "calm", clients: clients) }
+
+    /// Everybody comes at one moment, as after the end of a cache's entry. Within the capacity before and after that.
+    package static func herd(clients: Int = 10) -> Scenario {
+        var scenario = Scenario(name: "herd")
+        scenario.clients = clients
+        scenario.burst = (.seconds(10), 4_000)
+        return scenario
+    }
+
+    /// For twenty seconds, everything takes four times as long. One call of five is important.
+    package static func slow(clients: Int = 10) -> Scenario {
+        var scenario = Scenario(name: "slow")
+        scenario.priorities = [.high, .normal, .normal, .normal, .normal]
+        scenario.timeout = .seconds(5)
+        scenario.clients = clients
+        scenario.upstream.phases = [Upstream.Phase(trouble: .slow(4), times: .seconds(10)..<(.seconds(30)))]
+        return scenario
+    }
+
+    /// For twenty seconds, nothing answers.
+    package static func dead(clients: Int = 10) -> Scenario {
+        var scenario = Scenario(name: "dead")
+        scenario.clients = clients
+        scenario.upstream.phases = [Upstream.Phase(trouble: .dead, times: .seconds(10)..<(.seconds(30)))]
+        return scenario
+    }
+
+    /// The server accepts fewer requests than are made.
+    package static func quota(clients: Int = 10) -> Scenario {
+        var scenario = Scenario(name: "quota")
+        scenario.clients = clients
+        scenario.upstream.acceptedPerSecond = 500
+        return scenario
+    }
+
+    /// Returns the scenario with a smaller or larger server, and as many fewer or more calls.
+    package func scaled(by factor: Double) -> Scenario {
+        func scaled(_ count: Int) -> Int { max(Int(Double(count) * factor), 1) }
+        var scenario = self
+        scenario.upstream.workers = scaled(upstream.workers)
+        scenario.upstream.queueLimit = scaled(upstream.queueLimit)
+        scenario.upstream.acceptedPerSecond = upstream.acceptedPerSecond.map(scaled)
+        scenario.callsPerSecond *= factor
+        scenario.burst = burst.map { ($0.time, scaled($0.count)) }
+        return scenario
+    }
+}

@@ -1,0 +1,222 @@
+internal import CurlewCore
+internal import Foundation
+
+/// Clients that call one server, in virtual time.
+///
+///     arrival ─▶ ask ─┬─▶ send ─▶ Upstream ─▶ served ─┬─▶ the call has succeeded
+///        ▲            ├─▶ wait ─▶ verdict, or time    └─▶ in vain: the client has given up
+///        │            └─▶ refused: the call has failed
+///        └ a pause ◀── retry? ◀── refused by the server, or timed out
+///
+/// Calls arrive evenly at random, whatever became of earlier ones, and at random clients. All decisions are those of
+/// `AdmissionState`, `RetryTokenBucket` and `Backoff`; this type adds only what happens to the messages.
+package struct Simulation {
+    private enum Event {
+        case arrival
+        case burst(Int)
+        case queueTimeout(call: Int, attempt: Int)
+        case tick(client: Int)
+        case served(Upstream.Job)
+        case reply(Upstream.Job, status: Int, retryAfter: String?)
+        case timeout(Upstream.Job, isConnected: Bool)
+        case retry(call: Int)
+    }
+
+    private struct Call {
+        enum Stage {
+            case between
+            case waiting(AdmissionState.Ticket)
+            case sent(AdmissionState.Permit)
+        }
+
+        let client: Int
+        let priority: RequestPriority
+        let arrived: Duration
+        var attempt = 0
+        var stage = Stage.between
+    }
+
+    private let scenario: Scenario
+    private var now = Duration.zero
+    private var events = EventQueue<Event>()
+    private var random: Random
+    private var upstream: Upstream
+    private var clients: [Client]
+    /// The calls that have not ended, by number.
+    private var calls: [Int: Call] = [:]
+    private var report: Report
+
+    /// The time until a refusal of the server arrives.
+    private static let roundTrip = Duration.milliseconds(1)
+    private static let timeout = CurlewError(.firstByteTimedOut, phase: .waiting)
+    private static let connectTimeout = CurlewError(.connectTimedOut, phase: .connect)
+
+    private init(_ scenario: Scenario, _ stack: Stack, seed: UInt64) {
+        self.scenario = scenario
+        random = Random(seed: seed)
+        upstream = Upstream(scenario.upstream)
+        clients = (0..<scenario.clients).map { _ in Client(stack) }
+        report = Report(scenario: scenario, stack: stack.name)
+    }
+
+    package static func run(_ scenario: Scenario, _ stack: Stack, seed: UInt64 = 1) -> Report {
+        var simulation = Simulation(scenario, stack, seed: seed)
+        simulation.run()
+        return simulation.report
+    }
+
+    private mutating func run() {
+        events.add(.arrival, at: .zero)
+        if let (time, count) = scenario.burst { events.add(.burst(count), at: time) }
+        while let (time, event) = events.next() {
+            now = time
+            report.events += 1
+            carryOut(event)
+        }
+    }
+
+    private mutating func carryOut(_ event: Event) {
+        switch event {
+        case .arrival:
+            // After the end only what has begun goes on.
+            guard now < scenario.length else { return }
+            arrive()
+            events.add(.arrival, at: now + random.exponential(.seconds(1) / scenario.callsPerSecond))
+        case .burst(let count):
+            for _ in 0..<count { arrive() }
+        case .queueTimeout(let number, let attempt):
+            guard let call = calls[number], call.attempt == attempt, case .waiting(let ticket) = call.stage
+            else { return }
+            carryOut(clients[call.client].leave(ticket, at: now), of: call.client)
+            // As with `.queueTimedOut`, which a `RetryPolicy` repeats.
+            retryOrFail(number, after: nil)
+        case .tick(let client):
+            carryOut(clients[client].tickCame(at: now), of: client)
+        case .served(let job):
+            upstream.end()
+            beginJobs()
+            guard isWanted(job) else { return report.served(at: now, after: nil) }
+            report.served(at: now, after: age(of: job))
+            end(job, AttemptOutcome(status: 200, latency: age(of: job)), retryAfter: nil)
+        case .reply(let job, let status, let retryAfter):
+            guard isWanted(job) else { return }
+            end(job, AttemptOutcome(status: status, latency: age(of: job)), retryAfter: retryAfter)
+        case .timeout(let job, let isConnected):
+            guard isWanted(job) else { return }
+            let error = isConnected ? Self.timeout : Self.connectTimeout
+            end(job, AttemptOutcome(error: error, latency: age(of: job)), retryAfter: nil)
+        case .retry(let number):
+            ask(number)
+        }
+    }
+
+    // MARK: Calls
+
+    private mutating func arrive() {
+        report.arrived += 1
+        let number = report.arrived
+        let client = Int.random(in: 0..<clients.count, using: &random)
+        let priority = scenario.priorities.randomElement(using: &random) ?? .normal
+        calls[number] = Call(client: client, priority: priority, arrived: now)
+        clients[client].deposit(at: now)
+        ask(number)
+    }
+
+    /// Asks for the next attempt of a call.
+    private mutating func ask(_ number: Int) {
+        guard var call = calls[number] else { return }
+        call.attempt += 1
+        calls[number] = call
+        let deadline = now + scenario.queueTimeout
+        let (answer, news) = clients[call.client].ask(for: number, call.priority, waitingUntil: deadline, at: now)
+        switch answer {
+        case .decided(let verdict): carryOut(verdict, on: number)
+        case .waits(let ticket):
+            calls[number]?.stage = .waiting(ticket)
+            events.add(.queueTimeout(call: number, attempt: call.attempt), at: deadline)
+        }
+        carryOut(news, of: call.client)
+    }
+
+    private mutating func carryOut(_ news: Client.News, of client: Int) {
+        for (call, verdict) in news { carryOut(verdict, on: call) }
+        if let tick = clients[client].nextTick(at: now) { events.add(.tick(client: client), at: tick) }
+    }
+
+    private mutating func carryOut(_ verdict: AdmissionState.Verdict, on number: Int) {
+        switch verdict {
+        case .admitted(let permit): send(number, permit)
+        // A `RetryPolicy` does not repeat what was refused by limits and circuits.
+        case .refused: conclude(number, isSuccess: false)
+        }
+    }
+
+    private mutating func send(_ number: Int, _ permit: AdmissionState.Permit) {
+        guard let attempt = calls[number]?.attempt else { return }
+        calls[number]?.stage = .sent(permit)
+        let job = Upstream.Job(call: number, attempt: attempt)
+        let reply = upstream.receive(job, at: now)
+        report.sent(at: now, reply)
+        switch reply {
+        case .accepted:
+            beginJobs()
+            events.add(.timeout(job, isConnected: true), at: now + scenario.timeout)
+        case .refused(let status, let retryAfter):
+            events.add(.reply(job, status: status, retryAfter: retryAfter), at: now + Self.roundTrip)
+        case .nothing:
+            events.add(.timeout(job, isConnected: false), at: now + scenario.timeout)
+        }
+    }
+
+    private mutating func beginJobs() {
+        while let (job, time) = upstream.begin(at: now, using: &random) { events.add(.served(job), at: now + time) }
+    }
+
+    // MARK: Ends of attempts
+
+    /// Whether the client still waits for this attempt.
+    private func isWanted(_ job: Upstream.Job) -> Bool {
+        if let call = calls[job.call], call.attempt == job.attempt, case .sent = call.stage { true } else { false }
+    }
+
+    private func age(of job: Upstream.Job) -> Duration {
+        if case .sent(let permit)? = calls[job.call]?.stage { now - permit.admitted } else { .zero }
+    }
+
+    private mutating func end(_ job: Upstream.Job, _ outcome: AttemptOutcome, retryAfter: String?) {
+        guard let call = calls[job.call], case .sent(let permit) = call.stage else { return }
+        let fields = retryAfter.map { HTTPHeaders([HTTPHeader(name: "Retry-After", value: $0)]) }
+        // The date matters for fields with one, which the server does not send.
+        let advice = fields.flatMap { ServerAdvice($0, status: outcome.status ?? 0, now: .distantPast) }
+        calls[job.call]?.stage = .between
+        let news = clients[call.client].finish(permit, outcome, advice, at: now)
+        if outcome.status == 200 {
+            conclude(job.call, isSuccess: true)
+        } else {
+            retryOrFail(job.call, after: advice?.pause)
+        }
+        carryOut(news, of: call.client)
+    }
+
+    /// Decides as a `RetryPolicy` with its defaults, and then the session.
+    private mutating func retryOrFail(_ number: Int, after retryAfter: Duration?) {
+        guard let call = calls[number] else { return }
+        calls[number]?.stage = .between
+        let retries = call.attempt - 1
+        guard retries < scenario.retryLimit else { return conclude(number, isSuccess: false) }
+        let delay = Backoff().delay(beforeRetry: retries, retryAfter: retryAfter, using: &random)
+        if clients[call.client].permitsRetry(after: delay, at: now) {
+            events.add(.retry(call: number), at: now + delay)
+        } else {
+            conclude(number, isSuccess: false)
+        }
+    }
+
+    private mutating func conclude(_ number: Int, isSuccess: Bool) {
+        guard let call = calls.removeValue(forKey: number) else { return }
+        report.ended.append(
+            Report.Ended(
+                arrived: call.arrived, ended: now, isSuccess: isSuccess, attempts: call.attempt,
+                priority: call.priority))
+    }
+}

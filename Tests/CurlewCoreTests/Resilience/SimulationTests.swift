@@ -1,0 +1,87 @@
+internal import CurlewCore
+internal import ResilienceSimulation
+internal import Testing
+
+/// Small ones of the simulations that `make bench-simulation` runs. Time and chance are the simulation's, so the figures
+/// are the same in every run.
+@Suite("Simulated overload", .timeLimit(.minutes(4)))
+struct SimulationTests {
+    /// A tenth of the calls, for 50 s.
+    private static func small(_ scenario: Scenario) -> Scenario {
+        var small = scenario.scaled(by: 0.1)
+        small.length = .seconds(50)
+        return small
+    }
+
+    @Test("after a herd, a breaker with a budget lets the server recover; without them it does not")
+    func herd() throws {
+        let scenario = Self.small(.herd(clients: 2))
+        let without = Simulation.run(scenario, .none)
+        #expect(without.recovery == nil)
+        #expect(Double(without.inVain) > 0.8 * Double(without.served), "it works for clients that have given up")
+        for stack in [Stack.budgetAndBreaker, .standard] {
+            let with = Simulation.run(scenario, stack)
+            #expect(try #require(with.recovery) <= .seconds(15), "\(stack.name)")
+            #expect(Double(with.inVain) < 0.2 * Double(with.served), "\(stack.name)")
+        }
+    }
+
+    @Test("a server that was dead is not kept down by those that waited for it")
+    func dead() throws {
+        let scenario = Self.small(.dead(clients: 2))
+        let without = Simulation.run(scenario, .none)
+        let with = Simulation.run(scenario, .standard)
+        #expect(without.recovery == nil)
+        #expect(try #require(with.recovery) <= .seconds(15))
+        #expect(with.unaccepted * 10 < without.unaccepted, "attempts that nobody answers")
+    }
+
+    @Test("while a server is slow, an adaptive limit keeps its responses short, and important calls succeed")
+    func slow() throws {
+        let scenario = Self.small(.slow(clients: 1))
+        let without = Simulation.run(scenario, .none)
+        let with = Simulation.run(scenario, .adaptive)
+        let (short, long) = (with.response(0.99, in: scenario.trouble), without.response(0.99, in: scenario.trouble))
+        #expect(try #require(short) * 2 < (try #require(long)))
+        #expect(with.goodput(in: scenario.trouble) > without.goodput(in: scenario.trouble))
+        #expect(with.goodput(in: scenario.trouble, .high) >= 0.95)
+        #expect(without.goodput(in: scenario.trouble, .high) < 0.5)
+        #expect(with.goodput(in: scenario.trouble, .normal) < 0.8, "so it was the order that let the others succeed")
+    }
+
+    @Test("a healthy server is not held back")
+    func calm() {
+        // At full size: it needs more places than a limit has at first.
+        var scenario = Scenario.calm(clients: 1)
+        scenario.length = .seconds(10)
+        for stack in [Stack.adaptive, .standard] {
+            #expect(Simulation.run(scenario, stack).goodput(in: scenario.all) > 0.99, "\(stack.name)")
+        }
+    }
+
+    @Test("what a server refuses is asked for less often")
+    func quota() {
+        let scenario = Self.small(.quota(clients: 2))
+        let without = Simulation.run(scenario, .none)
+        let with = Simulation.run(scenario, .standard)
+        #expect(with.unaccepted * 2 < without.unaccepted)
+        #expect(with.goodput(in: scenario.all) > 0.9 * without.goodput(in: scenario.all))
+    }
+
+    @Test("10,000 clients take as few steps for each call as one, and every call ends", arguments: [1, 10_000])
+    func many(clients: Int) {
+        let report = Simulation.run(Self.small(.herd(clients: clients)), .standard)
+        #expect(report.ended.count == report.arrived)
+        // Three attempts at most, each with an arrival or a pause, a turn, a timeout of the queue, an end and a timeout.
+        #expect(report.events <= 15 * report.arrived)
+    }
+
+    @Test("a seed gives the same calls")
+    func seed() {
+        var scenario = Self.small(.herd(clients: 2))
+        scenario.length = .seconds(20)
+        let reports = [1, 1, 2].map { Simulation.run(scenario, .standard, seed: $0) }
+        #expect(reports[0].ended == reports[1].ended)
+        #expect(reports[0].ended != reports[2].ended)
+    }
+}
