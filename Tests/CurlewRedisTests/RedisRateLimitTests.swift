@@ -72,7 +72,8 @@ struct RedisRateLimitTests {
     @Test(
         "an answer that is no lease is none, and absurd numbers are bounded",
         arguments: [
-            (":1\r\n", nil), ("*0\r\n", nil), ("*3\r\n:1\r\n:2\r\n$1\r\na\r\n", nil), ("-ERR no\r\n", nil), ("HTTP", nil),
+            (":1\r\n", nil), ("*0\r\n", nil), ("*3\r\n:1\r\n:2\r\n$1\r\na\r\n", nil), ("-ERR no\r\n", nil),
+            ("HTTP", nil),
             ("*3\r\n:99\r\n:-5\r\n:0\r\n", RateLease(granted: 5)),
             (
                 "*3\r\n:-9\r\n:9223372036854775807\r\n:9223372036854775807\r\n",

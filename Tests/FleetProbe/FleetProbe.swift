@@ -26,7 +26,8 @@ enum FleetProbe {
             let share = Double(arguments[4])
         else { exit(2) }
         let fleet = RedisRateLimit(
-            url: arguments[1], localShare: share, connectTimeout: .milliseconds(500), operationTimeout: .milliseconds(500))
+            url: arguments[1], localShare: share, connectTimeout: .milliseconds(500),
+            operationTimeout: .milliseconds(500))
         let limit = RateLimit.requests(rate, per: .seconds(1)).shared(by: fleet)
         guard let control = ResilienceControl(Resilience(rateLimit: limit)) else { exit(3) }
         let seen = Lock(Seen())

@@ -252,7 +252,8 @@ struct EndpointStateTests {
 
     // MARK: Everything at once
 
-    @Test("nothing is lost, ejected endpoints rest, and the share holds, whatever comes when",
+    @Test(
+        "nothing is lost, ejected endpoints rest, and the share holds, whatever comes when",
         arguments: 0..<150 as Range<UInt64>)
     func anything(seed: UInt64) throws {
         var random = SplitMix(seed: seed)

@@ -11,7 +11,9 @@ import Testing
 struct EndpointTests {
     private static let canPrewarm = ConditionalFeature.prewarming.isPossible(.current)
     private static let policy = RetryPolicy(exponentialBackoffScale: 0)
-    private static let three: [EndpointGroup.Endpoint] = ["https://a.test/v1", "https://b.test/v1", "https://c.test/v1"]
+    private static let three: [EndpointGroup.Endpoint] = [
+        "https://a.test/v1", "https://b.test/v1", "https://c.test/v1",
+    ]
     /// Nobody listens there.
     private static let dead: EndpointGroup.Endpoint = "http://127.0.0.1:1/v1"
     /// Ejects an endpoint after its first failure, for so long that no test sees its return.
