@@ -24,10 +24,16 @@ struct LeasedRateTests {
         LeasedRate(CellRate(count, per: .seconds(1), burst: burst), share: share)
     }
 
+    /// The order that is due. Fails if there is none.
+    private static func order(_ rate: inout LeasedRate, waiting: Int, at now: Duration) throws -> RateLeaseOrder {
+        let order = rate.order("a", waiting: waiting, at: now)
+        return try #require(order)
+    }
+
     @Test("a lease is used up one interval after the other, and then it grants nothing")
     func takes() throws {
         var rate = Self.rate(100)
-        _ = try #require(rate.order("a", waiting: 3, at: .zero))
+        _ = try Self.order(&rate, waiting: 3, at: .zero)
         rate.answered(RateLease(granted: 3), at: .zero)
         var times: [Duration] = []
         while times.count < 3 {
@@ -42,7 +48,7 @@ struct LeasedRateTests {
     @Test("a burst of a lease may be sent at once")
     func burst() throws {
         var rate = Self.rate(100, burst: 5)
-        _ = try #require(rate.order("a", waiting: 7, at: .zero))
+        _ = try Self.order(&rate, waiting: 7, at: .zero)
         rate.answered(RateLease(granted: 7), at: .zero)
         for _ in 0..<5 {
             #expect(rate.opens(at: .zero) == .zero)
@@ -54,7 +60,7 @@ struct LeasedRateTests {
     @Test("a lease that begins later grants nothing before, and one that is over nothing after")
     func validity() throws {
         var rate = Self.rate(1_000)
-        _ = try #require(rate.order("a", waiting: 5, at: .zero))
+        _ = try Self.order(&rate, waiting: 5, at: .zero)
         rate.answered(RateLease(granted: 5, wait: .milliseconds(300)), at: .zero)
         #expect(rate.opens(at: .zero) == .milliseconds(300))
         #expect(rate.opens(after: 2, at: .zero) == .milliseconds(302))
@@ -62,14 +68,14 @@ struct LeasedRateTests {
         rate.admit(at: .seconds(1))
         // Four are left, and given back; the local share has its own request.
         rate.admit(at: .milliseconds(1_300))
-        let order = try #require(rate.order("a", waiting: 1, at: .milliseconds(1_300)))
+        let order = try Self.order(&rate, waiting: 1, at: .milliseconds(1_300))
         #expect(order.charge == 1 - 4 && order.sentLocally == 1)
     }
 
     @Test("the next lease is ordered once, when a third is left, for a tenth of a second")
     func ordersAhead() throws {
         var rate = Self.rate(1_000)
-        _ = try #require(rate.order("a", waiting: 30, at: .zero))
+        _ = try Self.order(&rate, waiting: 30, at: .zero)
         rate.answered(RateLease(granted: 30), at: .zero)
         for number in 1...30 {
             rate.admit(at: .milliseconds(10 * number))
@@ -89,7 +95,7 @@ struct LeasedRateTests {
             let now = Duration.seconds(second)
             #expect(rate.opens(at: now) == now)
             rate.admit(at: now)
-            let order = try #require(rate.order("a", waiting: 0, at: now))
+            let order = try Self.order(&rate, waiting: 0, at: now)
             #expect(order.charge == 1 && order.sentLocally == 1)
             rate.answered(RateLease(granted: order.wanted), at: now + .milliseconds(1))
         }
@@ -98,13 +104,14 @@ struct LeasedRateTests {
     @Test("an answer that refuses holds up requests until its time, and orders until the time to ask")
     func refused() throws {
         var rate = Self.rate(10)
-        _ = try #require(rate.order("a", waiting: 1, at: .zero))
+        _ = try Self.order(&rate, waiting: 1, at: .zero)
         rate.answered(RateLease(granted: 0, wait: .seconds(5), retry: .seconds(4)), at: .zero)
         #expect(rate.opens(at: .seconds(1)) == .seconds(5))
         #expect(rate.soonest(after: 0, at: .seconds(1)) == .seconds(5))
         #expect(rate.asksAt(.seconds(1)) == .seconds(4))
-        #expect(rate.order("a", waiting: 1, at: .seconds(3)) == nil)
-        #expect(rate.order("a", waiting: 1, at: .seconds(4)) != nil)
+        let early = rate.order("a", waiting: 1, at: .seconds(3))
+        #expect(early == nil)
+        _ = try Self.order(&rate, waiting: 1, at: .seconds(4))
         // While the next question is under way, the answer may be anything.
         #expect(rate.soonest(after: 0, at: .seconds(4)) == .seconds(4))
     }
@@ -112,10 +119,10 @@ struct LeasedRateTests {
     @Test("without an answer the local share applies, after a bounded time, and questions become rarer")
     func away() throws {
         var rate = Self.rate(100, share: 0.25)
-        _ = try #require(rate.order("a", waiting: 1, at: .zero))
+        _ = try Self.order(&rate, waiting: 1, at: .zero)
         rate.answered(RateLease(granted: 1), at: .zero)
         rate.admit(at: .zero)
-        _ = try #require(rate.order("a", waiting: 9, at: .milliseconds(5)))
+        _ = try Self.order(&rate, waiting: 9, at: .milliseconds(5))
         #expect(rate.opens(at: .milliseconds(5)) == .milliseconds(5) + LeasedRate.patience)
         rate.answered(nil, at: .milliseconds(20))
         var (now, sent, questions) = (Duration.milliseconds(20), 0, 0)
@@ -138,10 +145,10 @@ struct LeasedRateTests {
     @Test("an answer ends the time of the local share")
     func back() throws {
         var rate = Self.rate(100)
-        _ = try #require(rate.order("a", waiting: 1, at: .zero))
+        _ = try Self.order(&rate, waiting: 1, at: .zero)
         rate.answered(nil, at: .zero)
         rate.admit(at: .zero)
-        let order = try #require(rate.order("a", waiting: 1, at: .seconds(1)))
+        let order = try Self.order(&rate, waiting: 1, at: .seconds(1))
         rate.answered(RateLease(granted: order.wanted), at: .seconds(1))
         #expect(rate.opens(at: .seconds(1)) == .seconds(1))
         rate.admit(at: .seconds(1))
@@ -152,7 +159,7 @@ struct LeasedRateTests {
     func idle() throws {
         var rate = Self.rate(100)
         #expect(rate.isIdle(at: .zero))
-        _ = try #require(rate.order("a", waiting: 1, at: .zero))
+        _ = try Self.order(&rate, waiting: 1, at: .zero)
         #expect(!rate.isIdle(at: .seconds(9)))
         rate.answered(RateLease(granted: 1), at: .zero)
         #expect(!rate.isIdle(at: .zero) && rate.isIdle(at: .seconds(2)))
@@ -179,17 +186,20 @@ struct LeasedRateTests {
         let orders = state.leaseOrders(at: .zero)
         try #require(orders.count == 1)
         #expect(orders[0].order.charge == 2 && orders[0].order.wanted == 1)
-        #expect(state.leaseOrders(at: .zero).isEmpty, "one order at a time")
+        let others = state.leaseOrders(at: .zero)
+        #expect(others.isEmpty, "one order at a time")
         state.leased(RateLease(granted: 1), for: orders[0], at: .milliseconds(5))
         #expect(state.decide(at: .milliseconds(5)).map(\.0) == [tickets[1]])
         let more = state.leaseOrders(at: .milliseconds(5))
         try #require(more.count == 1)
         state.leased(nil, for: more[0], at: .milliseconds(10))
-        #expect(state.decide(at: .milliseconds(10)).isEmpty)
+        let none = state.decide(at: .milliseconds(10))
+        #expect(none.isEmpty)
         let turn = try #require(state.nextTurn(at: .milliseconds(10)))
         // First another order is due, then the local share has a request.
         #expect(turn == .milliseconds(260))
-        let last = try #require(state.leaseOrders(at: turn).first)
+        let due = state.leaseOrders(at: turn)
+        let last = try #require(due.first)
         let next = try #require(state.nextTurn(at: turn))
         #expect(next > .milliseconds(900) && next < .milliseconds(1_100))
         #expect(state.decide(at: next).map(\.0) == [tickets[0]])
@@ -205,7 +215,8 @@ struct LeasedRateTests {
         guard case .decided(.admitted) = state.ask(keys, urgency: 3, deadline: nil, at: .zero).0 else {
             return #expect(Bool(false), "the local share has a request")
         }
-        let order = try #require(state.leaseOrders(at: .zero).first)
+        let orders = state.leaseOrders(at: .zero)
+        let order = try #require(orders.first)
         state.leased(RateLease(granted: 0, wait: .milliseconds(100)), for: order, at: .zero)
         guard case .decided(.refused(let refusal)) = state.ask(keys, urgency: 3, deadline: nil, at: .zero).0 else {
             return #expect(Bool(false), "nothing is leased")
