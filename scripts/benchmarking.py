@@ -145,12 +145,12 @@ def allocations(client, arguments, program=None):
     return found["mallocs"] if counts_itself else int(result.read_text())
 
 
-def per_request(count_of, short=500, long=2500):
+def per_request(count_of, short=500, long=1500):
     """One request's share: the difference between a long and a short run, which excludes the start of the process."""
     return (count_of(long) - count_of(short)) / (long - short)
 
 
-def least_per_request(count_of, clients, rounds=5, short=500, long=2500):
+def least_per_request(count_of, clients, rounds=5, short=500, long=1500):
     """Each client's share of one request, from the least of its short and the least of its long runs, in turn.
 
     Other work on the machine lets threads wake each other more often, never less often, so the least is the best estimate.
