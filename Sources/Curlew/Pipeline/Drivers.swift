@@ -208,8 +208,8 @@ enum HandlerRun {
         if isCancelled { task.cancel() }
     }
 
-    /// Returns the handle that the run holds. That of a stream or a WebSocket without handlers is not the user's:
-    /// nobody can read it once the user's has been released, and its run ends.
+    /// Returns the handle that the run holds. For a stream or a WebSocket without handlers it is not the user's: once
+    /// the user's handle has been released, nobody can read the body, and the run ends.
     ///
     /// A handler that another thread adds after this decision keeps the user's handle: see `keepHandle`.
     private static func handleOfRun(for request: Request) -> Request {
@@ -249,7 +249,7 @@ enum HandlerRun {
         await request.cleanUp()
         request.publish(result)
         await request.kind.reader?.untilConsumed(of: request)
-        // Handlers that were added since the last serializer ran.
+        // Runs handlers that were added since the last serializer ran.
         let late = await serialize(request, result)
         for completion in completions + late { completion() }
     }
