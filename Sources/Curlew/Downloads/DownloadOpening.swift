@@ -28,7 +28,7 @@ extension DownloadRequest {
     }
 }
 
-/// The part that a response's body plays in the file of its download.
+/// The meaning of a response's body for the file of its download.
 enum DownloadStep: Sendable {
     /// The body is the file, from its first byte.
     case wholeFile
@@ -56,7 +56,7 @@ struct OpenedDownload: Sendable {
     /// Directories that were created for the file.
     let madeDirectories: [String]
 
-    /// Whether the file is an error page, which leaves the part on disk unchanged.
+    /// Whether the file is an error page beside the part, which stays.
     var isErrorPage: Bool { if case .errorPage = step { true } else { false } }
 
     /// Without a destination the file stays in its temporary directory, under a name that mentions Curlew.
@@ -69,7 +69,7 @@ struct OpenedDownload: Sendable {
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(CurlewError) {
         try file.write(bytes, at: offset)
-        // Segments arrive in any order, so they are hashed when the file is complete.
+        // Segments arrive in no order, so they are hashed when the file is complete.
         if case .segment = step { return }
         for (_, digest) in digests { digest.update(bytes) }
     }
@@ -136,10 +136,10 @@ struct DownloadOpening: Sendable {
     let response: LazyResponse
     let destination: DownloadRequest.Destination?
     let checksums: [Checksum]
-    /// Ends the hashing of an existing part, which can take long.
+    /// Hashing an existing part can take long, and ends early if this is true.
     let isCancelled: @Sendable () -> Bool
 
-    /// The file of an earlier exchange is missing, has changed, or is in use by another download.
+    /// The file of an earlier exchange is missing, or is not what it was.
     struct PartIsGone: Error {}
 
     func open() throws -> OpenedDownload {
@@ -180,7 +180,7 @@ struct DownloadOpening: Sendable {
                 madeDirectories: made
             )
         } catch {
-            // Only the destination or a digest is at fault, so the part is kept for another attempt.
+            // Only the destination is at fault, so the part is kept for another attempt.
             file.keep()
             throw error
         }
@@ -193,8 +193,8 @@ struct DownloadOpening: Sendable {
         return chosen == url ? nil : OpenedDownload.Target(url: chosen, options: options)
     }
 
-    /// Detects problems of the final move before the first byte of a successful response is received. Returns the
-    /// directories that it has created.
+    /// Finds, before the first byte of a successful response, the errors that would make the final move fail. Returns
+    /// the directories that it has created.
     private func prepare(_ target: OpenedDownload.Target?) throws(CurlewError) -> [String] {
         guard let target, response.head.status >= 200, response.head.status < 300 else { return [] }
         let path = target.url.path(percentEncoded: false)
