@@ -202,8 +202,8 @@ struct WireRequest: Sendable {
         changeDecoding(of: &next)
     }
 
-    /// Turns decoding off if the fields now ask for the identity coding, and on if they no longer do. A range is never
-    /// decoded, because its bytes are counted.
+    /// Turns decoding off if the fields now ask for the identity coding. Turns it on if they did so before, unless they
+    /// ask for a range, whose bytes are counted as sent.
     private func changeDecoding(of next: inout TransferRequest) {
         let asksForIdentity = next.headers.asksForIdentity
         if asksForIdentity == true { next.options.decodesContent = false }
