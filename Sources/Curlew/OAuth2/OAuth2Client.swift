@@ -56,8 +56,8 @@ public final class OAuth2Client: Authenticator {
     ///     instance to store it. With a server that rotates refresh tokens, the former one is void. Without a former
     ///     token, it is a new login, or the client's first token. The calls of a client follow one another. A refresh
     ///     may end after another user has logged in, or after a logout: store its token only in the place of the
-    ///     former one. Requests that it sends over the interceptor's session carry the former token. It must not wait
-    ///     for a call of this client that runs in another task.
+    ///     former one. Requests that the closure sends over the interceptor's session carry the former token. It must
+    ///     not wait for a call of this client that runs in another task.
     public init(
         tokenURL: URL,
         clientID: String,
