@@ -25,7 +25,7 @@ public final class NetworkReachabilityManager: Sendable {
         var monitor: NetworkMonitor?
         var streams: [Int: AsyncStream<NetworkReachabilityStatus>.Continuation] = [:]
         var nextStream = 0
-        /// The monitor runs while there is a listener or a stream.
+        /// The listener. The monitor runs while there is one, or a stream.
         var listener: (queue: DispatchQueue, call: Listener)?
     }
 

@@ -57,7 +57,7 @@ public struct Resilience: Sendable {
     /// |---|---|
     /// | rate | what the server says: `Retry-After`, `RateLimit`, `X-RateLimit-…` |
     /// | concurrency | adaptive: 20 at first, 4 to 200 |
-    /// | breaker | opens for 10 s if half of the last 100 outcomes were failures, and at least 20 are known; one probe |
+    /// | breaker | opens for 10 s if half of the last 100 outcomes were failures, with at least 20 known; one probe |
     /// | retries | 0.2 per request, at least 1 per second, at most 20 at once |
     ///
     /// Hedging is not included, because its numbers depend on latencies that you have measured.
