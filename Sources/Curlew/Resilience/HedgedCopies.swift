@@ -49,7 +49,7 @@ final class HedgedCopies: TurnControl {
         var race = HedgeRace()
         var first = CopyState()
         var second = CopyState()
-        /// Whether the first copy, alone, is calling the sink.
+        /// Whether the first copy is calling the sink while there is no second one.
         var isPassing = false
         /// The time that the first copy has taken for a good head, or until it lost.
         var latency: Duration?

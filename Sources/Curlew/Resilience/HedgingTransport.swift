@@ -145,7 +145,7 @@ struct HedgedExchange: Sendable {
         return SecondCopy(delay: waited, permit: permit, result: await send(copy, as: .second))
     }
 
-    /// Returns the permit of the second copy, counts the copy, and adds it to the metrics.
+    /// Releases the permit of the second copy, counts the copy, and adds it to the metrics.
     ///
     /// The run records the winner's outcome for the attempt's own permit, so the second permit gets the loser's. That
     /// is `nil` if the loser was cancelled. Each outcome is recorded once.

@@ -12,7 +12,7 @@ public import CurlewCore
 /// `queue` timeout, and fails with `.limited` if that is known to be too short, or with `.circuitOpen`. Both errors
 /// have a `retryAfter`, and nothing was sent. The default has no parts and costs nothing.
 ///
-/// Redirects and challenges belong to their attempt and are not admitted again. Admission comes before the cache, so a
+/// Redirects and challenges belong to their attempt and are not admitted again. Admission precedes the cache, so a
 /// request that the cache answers needs it too, unless its policy is `.onlyStored`.
 public struct Resilience: Sendable {
     /// Limits the number of requests per time.

@@ -82,7 +82,7 @@ package final class ResilienceControl: Sendable {
     }
 
     /// Removes a request that was cancelled or timed out while it waited. If there already is a verdict, returns it:
-    /// the caller then has to use or return its permit.
+    /// the caller then has to use or release its permit.
     func leave(_ place: Place) async -> AdmissionState.Verdict? {
         let didLeave = change { state, _ in
             guard state.admission.leave(place.ticket, place.keys) else { return false }
@@ -117,7 +117,7 @@ package final class ResilienceControl: Sendable {
 
     func countHedgeWon() { state.withLock { $0.counts.hedgesWon += 1 } }
 
-    /// Returns a permit, with the outcome of its attempt if there is one. `seenByCircuit` is an outcome that only the
+    /// Releases a permit, with the outcome of its attempt if there is one. `seenByCircuit` is an outcome that only the
     /// circuit records.
     package func finish(
         _ permit: AdmissionState.Permit, _ outcome: AttemptOutcome?, _ advice: ServerAdvice?,

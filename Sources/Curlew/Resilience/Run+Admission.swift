@@ -8,7 +8,7 @@ extension Run {
     /// Waits until the session's limits permit the attempt. Otherwise throws `.limited`, `.circuitOpen` or
     /// `.queueTimedOut`, and nothing is sent.
     func admit(_ next: OutgoingRequest, by control: ResilienceControl) async throws(CurlewError) {
-        // Only the cache may answer this request, so nothing is sent.
+        // Only the cache may answer this request, so it needs no admission.
         if next.transfer.options.cache?.policy == .onlyStored { return }
         do throws(CurlewError) {
             let origin = ConnectionSnapshot.Origin(next.transfer.url)?.description ?? ""
@@ -17,7 +17,7 @@ extension Run {
             if retries.count == 0 { control.deposit(for: origin) }
             let admitted = AdmittedAttempt(keys: keys, origin: origin)
             admission = admitted
-            // A suspended request must not occupy a place. If it was suspended while it got its permit, it returns the
+            // A suspended request must not occupy a place. If it was suspended while it got its permit, it releases the
             // permit and waits again.
             repeat {
                 if let permit = exchange(&admitted.permit, with: nil) { control.finish(permit, nil, nil) }
@@ -55,7 +55,7 @@ extension Run {
                 failure = error as? CurlewError ?? .cancelled
             }
             // Either the wait was ended, or the verdict was a refusal, after which the request no longer waits. A
-            // permit that was granted at the same moment is returned.
+            // permit that was granted at the same moment is released.
             if case .admitted(let permit)? = await control.leave(place) { control.finish(permit, nil, nil) }
             // Cancelling the driver's task cancels the request, as in `Run.send`.
             if failure.code == .cancelled, Task.isCancelled { request.cancel() }
@@ -165,7 +165,7 @@ extension AdmissionState.Refusal {
 }
 
 extension CurlewError {
-    /// The request waited in vain for a limit of the session's resilience.
+    /// The error of a request that the session's limits did not permit within the queue timeout.
     fileprivate static func notAdmitted(within queue: Duration?) -> CurlewError {
         let limit = queue.map { "\($0), the queue timeout" } ?? "the queue timeout"
         return CurlewError(
