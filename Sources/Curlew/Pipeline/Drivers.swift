@@ -53,13 +53,13 @@ extension Request {
             } catch {
                 return await ended(with: RunResult(error: error))
             }
-            // After the run has joined the registry: a thread that looks at the shelf first and then at the registry
-            // finds the request.
+            // Called after the run has joined the registry, so that a thread that looks at the shelf first and then at
+            // the registry finds the request.
             if case .shelved = awaiting.link { unshelve() }
             return await withTaskCancellationHandler {
                 var result = await run.result()
                 if let value { await make(value, of: &result, run) }
-                // Before the clean-up: resume data exists only for a request with an error.
+                // Recorded before the clean-up, because resume data exists only for a request with an error.
                 if let error = result.error { recordFailure(error) }
                 if kind.hasToCleanUp { await cleanUp() }
                 run.leave()
@@ -286,7 +286,7 @@ enum HandlerRun {
         while true {
             let next = request.record.withLock { record -> (serializer: HandlerQueue.Serializer, given: RunResult)? in
                 if let next = record.nextSerializer(of: result) { return next }
-                // Under the lock that found no serializer: a handler that is added later starts another task.
+                // Under the lock that found no serializer, so that a handler that is added later starts another task.
                 record.lifecycle.handlersEnded()
                 return nil
             }

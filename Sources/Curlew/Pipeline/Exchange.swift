@@ -16,7 +16,7 @@ final class Exchange: KeepingSink {
     let session: Session
     let task: TaskIdentifier
     let outgoing: OutgoingRequest
-    /// The request as it is sent, with the parts that belong to this exchange alone: cookies, stored credentials of the
+    /// The request as it is sent, with the parts that belong only to this exchange: cookies, stored credentials of the
     /// session, and the remaining time.
     let sent: TransferRequest
     let credentials: StoredCredentials
