@@ -54,7 +54,7 @@ public struct Attempt: Sendable {
     /// The error with which the attempt failed. `nil` if it has not failed. The error of the last attempt is also the
     /// request's `error`.
     public internal(set) var error: CurlewError?
-    /// The decision of the session's resilience. `nil` without any, and for a request that the cache alone may answer.
+    /// The decision of the session's resilience. `nil` without any, and for a request that only the cache may answer.
     public internal(set) var admission: Admission?
     var visibleRequests = ShortList<RequestSnapshot>()
     /// The number of `visibleRequests` when a final request was last announced.

@@ -142,7 +142,7 @@ extension Request {
     ) -> StreamOf<Element> {
         StreamOf(bufferingPolicy: policy) { continuation in
             let stream = MappedRequestStream(continuation: continuation, transform: transform)
-            // Under the lock: the last value was sent before, all later ones follow, and the order is kept.
+            // Under the lock, so that the last value precedes all later ones.
             let hasEnded = record.withLock { record in
                 if let last = last(record) { stream.send(last) }
                 if record.lifecycle.result == nil { record.ownExtras.hooks.streams.append(stream) }

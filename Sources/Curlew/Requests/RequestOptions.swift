@@ -311,7 +311,7 @@ extension Request {
     /// `make` is called each time the body has been sent to its end, on the transport's thread: it must not block.
     ///
     /// - The body must be streamed, without a length: any other request fails with `.invalidBody` before it is sent.
-    /// - libcurl sends trailer fields over HTTP/1.1 alone, so the request uses that; a session that excludes it fails
+    /// - libcurl sends trailer fields only over HTTP/1.1, so the request uses that; a session that excludes it fails
     ///   the request with `.unsupported`.
     /// - A field that is needed before the body, such as `Content-Length` or `Authorization`, ends the request with
     ///   `.invalidHeader` (RFC 9110, 6.5.1), and so do more than 64 KiB of fields. The server has then received an

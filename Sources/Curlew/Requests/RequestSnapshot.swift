@@ -96,7 +96,7 @@ final class RequestSnapshot: Sendable {
     /// The request as a `URLRequest`, made on demand.
     var urlRequest: URLRequest {
         if let original { return original }
-        // A request of parts alone has a URL.
+        // A request without `original` always has a URL.
         var request = URLRequest(url: url ?? URL(filePath: "/"))
         if method != .get { request.httpMethod = method.rawValue }
         // Set together: Foundation would capitalize the names of single fields.
