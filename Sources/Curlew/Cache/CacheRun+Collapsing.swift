@@ -22,7 +22,7 @@ extension CacheRun {
         switch role {
         case .lookAgain: return false
         case .lead(let led):
-            // It is the first in this process. Another process may have sent one.
+            // No other request of this process leads, but another process may have sent one.
             do throws(CurlewError) {
                 guard try await claim() else {
                     // Another process has stored the response.

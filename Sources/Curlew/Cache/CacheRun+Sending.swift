@@ -286,7 +286,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     private let context: CacheContext
     /// The fetch that the request leads. It ends with a head that cannot be shared.
     private let fetch: SharedFetch?
-    /// Whether a head concerns the cache alone. `nil` if no stored response is being validated.
+    /// Whether a head concerns only the cache. `nil` if no stored response is being validated.
     private let withholds: ((ResponseHead) -> Bool)?
     let requestTime: Date
     /// The invalidation mark at the beginning of the request.
