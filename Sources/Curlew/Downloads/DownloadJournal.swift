@@ -138,7 +138,7 @@ extension ResumeData {
     /// size.
     fileprivate mutating func trust(_ size: Int64, isOfThisBoot: Bool) {
         if isOfThisBoot {
-            // After a crash of the process alone, all written bytes are in the file. A file of segments has its full
+            // If only the process has crashed, all written bytes are in the file. A file of segments has its full
             // length from the start, so only the entry tells which bytes are there.
             if segments == nil { bytesWritten = min(size, expectedTotal ?? size) }
         } else {

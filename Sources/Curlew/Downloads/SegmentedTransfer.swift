@@ -24,8 +24,8 @@ extension DownloadRequest {
 /// attempt.
 struct SegmentedTransfer: Sendable {
     let request: DownloadRequest
-    /// The first exchange. The others send its final request, after redirects and adapters, with other ranges and with
-    /// what remains of its total timeout.
+    /// The first exchange. The others send its final request, after redirects and adapters, with other ranges and
+    /// within the rest of its total timeout.
     let exchange: Exchange
     let opened: OpenedDownload
     let progress: SegmentProgress
