@@ -90,7 +90,7 @@ struct OAuth2Server: Sendable {
             grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew, at: settings.time.now())
         let (refreshToken, now) = (form["refresh_token"], settings.time.instant())
         refreshes.withLock { $0.record(token, for: refreshToken, at: now) }
-        // Before a request uses the token, because the former one may already be void.
+        // Called before a request uses the token, because the former one may already be void.
         await changes.notify(token, replacing: former)
         return token
     }
