@@ -90,7 +90,7 @@ enum UserCode {
     }
 
     /// Whether the current task runs code for a request with which an OAuth 2 client asks for a token. Only the
-    /// innermost call is considered: requests that the code of a token request sends are no token requests.
+    /// innermost call is considered: requests that the code of a token request sends are not token requests.
     static var isForTokenRequest: Bool {
         guard case .request(let request)? = callers.last else { return false }
         return request.record.withLock { $0.extras?.options.isTokenRequest == true }
