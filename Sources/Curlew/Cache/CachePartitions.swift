@@ -10,7 +10,7 @@ internal import Foundation
 ///
 /// Only what differs from the defaults is digested. The partition of a session with default settings and of a request
 /// without credentials is empty, so that programs with equal settings share a store. The guards are digested when the
-/// session is made: later changes of files and of the environment do not count.
+/// session is made: later changes of files and of the environment have no effect.
 struct CachePartitions: Sendable {
     private let guards: PartitionText
     private let proxy: PartitionText

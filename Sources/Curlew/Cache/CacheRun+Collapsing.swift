@@ -4,9 +4,9 @@ internal import Foundation
 // Of many simultaneous requests for one response, only one is sent. The others wait for it and then ask the store
 // again. They are sent themselves if the response is another variant, or cannot be shared.
 extension CacheRun {
-    /// Joins the requests for one response, or leads them. `mark` is the value of `SharedFetches.storedCount` before the
-    /// store was asked. Returns `nil` if the request can be sent at once: it leads the others, and no other process may
-    /// have sent one, or it does not take part in collapsing.
+    /// Joins the requests for one response, or leads them. `mark` is the value of `SharedFetches.storedCount` before
+    /// the store was asked. Returns `nil` if the request can be sent at once: it leads the others and needs no claim
+    /// from the store, or it does not take part in collapsing.
     mutating func role(since mark: UInt64, mayWait: Bool) -> SharedFetches.Role? {
         guard asked.isPlain, cache.collapsesRequests, mayWait, !isInBackground, awaited != .notStored else {
             return nil
@@ -17,12 +17,12 @@ extension CacheRun {
         return nil
     }
 
-    /// Waits until the request can be sent. False if the store has to be asked again.
+    /// Waits until the request can be sent. Returns `false` if the store has to be asked again.
     mutating func waitForTurn(as role: SharedFetches.Role) async throws(CurlewError) -> Bool {
         switch role {
         case .lookAgain: return false
         case .lead(let led):
-            // It is the first in this process. Another process may have sent one.
+            // No other request of this process leads, but another process may have sent one.
             do throws(CurlewError) {
                 guard try await claim() else {
                     // Another process has stored the response.
@@ -59,8 +59,8 @@ extension CacheRun {
     }
 }
 
-// Waits for another request's fetch, or for the store's claim. The reader and the request's own time limits can end
-// both.
+// Waits for another request's fetch, or for the store's claim. The reader and the time limits of the request can end
+// both waits.
 extension CacheRun {
     /// Waits for the end of a fetch that another request leads.
     private mutating func end(of other: FetchWaiters) async throws(CurlewError) -> SharedFetch.End {
@@ -81,7 +81,8 @@ extension CacheRun {
         }
     }
 
-    /// Waits until the store lets this process send the request. False if another process has stored the response.
+    /// Waits until the store lets this process send the request. Returns `false` if another process has stored the
+    /// response.
     private mutating func claim() async throws(CurlewError) -> Bool {
         let (store, key) = (cache.store, asked.key)
         let delivery = ownDelivery()
@@ -108,7 +109,7 @@ extension CacheRun {
         throw error
     }
 
-    /// Returns at the event or at the deadline. Throws the error that the request was ended with.
+    /// Returns at the event or at the deadline. Throws the error with which the request was ended.
     private func wait(
         on delivery: ResponseDelivery,
         for event: OneShot<Bool>,

@@ -5,8 +5,8 @@ extension CacheRun {
     /// Sends the request, and stores the response if that is allowed. `stored` is the stored response that a 304
     /// confirms.
     ///
-    /// A response that neither is stored nor concerns stored ones ends the run without another wait. That is the path of
-    /// most requests.
+    /// For most requests the response is neither stored nor affects stored ones. The run then ends without another
+    /// wait.
     mutating func send(
         _ status: CacheStatus,
         adding fields: [HTTPHeader],
@@ -46,8 +46,8 @@ extension CacheRun {
         return outcome
     }
 
-    /// Ends the run without a wait, if the response neither is stored nor concerns stored ones. True for most responses
-    /// that are not stored.
+    /// Ends the run without a wait if the response is not stored and does not affect stored ones. Returns whether it
+    /// did.
     private mutating func endWithoutWaiting(
         _ status: CacheStatus,
         _ outcome: inout TransferOutcome,
@@ -83,7 +83,7 @@ extension CacheRun {
         setStatus(status, of: &outcome)
     }
 
-    /// Whether a response must not reach the reader, because it is about a stored one.
+    /// Whether a response must not reach the reader, because it concerns a stored one.
     private func withholds(_ head: ResponseHead, for stored: StoredEntry) -> Bool {
         if head.status == 304 { return Validators(stored.entry.response.head.headers).areUsable }
         return Revalidation.isFailure(head.status) && allowsOnFailure(stored)
@@ -108,8 +108,8 @@ extension CacheRun {
         return outgoing
     }
 
-    /// Whether the server could not be reached, did not answer, or has answered with a failure that was withheld. The
-    /// end of a withheld failure does not matter, unless the request itself was ended.
+    /// Whether the server could not be reached, did not answer, or has answered with a failure that was withheld. A
+    /// withheld failure counts however its body ends, unless the request itself was ended.
     private func isFailureOfServer(_ error: CurlewError, _ fate: CacheSink.Fate) -> Bool {
         switch fate {
         case .none: error.isConnectivity || (error.isTimeout && error.code != .queueTimedOut)
@@ -139,7 +139,7 @@ extension CacheRun {
         case noResponse(CurlewError)
         /// The response was withheld, and has broken off or is longer than what is kept.
         case brokenResponse(CurlewError)
-        /// The response was withheld. The result is that of its exchange.
+        /// The response was withheld. The outcome is that of its exchange.
         case response(ProvisionalResponse, TransferOutcome)
     }
 
@@ -286,7 +286,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     private let context: CacheContext
     /// The fetch that the request leads. It ends with a head that cannot be shared.
     private let fetch: SharedFetch?
-    /// Whether a head concerns the cache alone. `nil` if no stored response is being validated.
+    /// Whether a head concerns only the cache. `nil` if no stored response is being validated.
     private let withholds: ((ResponseHead) -> Bool)?
     let requestTime: Date
     /// The invalidation mark at the beginning of the request.
@@ -357,7 +357,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
         if case .withheld(var response) = fate {
-            // Without its other owner, the body is appended to in place.
+            // Removed from `fate` meanwhile: a body with one owner is appended to in place.
             fate = .none
             defer { fate = .withheld(response) }
             do throws(CurlewError) { try response.keep(body) } catch { return .abort(error) }

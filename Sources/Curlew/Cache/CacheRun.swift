@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Performs one exchange over a cache: asks the store, and then serves a stored response, sends the request, or refuses.
+/// Performs one exchange over a cache: asks the store, then serves a stored response, sends the request, or refuses it.
 /// `CacheDecision` makes the decisions.
 struct CacheRun: Sendable {
     let request: TransferRequest
@@ -13,7 +13,7 @@ struct CacheRun: Sendable {
     let began: Date
     /// The total timeout, which covers waits and all exchanges.
     let budget: TimeoutBudget
-    /// The control that the sink has, if it is the cache's and not the network's.
+    /// The cache's control, once the sink has it instead of the network's.
     var delivery: ResponseDelivery?
     /// The fetch that this request leads while it is sent: others may wait for its response.
     var fetch: SharedFetch?
@@ -68,7 +68,7 @@ struct CacheRun: Sendable {
         case refuse
         case serve(StoredEntry, AnswerForm, CacheStatus)
         case serveAndRevalidate(StoredEntry, AnswerForm)
-        /// Send the request with these fields added. `validating`: the stored response that a 304 confirms. With a role,
+        /// Send the request with these fields added. A 304 confirms the stored response in `validating`. With a role,
         /// the request first waits for its turn among equal requests.
         case send(CacheStatus, adding: [HTTPHeader], validating: StoredEntry?, SharedFetches.Role?)
     }
@@ -186,8 +186,8 @@ struct CacheRun: Sendable {
 }
 
 extension CacheRun {
-    /// Delivers a stored response to the sink. `nil` if its body is gone, in which case nothing has been delivered.
-    /// `news` is the server's response to a validation, if there was one.
+    /// Delivers a stored response to the sink. Returns `nil`, and delivers nothing, if its body is gone. `news` is the
+    /// server's response to a validation, if there was one.
     mutating func serve(
         _ stored: StoredEntry,
         _ form: AnswerForm,

@@ -46,8 +46,8 @@ extension CachingTransport: PoolingTransport {
     }
 }
 
-/// The parts that the runs over one cache share. `BackgroundRevalidations` is not among them: its tasks hold runs, and
-/// it ends its tasks when it is released with the transport.
+/// The parts that the runs over one cache share. `BackgroundRevalidations` is not among them: its tasks hold runs,
+/// which would keep it alive, but it has to be released with the transport to end those tasks.
 final class CacheContext: Sendable {
     let network: any Transport
     let cache: ResponseCache

@@ -35,7 +35,7 @@ final class ResponseStorage: @unchecked Sendable {
     /// in memory.
     private static let reviewLimit = 8 * 1024 * 1024
 
-    /// Begins to store a response that may be stored.
+    /// Begins to store a response, which must be storable.
     init(
         _ head: ResponseHead,
         of request: TransferRequest,
@@ -158,7 +158,7 @@ final class ResponseStorage: @unchecked Sendable {
 
     // MARK: In the cache's task
 
-    /// Stores the complete response. False if it was not stored.
+    /// Stores the complete response. Returns whether it was stored.
     func finish() async -> Bool {
         guard isStoring, !isOutdated, !isSuperseded else {
             await drop()
@@ -210,7 +210,7 @@ final class ResponseStorage: @unchecked Sendable {
         return await writer.commit()
     }
 
-    /// Ends the storage without a response: it was not complete, or its reader has left.
+    /// Stores nothing, because the response was not complete or its reader has left.
     func drop() async {
         isStoring = false
         _ = await backlog?.finish(complete: false)
@@ -242,7 +242,7 @@ final class BodyMemory {
 
     deinit { if !isHandedOver { free(start) } }
 
-    /// False if the bytes do not fit.
+    /// Returns `false` if the bytes do not fit.
     func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard !isHandedOver, bytes.count <= capacity - count else { return false }
         guard let source = bytes.baseAddress else { return true }

@@ -1,8 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// The fetch of a response that others may wait for. Of several requests for the same key, its leader is the one that
-/// is sent.
+/// The fetch of a response that others may wait for. Of several requests for one key, only the leader is sent.
 struct SharedFetch: Sendable, Equatable {
     enum End: Sendable {
         /// The response is in the store.
@@ -135,8 +134,8 @@ final class SharedFetches: Sendable {
         return role
     }
 
-    /// Joins the key's fetch or replaces it. Returns those that wait for an outdated fetch, which the caller ends outside
-    /// the lock.
+    /// Joins the key's fetch or replaces it. Returns those that wait for an outdated fetch, which the caller ends
+    /// outside the lock.
     private static func join(
         _ current: inout UnderWay?,
         hasStored: Bool,

@@ -46,7 +46,7 @@ final class StorageBacklog: Sendable {
         }
     }
 
-    /// False if the store does not want the body.
+    /// Returns `false` if the store does not want the body.
     func append(_ piece: Data) -> Bool {
         let (isWanted, news) = state.withLock { state -> (Bool, OneShot<Bool>?) in
             guard !state.isRefused else { return (false, nil) }
@@ -58,7 +58,7 @@ final class StorageBacklog: Sendable {
         return isWanted
     }
 
-    /// Ends the body. True if the response has been stored.
+    /// Ends the body. Returns whether the response was stored.
     func finish(complete: Bool) async -> Bool {
         let news = state.withLock { state in
             state.isComplete = complete

@@ -31,6 +31,6 @@ final class ExchangeTask: Sendable {
         task?.cancel()
     }
 
-    /// Returns when the task has ended; at once if it has not been started.
+    /// Waits for the end of the task. Returns at once if it has not been started.
     func wait() async { await state.withLock { $0.task }?.value }
 }

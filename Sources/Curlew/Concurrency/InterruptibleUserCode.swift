@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 
 extension Request {
-    /// Runs user code, or a wait, that `cancel()` and the total timeout end.
+    /// Runs user code, or a wait. `cancel()` and the total timeout end it.
     func callingUserCode<T: Sendable>(
         ownsTask: Bool,
         budget: TimeoutBudget,
@@ -68,7 +68,7 @@ class InterruptibleUserCode: @unchecked Sendable {
 
     private let state = Lock(making: { State() })
 
-    /// Cancels the code that runs, or will run. Cancellation handlers of the user run inside this call.
+    /// Cancels the code, even before it runs. The user's cancellation handlers run inside this call.
     final func cancel() {
         let running = state.withLock { state -> RunningTask? in
             guard !state.isCancelled else { return nil }
@@ -112,7 +112,7 @@ class InterruptibleUserCode: @unchecked Sendable {
         }
     }
 
-    /// Returns when no thread is cancelling the child.
+    /// Waits until no thread is cancelling the child.
     fileprivate final func waitUntilReleased() async {
         await withUnsafeContinuation { continuation in
             let mayEnd = state.withLock { state in

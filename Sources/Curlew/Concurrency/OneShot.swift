@@ -3,7 +3,7 @@ internal import Dispatch
 
 /// A value that is set once, and the tasks that wait for it.
 ///
-/// The first `resolve` counts. Cancelling a waiting task ends its wait and nothing else.
+/// Only the first `resolve` has an effect. Cancelling a waiting task ends only its wait.
 package final class OneShot<Value: Sendable>: Sendable {
     private typealias Continuation = UnsafeContinuation<Value?, Never>
 

@@ -4,8 +4,7 @@ internal import Foundation
 
 /// Delivers a response that Curlew has, from a cache's store or from a middleware, to a sink at the sink's speed.
 ///
-/// It is the control that the sink's owner has throughout: during a wait, during the delivery, and while a response
-/// from the network is passed on.
+/// It stays the owner's control from the first wait to the end, even while a response from the network is passed on.
 final class ResponseDelivery: TransferControl {
     private struct State: Sendable {
         /// The control of the network's exchange.
@@ -82,7 +81,7 @@ final class ResponseDelivery: TransferControl {
 
     // MARK: Waiting
 
-    /// Waits for an event; `nil` if the exchange is ended first.
+    /// Waits for an event. Returns `nil` if the exchange ends first.
     func wait(for event: OneShot<Bool>) async -> Bool? {
         let isOver = state.withLock { state in
             state.event = event
@@ -96,7 +95,7 @@ final class ResponseDelivery: TransferControl {
 
     var ending: CurlewError? { state.withLock { $0.ending } }
 
-    /// Whether bytes may be delivered. Throws the error that the exchange was ended with.
+    /// Whether bytes may be delivered. Throws the error with which the exchange was ended.
     private var isClear: Bool {
         get throws(CurlewError) {
             let (isClear, ending) = state.withLock { ($0.isClear, $0.ending) }
@@ -105,9 +104,9 @@ final class ResponseDelivery: TransferControl {
         }
     }
 
-    /// Waits until bytes may be delivered. Throws the error that the exchange was ended with, which at the deadline is
-    /// the total timeout. Cancelling the task ends the wait too: a delivery whose time is up may have been cancelled as
-    /// a task alone, and nobody would resume it.
+    /// Waits until bytes may be delivered. Throws the error with which the exchange was ended: at the deadline, the
+    /// total timeout. Cancelling the task ends the wait too, because a timeout may cancel only the task, and nobody
+    /// would then resume the delivery.
     private func clearance(until deadline: ContinuousClock.Instant?) async throws(CurlewError) {
         while try !isClear {
             let wait = OneShot<Bool>()
@@ -122,7 +121,7 @@ final class ResponseDelivery: TransferControl {
         }
     }
 
-    /// Waits, and ends the exchange at the deadline. False if the task was cancelled before.
+    /// Waits, and ends the exchange at the deadline. Returns `false` if the task was cancelled before.
     private func end(_ wait: OneShot<Bool>, at deadline: ContinuousClock.Instant) async -> Bool {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -176,7 +175,7 @@ final class ResponseDelivery: TransferControl {
         return delivered
     }
 
-    /// Makes an offer to the sink. False if the sink has paused, so that the offer must be repeated. The pause is
+    /// Makes an offer to the sink. Returns `false` if the sink has paused, and the offer must be repeated. The pause is
     /// recorded before the call, because another thread may call `resumeReceiving` before the call returns.
     private func offer(_ ask: () -> Disposition) throws(CurlewError) -> Bool {
         state.withLock { $0.isPaused = true }

@@ -6,8 +6,8 @@ internal import CurlewLocks
 /// `suspend()` and `resume()` may be called on two threads at once. If each thread called the control, the calls could
 /// arrive in the wrong order: the transfer would then stay suspended for ever, or continue despite the suspension. So
 /// the owner's lock decides the order. One thread calls the control, without the lock, because users can implement
-/// transports, and repeats that until the control knows the latest state. Another thread that comes meanwhile returns
-/// at once: the first one asks again after its call.
+/// transports, and repeats that until the control knows the latest state. A second thread that arrives meanwhile
+/// returns at once, because the first one checks the state again after its call.
 ///
 /// A value that its owner protects by a lock. The suspension is read under that lock too, after the former call was
 /// marked as done:
@@ -16,7 +16,7 @@ internal import CurlewLocks
 ///         state.withLock { $0.relay.next(after: done, isSuspended: $0.isSuspended) }
 ///     }
 struct SuspensionRelay: Sendable {
-    /// One call of a control. An object, so that a call of a replaced control is not taken for one of the next.
+    /// One call of a control. A class, because identity tells a call of a replaced control from one of its successor.
     final class Call: Sendable {
         let control: any TransferControl
         let isSuspending: Bool
@@ -63,13 +63,13 @@ struct SuspensionRelay: Sendable {
     }
 }
 
-/// The controls of several exchanges, as one: those of a segmented download, those that a middleware has sent, or the
+/// Combines the controls of several exchanges: those of a segmented download, those that a middleware has sent, or the
 /// copies of a hedged request.
 ///
 /// An exchange that starts after `suspend` or `cancel` is suspended or cancelled at once.
 final class TransferControls: TransferControl {
     private struct State {
-        /// By the caller's keys. The control of a key's next exchange replaces that of an ended one.
+        /// The relays by the caller's keys. The control of a key's next exchange replaces that of an ended one.
         var relays: [Int: SuspensionRelay] = [:]
         var isSuspended = false
         var cancellation: CurlewError?
@@ -79,7 +79,7 @@ final class TransferControls: TransferControl {
 
     private let state = Lock(State())
 
-    /// Whether an exchange that starts at this moment is suspended or cancelled.
+    /// Whether an exchange that starts now would be suspended or cancelled at once.
     var holdsExchanges: Bool { state.withLock { $0.isSuspended || $0.cancellation != nil } }
 
     func add(_ control: any TransferControl, for key: Int) {

@@ -9,8 +9,8 @@ internal import CurlewLocks
 /// session's registry, and waits inside of a call leave out every marked request. Otherwise two requests whose code
 /// ends the session would wait for each other forever.
 ///
-/// The calls around a call count too. A retrier of one request may await another request, whose adapter then waits: the
-/// first request cannot end before that adapter does.
+/// The calls around a call are included. A retrier of one request may await another request, whose adapter then waits:
+/// the first request cannot end before that adapter does.
 enum UserCode {
     enum Caller: Sendable {
         case request(Request)
@@ -21,8 +21,8 @@ enum UserCode {
     }
 
     /// The callers of the calls around the task, the outermost first. Child tasks and `Task { }` inherit them. A lock
-    /// holds `nil` once its call has returned: a task that the call has started keeps the lock for its own life, but is
-    /// inside only until then.
+    /// holds `nil` once its call has returned: a task that the call has started keeps the lock as long as it lives, but
+    /// is inside the call only until the call returns.
     @TaskLocal static var calls: [Lock<Caller?>] = []
 
     /// Runs user code on behalf of the request.
@@ -49,8 +49,8 @@ enum UserCode {
     /// Runs work that no call of user code waits for.
     static func outside(_ work: () async -> Void) async { await $calls.withValue([]) { await work() } }
 
-    /// Runs a wait for requests or for a refresh. Until its end, waits of other calls leave out the requests whose code
-    /// this is.
+    /// Runs a wait for requests or for a refresh. Until it ends, waits of other calls leave out the requests for which
+    /// this code runs.
     static func waiting<T>(
         _ wait: () async -> T
     ) async -> T {
@@ -65,8 +65,8 @@ enum UserCode {
         return await wait()
     }
 
-    /// Runs a wait for a refresh by this interceptor. Returns `nil` without waiting if that refresh waits, perhaps for
-    /// another one that does, for a refresh that the current task is part of: neither would end.
+    /// Runs a wait for a refresh by this interceptor. Returns `nil` without waiting if that refresh waits, directly or
+    /// through other refreshes, for one that the current task is part of: neither would end.
     static func waiting<T>(
         forRefreshOf interceptor: ObjectIdentifier,
         _ wait: () async -> T
@@ -89,8 +89,8 @@ enum UserCode {
         callers.contains { if case .revalidation = $0 { true } else { false } }
     }
 
-    /// Whether the current task runs code for a request with which an OAuth 2 client asks for a token. The innermost
-    /// call counts: requests that the code of such a request sends are others.
+    /// Whether the current task runs code for a request with which an OAuth 2 client asks for a token. Only the
+    /// innermost call is considered: requests that the code of a token request sends are not token requests.
     static var isForTokenRequest: Bool {
         guard case .request(let request)? = callers.last else { return false }
         return request.record.withLock { $0.extras?.options.isTokenRequest == true }
@@ -109,7 +109,7 @@ enum UserCode {
     private static var callers: [Caller] { calls.compactMap { $0.withLock { $0 } } }
 }
 
-/// The waits of refreshes for other refreshes, which are named by their interceptors.
+/// The waits of refreshes for other refreshes, which are identified by their interceptors.
 private struct RefreshWaits {
     typealias Call = Lock<UserCode.Caller?>
 
@@ -117,7 +117,7 @@ private struct RefreshWaits {
     private var waits: [Int: (calls: [Call], awaited: ObjectIdentifier)] = [:]
     private var last = 0
 
-    /// Adds a wait, and returns its number. Returns `nil`, and adds none, if it would close a circle.
+    /// Adds a wait, and returns its number. Returns `nil`, and adds none, if it would close a cycle.
     mutating func begin(inside calls: [Call], for awaited: ObjectIdentifier) -> Int? {
         if reaches(Set(calls.compactMap(\.refresh)), from: awaited) { return nil }
         last += 1
@@ -128,8 +128,8 @@ private struct RefreshWaits {
     mutating func end(_ number: Int) { waits[number] = nil }
 
     private func reaches(_ refreshes: Set<ObjectIdentifier>, from start: ObjectIdentifier) -> Bool {
-        // The waits of calls that have returned lead nowhere: a task that a refresh has started may wait longer than
-        // the refresh, and the interceptor's next refresh does not wait for that task.
+        // Waits of calls that have returned are ignored: a task that a refresh has started may wait longer than the
+        // refresh, and the interceptor's next refresh does not wait for that task.
         let open = waits.values.flatMap { wait in
             wait.calls.compactMap(\.refresh).map { (waiting: $0, awaited: wait.awaited) }
         }

@@ -110,7 +110,7 @@ enum DestinationDirectory {
         return made
     }
 
-    /// Removes directories that `create` made, unless they contain something.
+    /// Removes the directories that `create` has made, if they are empty.
     static func removeIfEmpty(_ directories: [String]) {
         for directory in directories.reversed() { rmdir(directory) }
     }

@@ -6,14 +6,16 @@ internal import Foundation
 //
 // | end | the file of the exchange | the part on disk |
 // |---|---|---|
-// | `FileEnd.startsOver` | removed | removed; if it is this file, with it |
-// | `FileEnd.failed` | kept if it can be continued and is wanted, otherwise removed | the kept file, or none; after an error page it stays |
-// | `FileEnd.rejected` | removed | none; after an error page it stays |
-// | `place`: accepted | moved to its destination | none; after an error page see `acceptErrorPage` |
+// | `FileEnd.startsOver` | removed | removed, even if it is this file |
+// | `FileEnd.failed` | kept if it can be continued and is wanted, otherwise removed | this file if it is kept[1] |
+// | `FileEnd.rejected` | removed | none[1] |
+// | `place`: accepted | moved to its destination | none; for an error page see `acceptErrorPage` |
 // | the request is cancelled between exchanges (`endParts`) | - | removed, unless the user wants resume data |
 // | no value can be made of a delivered file without a destination (`dropUnplacedFile`) | removed | - |
-// | a whole body replaces the part (`recordFile`) | it begins | removed |
-// | nobody has decided | removed by `TemporaryFile.deinit` | - |
+// | a whole body replaces the part (`recordFile`) | created | removed |
+// | none of these | removed by `TemporaryFile.deinit` | - |
+//
+// [1] After an error page the part stays as it was.
 //
 // Each of them closes the file. A data request that became a download has no part: `FileTaskDelegate` moves or discards
 // its file itself.
@@ -22,7 +24,7 @@ internal import Foundation
 enum FileEnd: Sendable {
     /// The response neither continues nor replaces the part.
     case startsOver
-    /// The exchange has failed, and its body has so many bytes.
+    /// The exchange has failed. `received` is the number of bytes in the file, including those of earlier exchanges.
     case failed(CurlewError, received: Int64)
     /// The file is complete, and a validation or its checksum has failed.
     case rejected
@@ -79,11 +81,11 @@ extension DownloadRequest {
         return url
     }
 
-    /// Settles a download for which an error page was accepted instead of the rest.
+    /// Ends a download for which an error page was accepted instead of the rest.
     ///
-    /// If the request's own validations have accepted the page, the part is discarded. Without validations the status
-    /// was not judged: a part from the resume data that the user passed remains for another attempt. A part of an
-    /// earlier attempt is discarded, because nothing else refers to it.
+    /// If the request's own validations have accepted the page, the part is discarded. Without validations nothing has
+    /// checked the status, so a part that the user's resume data names is kept. A part of an earlier attempt is
+    /// discarded, because nothing else refers to it.
     private func acceptErrorPage() {
         guard let part = download.withLock({ $0.part.discard() }), hasOwnRules || !began(with: part) else { return }
         part.removeFile()
@@ -99,7 +101,8 @@ extension DownloadRequest {
 }
 
 extension DownloadRequest {
-    /// Ends the download after its last exchange: removes a part that nobody wants, and reports one that is left.
+    /// Ends the download after its last exchange: removes a part that nobody wants, and calls the closures that wait
+    /// for resume data.
     func endParts() async {
         let keepsPart = !isCancelled || download.withLock { $0.onCancel.keepsPart }
         if !keepsPart, let part = download.withLock({ $0.part.discard() }) {
@@ -163,7 +166,8 @@ struct FileReading: Sendable {
 
     fileprivate mutating func givesAway() { isGivenAway = true }
 
-    /// Ends a call. Returns whether the file can be removed: a call has failed, and no call has got or awaits it.
+    /// Ends a call. Returns whether the file can be removed: a call has failed, and no other has got or awaits the
+    /// file.
     mutating func ends(withValue: Bool) -> Bool {
         readers -= 1
         // The request's `fileURL` still discloses the location.

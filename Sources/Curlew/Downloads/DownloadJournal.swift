@@ -28,8 +28,8 @@ public struct DownloadJournal: Sendable, Hashable {
     /// A journal in a directory that other processes of the same user may share.
     public init(directory: URL) { self.directory = directory }
 
-    /// The folder of a session's entries. Its name has the identifier's bytes in hexadecimal digits, because an
-    /// identifier may have characters that a file name cannot have; if that is too long for a file name, their SHA-256.
+    /// The folder of a session's entries. Its name has the identifier's bytes in hexadecimal digits, because file names
+    /// exclude some characters. If that is too long for a file name, it has their SHA-256.
     func folder(of session: String?) -> URL {
         let identifier = session ?? ""
         var name = "session-" + Checksum.hex(Array(identifier.utf8))
@@ -119,8 +119,8 @@ public struct UnfinishedDownload: Sendable, Identifiable {
         self.part = part
     }
 
-    /// Removes the download's file and its entry, unless another download, perhaps of another process, continues the file
-    /// at this moment.
+    /// Removes the download's file and its entry, unless another download, perhaps of another process, is continuing
+    /// the file.
     public func discard() async {
         await FileLane.next().carryOut { [part, file] in
             part.removeFile {
@@ -134,10 +134,11 @@ public struct UnfinishedDownload: Sendable, Identifiable {
 }
 
 extension ResumeData {
-    /// Corrects the number of received bytes, for an entry that was written before them. `size` is that of the file.
+    /// Corrects the number of received bytes of an entry that was written before they arrived. `size` is the file's
+    /// size.
     fileprivate mutating func trust(_ size: Int64, isOfThisBoot: Bool) {
         if isOfThisBoot {
-            // After a crash of the process alone, all written bytes are in the file. A file of segments has its full
+            // If only the process has crashed, all written bytes are in the file. A file of segments has its full
             // length from the start, so only the entry tells which bytes are there.
             if segments == nil { bytesWritten = min(size, expectedTotal ?? size) }
         } else {
@@ -147,7 +148,7 @@ extension ResumeData {
     }
 }
 
-// Keeps the journal's entry up to date over the exchanges of a download. The entry is written on file lanes.
+// Keeps the journal's entry up to date during the exchanges of a download. The entry is written on file lanes.
 extension DownloadRequest {
     private var journal: (DownloadJournal, session: String?)? {
         context.configuration.downloadJournal.map { ($0, context.configuration.identifier) }
@@ -212,7 +213,8 @@ struct JournalState: Sendable {
         self.target = target
     }
 
-    /// Whether the entry has to be written again because `written` bytes of the segments have arrived. Remembers that.
+    /// Returns whether the entry is due to be written again with `written` bytes of the segments, and records that it
+    /// is.
     mutating func isDue(_ written: Int64) -> Bool {
         guard written - self.written >= Self.step else { return false }
         self.written = written
@@ -230,8 +232,8 @@ extension Session {
         return found ?? []
     }
 
-    /// Continues a download of an earlier process in a new request. It has the description of the old one and, unless
-    /// another is given, its destination.
+    /// Continues a download of an earlier process in a new request. It has the `taskDescription` of the old one and,
+    /// unless another is given, its destination.
     public nonisolated func download(
         continuing unfinished: UnfinishedDownload,
         interceptor: (any RequestInterceptor)? = nil,
@@ -296,7 +298,7 @@ struct JournalEntry: Codable {
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// The identity of the system's boot: it differs after every boot.
+    /// Identifies the current boot of the system.
     static let currentBoot: String =
         (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
         .trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown-\(UUID().uuidString)"

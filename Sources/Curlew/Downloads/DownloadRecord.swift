@@ -9,8 +9,8 @@ struct DownloadRecord: Sendable {
     /// The request of the current attempt; `nil` before the first one.
     var described: DescribedDownload?
     var onCancel = PartOnCancel.discard
-    /// Whether the run has begun to call the closures that wait for resume data. A closure that is added later is called
-    /// by `cancel` itself.
+    /// Whether the run has begun to call the closures that wait for resume data. `cancel` itself calls a closure that
+    /// is added later.
     var hasToldResumeData = false
     /// The calls that read the file.
     var reading = FileReading()
@@ -75,7 +75,7 @@ enum PartOnCancel: Sendable {
     }
 }
 
-/// The request of an attempt as described, without the fields that resuming adds, and the range that it asks for.
+/// The request of an attempt before resuming adds fields to it, and the range that it asks for.
 struct DescribedDownload: Sendable {
     let url: URL
     let method: HTTPMethod
@@ -84,8 +84,8 @@ struct DescribedDownload: Sendable {
     let isPlain: Bool
     let range: RequestedRange
 
-    /// Leaves out `sensitiveHeaders`, because the fields are written to disk. The range is the rest of `part` if that is
-    /// of this file.
+    /// Leaves out `sensitiveHeaders`, because the fields are written to disk. The range is the rest of `part` if that
+    /// belongs to this file.
     init?(_ request: URLRequest, sensitiveHeaders: [String], continuing part: ResumeData?, segments: Int) {
         guard let url = request.url else { return nil }
         self.url = url
@@ -104,14 +104,14 @@ struct DescribedDownload: Sendable {
         }
     }
 
-    /// Whether two URLs are of the same file. The query may differ: a signed URL gets a new one each time, and the
-    /// validator decides in the end.
+    /// Returns whether two URLs name one file. The query may differ: a signed URL gets a new one each time, and the
+    /// validator detects another file.
     private static func isSameFile(_ url: URL, _ other: URL) -> Bool {
         url.scheme == other.scheme && url.host() == other.host() && url.port == other.port
             && url.path() == other.path()
     }
 
-    /// Resume data without received bytes.
+    /// Returns resume data without received bytes.
     func resumeData(_ validator: EntityValidator, total: Int64?, in file: URL) -> ResumeData {
         ResumeData(
             url: url,
@@ -158,8 +158,8 @@ enum RequestedRange: Sendable {
 }
 
 extension ResumePlan {
-    /// If the file may be complete, its last byte is fetched again. The response then is a part like any other, and not
-    /// an error about a range that does not exist.
+    /// If the file may be complete, its last byte is fetched again: the response is then an ordinary part instead of an
+    /// error about a range that does not exist.
     init(_ part: ResumeData) {
         let mayBeComplete = part.expectedTotal.map { part.bytesWritten >= $0 } ?? true
         self.init(

@@ -23,13 +23,13 @@ final class DownloadTaskDelegate: TaskDelegate {
             file.becomeUseless()
             return .abort(.downloadStartsOver)
         }
-        // A part that is stored as the whole file: the user's request has a range, or the part covers the whole file.
+        // The body may still be a part: the user's request has a range, or the part covers the whole file.
         if case .wholeFile = step, exchange.sent.method != .head { file.span.end = ResumePlan.lengthOfPart(head) }
         open(step, head, exchange)
         return .pause
     }
 
-    /// Returns the use of the response, or `nil` if neither the response nor the part on disk is useful.
+    /// Decides how the body is used. Returns `nil` if the download has to start over.
     private func step(after head: ResponseHead, _ exchange: Exchange) -> DownloadStep? {
         switch asked {
         case .wholeFile: return .wholeFile
@@ -81,7 +81,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         _ part: ResumeData?,
         _ exchange: Exchange
     ) -> DownloadStep {
-        // `position` is within the segment, while users see the progress of the whole file.
+        // The position in the file says nothing about the other segments; users see the progress of the whole file.
         let segment = plan.segments.isEmpty ? nil : plan.segments[index]
         continues(at: segment?.position ?? 0, upTo: segment?.end, of: plan.total, exchange)
         exchange.continues(TransferCount(completed: plan.bytesWritten, total: plan.total))

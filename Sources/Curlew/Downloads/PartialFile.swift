@@ -22,7 +22,7 @@ extension TemporaryFile {
 extension ResumeData {
     /// Removes the file, unless another download writes to it or it cannot be opened. Blocks.
     ///
-    /// `forget` is called before a removal, and also if there is no file of a download any more. Until it returns, no
+    /// `forget` is called before a removal, and also if the file is gone or is not a download's. Until it returns, no
     /// other download can continue the file.
     func removeFile(forgetting forget: () -> Void = {}) {
         switch PartialFile.find(self.file, isFromOutside: false) {
@@ -73,8 +73,8 @@ enum PartialFile {
     }
 
     /// Opens the partial file at `path` for reading and writing. Returns `nil` if there is none. Throws
-    /// `.resumeRejected`, without touching the file, if it is not as a download leaves it; with `native` if the system
-    /// refused to open it.
+    /// `.resumeRejected`, without touching the file, if it is not as a download leaves it. The error has `native` if
+    /// the system refused to open the file.
     ///
     /// With `isFromOutside` the file must still be private. Otherwise this process has created it itself, possibly on a
     /// file system that shows all files with the same permissions.

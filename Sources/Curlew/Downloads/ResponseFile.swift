@@ -21,15 +21,15 @@ final class ResponseFile: Sendable {
 
     /// The bytes of the file that the body covers.
     struct Span: Sendable {
-        /// The position of the next byte: in the file, or in its segment.
+        /// The position in the file of the next byte.
         var position: Int64 = 0
-        /// The position at which a part ends, according to its head. Its body must not be longer. `nil` if the response
-        /// is not a part.
+        /// The position at which a part ends according to its head; a longer body is an error. `nil` if the response is
+        /// not a part.
         var end: Int64?
         /// The length of the whole file. -1 if it is unknown.
         var fileLength: Int64 = -1
 
-        /// The error for a part that is incomplete: a server may send less than the rest, and announce that.
+        /// The error for an incomplete part. A server may announce and send less than the rest.
         var shortage: CurlewError? {
             guard let end, position != end else { return nil }
             return CurlewError(.truncated, phase: .receive, reason: "\(position) of \(end) bytes were received")
@@ -46,19 +46,19 @@ final class ResponseFile: Sendable {
     private let startOver: @Sendable () -> Void
     private let state = Lock(State())
 
-    /// `startOver` is called on the lane if the file becomes useless, at once: until the exchange ends, another download
-    /// may continue the part on disk and keep it.
+    /// `startOver` is called on the lane as soon as the file becomes useless. If it were called only when the exchange
+    /// ends, another download could continue the part on disk in between.
     init(startOver: @escaping @Sendable () -> Void = {}) { self.startOver = startOver }
 
     var phase: Phase { state.withLock { $0.phase } }
 
-    /// The range of the file that has been written. Set it before the file is opened.
+    /// The range of the file that the body still has to fill. Set it before the file is opened.
     var span: Span {
         get { state.withLock { $0.span } }
         set { state.withLock { $0.span = newValue } }
     }
 
-    /// Records that there is no use for the body.
+    /// Records that the body neither continues nor replaces the part.
     func becomeUseless() {
         state.withLock { $0.phase = .useless }
         lane.enqueue(startOver)
@@ -89,8 +89,8 @@ final class ResponseFile: Sendable {
         }
     }
 
-    /// Writes the next bytes, and calls `didWrite` with the span of the rest. Before the file is open, the transport
-    /// has to deliver the bytes again.
+    /// Writes the next bytes, and calls `didWrite` with the span of the rest. Before the file is open, pauses the
+    /// transport, which then delivers the bytes again.
     func receive(
         _ bytes: UnsafeRawBufferPointer,
         didWrite: (_ opened: OpenedDownload, _ rest: Span) -> Void

@@ -18,14 +18,14 @@ extension DownloadRequest {
     }
 }
 
-/// Fetches the segments that the first exchange has left, all of them concurrently.
+/// Fetches the segments that the first exchange has not completed, all of them concurrently.
 ///
 /// It does not retry: when one segment fails the others are stopped, and the received bytes are a part for the next
 /// attempt.
 struct SegmentedTransfer: Sendable {
     let request: DownloadRequest
-    /// The first exchange. The others send its final request, after redirects and with the adapters' fields, for other
-    /// ranges and with the rest of its total timeout.
+    /// The first exchange. The others send its final request, after redirects and adapters, with other ranges and
+    /// within the rest of its total timeout.
     let exchange: Exchange
     let opened: OpenedDownload
     let progress: SegmentProgress

@@ -8,15 +8,15 @@ internal import FoundationNetworking
 ///     unexamined ─▶ left ─── the body continues it ──▶ growing ─── the exchange fails ─────────────▶ left
 ///                   none ─── a body begins ──────────▶ growing ─── complete, rejected or useless ──▶ none
 ///
-/// An exchange that has begun to write ends its claim when its delegate is closed and its file is placed, so no attempt
-/// begins while the part grows.
+/// An exchange gives up the part when its delegate is closed and its file is placed. The next attempt begins after
+/// that, so it never finds a growing part.
 enum StoredPart: Sendable {
     /// There is nothing to continue. The current exchange may still write a file, which cannot be continued.
     case none
     /// The user's resume data names it. Its file has to be examined before anything is requested.
     case unexamined(ResumeData)
-    /// An earlier exchange has left it, and the next attempt continues it. After the last attempt, `resumeData` describes
-    /// it.
+    /// An earlier exchange has left it, and the next attempt continues it. After the last attempt, `resumeData`
+    /// describes the part.
     case left(ResumeData)
     /// The current exchange writes to its file, and keeps or removes it in the end.
     case growing(GrowingPart)
@@ -36,7 +36,8 @@ enum StoredPart: Sendable {
         }
     }
 
-    /// Forgets the part. Returns it if its file has to be removed; a growing one belongs to the exchange.
+    /// Forgets the part. Returns it if its file has to be removed. The exchange itself removes the file of a growing
+    /// part.
     mutating func discard() -> ResumeData? { exchange(&self, with: .none).resumable }
 
     /// Records the beginning of a body that is written to `file`. Returns a part whose file has to be removed, because
@@ -75,8 +76,8 @@ enum StoredPart: Sendable {
         }
     }
 
-    /// Records the end of a failed exchange, whose body has `received` bytes. Returns whether the file has to be kept:
-    /// there is something to continue, and it `isWanted`.
+    /// Records the end of a failed exchange. `received` is the number of bytes in the file, including those of earlier
+    /// exchanges. Returns whether the file has to be kept: it has bytes to continue, and it `isWanted`.
     mutating func end(after received: Int64, isWanted: Bool) -> Bool {
         guard case .growing(let part) = self else { return false }
         let data = part.data(with: received)
@@ -86,9 +87,9 @@ enum StoredPart: Sendable {
     }
 }
 
-/// A part to whose file the current exchange writes.
+/// A part whose file the current exchange writes.
 struct GrowingPart: Sendable {
-    /// The file, with the received bytes of the beginning of the exchange.
+    /// The resume data at the beginning of the exchange.
     private let start: ResumeData
     /// The segments of the file; `nil` if it is fetched in one piece.
     private let segments: SegmentProgress?
@@ -101,11 +102,12 @@ struct GrowingPart: Sendable {
     /// The number of bytes that were on disk when the exchange began.
     var bytesAtStart: Int64 { start.bytesWritten }
 
-    /// The resume data for the journal. It is written before the bytes of the exchange; a crash is followed by a look at
-    /// the length of the file. A file of segments has holes, so its segments count their own bytes.
+    /// The resume data for the journal. It is written before the bytes of the exchange, so after a crash the length of
+    /// the file decides. A file of segments has holes, so its segments count their bytes.
     var journalData: ResumeData { data(with: bytesAtStart) }
 
-    /// The resume data for the file with its first `received` bytes. Segments count their own bytes.
+    /// Returns the resume data for the first `received` bytes of the file. Segments ignore `received` and count their
+    /// bytes.
     func data(with received: Int64) -> ResumeData {
         var data = start
         guard let plan = segments?.current else {
@@ -139,8 +141,8 @@ extension DownloadRequest {
         return request
     }
 
-    /// Checks the part from the user before anything is requested. The fate of its file must not depend on a server's
-    /// response.
+    /// Checks the user's part before anything is requested, so that a server's response cannot decide whether another
+    /// file is removed.
     private func examinePart() {
         let path = download.withLock { record -> String? in
             guard case .unexamined(let part) = record.part else { return nil }
@@ -178,8 +180,8 @@ extension CurlewError {
         CurlewError(.protocolViolation, phase: .receive, reason: "a part is longer than it said")
     }
 
-    /// The error of an exchange whose response is useless, and so is the part on disk. Monitors see it; the request does
-    /// not fail with it, unless it is cancelled, because it starts over.
+    /// The error of an exchange whose response neither continues nor replaces the part on disk. Monitors see it; the
+    /// request does not fail with it, unless it is cancelled, because it starts over.
     static var downloadStartsOver: CurlewError {
         CurlewError(.resumeRejected, phase: .receive, reason: "the download starts over")
     }

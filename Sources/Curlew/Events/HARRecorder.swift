@@ -135,7 +135,8 @@ public final class HARRecorder: EventMonitor {
 
     public func requestIsRetrying(_ request: Request) {
         // `resume()` on another thread may report the next exchange before the run has reported its `URLRequest`.
-        // Without the last attempt's, that event records nothing; the exchange is recorded when the run reports it too.
+        // Without the last attempt's `URLRequest` that event records nothing, and the exchange is recorded when the run
+        // reports it too.
         _ = state.withLock { $0.next.removeValue(forKey: RequestKey(request)) }
     }
 

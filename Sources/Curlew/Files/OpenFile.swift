@@ -28,8 +28,8 @@ final class OpenFile: Sendable {
         try open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, "opening")
     }
 
-    /// Opens an existing file for reading only. O_NONBLOCK: opening a FIFO would otherwise wait for a writer, and hold its
-    /// file lane for ever; reading it fails.
+    /// Opens an existing file for reading only. O_NONBLOCK: opening a FIFO would otherwise wait for a writer, and hold
+    /// its file lane for ever; reading it fails.
     static func reading(_ path: String) throws(CurlewError) -> OpenFile {
         try open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC, "opening")
     }
@@ -86,7 +86,7 @@ final class OpenFile: Sendable {
         _ = try call("setting the permissions of") { descriptor, _ in fchmod(descriptor, mode) }
     }
 
-    /// Locks the file until it is closed. Returns false if it is locked elsewhere; a file system without locks counts
+    /// Locks the file until it is closed. Returns `false` if it is locked elsewhere. A file system without locks counts
     /// as success.
     ///
     /// Waits up to 100 ms: a child of this process shares the locks of the parent's files between its fork and its

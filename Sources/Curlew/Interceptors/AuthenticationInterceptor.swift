@@ -6,8 +6,8 @@ public import FoundationNetworking
 /// Authenticates requests, and refreshes an expired credential once for all of them.
 ///
 /// New requests wait while an expired credential is refreshed. Requests that fail as unauthorized share one refresh and
-/// are sent again. Cancelling one of them ends its wait; the refresh continues. Token requests of an ``OAuth2Client`` that
-/// go over the same session are sent unchanged, and wait for no refresh.
+/// are sent again. Cancelling one of them ends its wait; the refresh continues. Token requests of an ``OAuth2Client``
+/// that go over the same session are sent unchanged, and wait for no refresh.
 public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor {
     /// The credential that the authenticator applies and refreshes.
     public typealias Credential = AuthenticatorType.Credential
@@ -56,7 +56,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         while true {
             try Task.checkCancellation()
             let (current, version) = self.state.withLock { ($0.credential, $0.version) }
-            // User code, so it is called without the lock.
+            // Called without the lock, because it is user code.
             let requiresRefresh = current?.requiresRefresh ?? false
             switch self.state.withLock({ $0.adapt(requiresRefresh, of: version) })?.action {
             case nil: continue
@@ -71,7 +71,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         }
     }
 
-    /// Retries the request with another credential if the server did not accept its own.
+    /// Retries the request with another credential if the server did not accept the one that it carried.
     public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         guard let urlRequest = request.request, let response = request.response else { return .doNotRetry }
         return await retry(urlRequest, response, for: session, dueTo: error)
@@ -154,9 +154,9 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         in flight: AuthenticationState<Credential>.Flight,
         for session: Session
     ) {
-        // No waiter owns the refresh: cancelling one ends that wait and nothing else.
+        // No waiter owns the refresh: cancelling one ends only its wait.
         Task {
-            // The caller is the refresh, because the request that started it may end first.
+            // The refresh is named as the caller, because the request that started it may end first.
             let (result, isFinal) = await RequestDeadline.never {
                 await UserCode.call(by: .refresh(of: ObjectIdentifier(self))) {
                     await self.refreshed(credential, in: flight, for: session)
@@ -176,7 +176,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         let now = ProcessInfo.processInfo.systemUptime
         let window = refreshWindow.map { (interval: $0.interval, maximumAttempts: $0.maximumAttempts) }
         guard state.withLock({ $0.mayRefresh(at: now, window: window) }) else {
-            // The reason why there is no new credential says more than the number of attempts.
+            // The last failure tells more than the number of attempts.
             let error: any Error = state.withLock { $0.lastError } ?? AuthenticationError.excessiveRefresh
             // The authenticator judges only what its own refresh has thrown: a later refresh may succeed.
             return (.failure(error), isFinal: false)
@@ -184,7 +184,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         do {
             return (.success(try await authenticator.refresh(credential, for: session)), isFinal: false)
         } catch {
-            // Nobody gets the error if the credential was replaced meanwhile. User code is called without the lock.
+            // Nobody gets the error if the credential was replaced meanwhile. `isFinal` is user code, so it is called
+            // without the lock.
             let isFinal =
                 state.withLock { $0.isRunning(flight) } && authenticator.isFinal(error, refreshing: credential)
             return (.failure(error), isFinal)

@@ -11,7 +11,7 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         /// If `isAwaited`, requests that have not been sent yet wait for the refresh, and new ones do too. Otherwise a
         /// rejected request began it, and new requests are sent with the old credential.
         case running(Flight, isAwaited: Bool)
-        /// If `isFinal`, another refresh of the same credential would fail as well.
+        /// If `isFinal`, another refresh of this credential would fail as well.
         case failed(any Error, isFinal: Bool)
     }
 
@@ -76,8 +76,8 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         }
     }
 
-    /// Decides about a request whose credential was rejected. `version` is that of the credential which the request's
-    /// own was compared with.
+    /// Decides about a request whose credential was rejected. `version` is that of the credential with which the
+    /// request's was compared.
     mutating func retry(comparedWith version: Int) -> RetryAction {
         guard version == self.version else { return .retry }
         guard let credential else { return .fail(AuthenticationError.missingCredential) }

@@ -16,11 +16,11 @@ public import FoundationNetworking
 ///
 /// A `RequestAdapter` describes the request, once for each attempt: its fields are in the request's history, and
 /// redirects within the origin keep them. An exchange adapter works on the finished request, with cookies and default
-/// fields. What it changes is sent with that exchange alone: not with the next redirect, not with a retry.
+/// fields. Its changes apply to that exchange only: not to the next redirect, not to a retry.
 ///
 /// It may change header fields, the method, the path and the query, and a body in memory. An `httpBody` of `nil` keeps
 /// a body that comes from a file or a stream. A change of the origin, the timeout, the cache policy or a body stream
-/// fails with `.unsupported`. Curlew's own rules (redirects, retries, cookies) go by the request as it was before.
+/// fails with `.unsupported`. Curlew's own rules (redirects, retries, cookies) apply to the request as it was before.
 ///
 /// - Warning: It is called for redirects to other origins too, which the server chooses. Curlew drops the secret fields
 ///   that a request has on such a redirect, but not those that an adapter sets anew. Set a key or a token only if
@@ -42,14 +42,14 @@ public struct ExchangeInfo: Sendable {
     public let attempt: Int
     /// The number of redirects that this attempt has followed.
     public let hop: Int
-    /// The number of exchanges that came before, in all attempts: redirects, retries, and requests that were sent again
-    /// with credentials. Requests that a middleware repeats, and segments of a download, are not counted.
-    /// OpenTelemetry's `http.request.resend_count`.
+    /// The number of earlier exchanges in all attempts: redirects, retries, and requests that were sent again with
+    /// credentials. Requests that a middleware repeats, and segments of a download, are not counted. OpenTelemetry's
+    /// `http.request.resend_count`.
     public let resendCount: Int
     /// The URL before adapters have changed it.
     public let url: URL
-    /// The identifier of the exchange within its session. Parallel segments of a download share it, and a request that is
-    /// sent again with stored credentials keeps it.
+    /// The identifier of the exchange within its session. Parallel segments of a download share it, and a request that
+    /// is sent again with stored credentials keeps it.
     public let task: TaskIdentifier
     /// Whether the request has a body that is not in its `httpBody`, because it is read from a file or a stream.
     public let hasStreamedBody: Bool
@@ -103,13 +103,13 @@ extension Request {
     }
 }
 
-/// The request of an exchange, as exchange adapters and middleware see it, and the way back.
+/// The request of an exchange, as exchange adapters and middleware see it, and the conversion of their answer.
 ///
 ///     sent: TransferRequest ──▶ view: URLRequest ── user code ──▶ changed(by:): TransferRequest
 ///
-/// Only differences from the view are applied. What a `URLRequest` cannot express (repeated fields, a body that is read
-/// while it is sent, credentials for libcurl) stays as it is unless it was replaced. An `Authorization` field is sent in place of libcurl's
-/// Basic credentials.
+/// Only differences from the view are applied. Parts that a `URLRequest` cannot express (repeated fields, a body that
+/// is read while it is sent, credentials for libcurl) are kept unless they were replaced. An `Authorization` field is
+/// sent in place of libcurl's Basic credentials.
 ///
 /// | part | may be changed |
 /// |---|---|
@@ -202,7 +202,8 @@ struct WireRequest: Sendable {
         changeDecoding(of: &next)
     }
 
-    /// Decodes the body unless it is asked for as it is. A range is asked for as it is: its bytes are counted.
+    /// Turns decoding off if the fields now ask for the identity coding. Turns it on if they did so before, unless they
+    /// ask for a range, whose bytes are counted as sent.
     private func changeDecoding(of next: inout TransferRequest) {
         let asksForIdentity = next.headers.asksForIdentity
         if asksForIdentity == true { next.options.decodesContent = false }
@@ -219,9 +220,9 @@ struct WireRequest: Sendable {
         let body = answer.httpBody
         guard body != view.httpBody else { return }
         next.body = if let body, !body.isEmpty { .data(body) } else { .none }
-        // They follow the body that was replaced.
+        // The trailers belong to the body that was replaced.
         next.trailers = nil
-        // The transport sends the length of the body that it has.
+        // The transport adds the length of the new body.
         next.headers.remove(name: "Content-Length")
     }
 

@@ -16,13 +16,13 @@ public import FoundationNetworking
 ///
 /// A middleware may change the request and the reply, send the request several times, or reply without sending it. It
 /// is called for every request on the wire: each attempt, each redirect, each answered challenge, each segment of a
-/// download. Redirects, retries, cookies and validation happen around it and go by the reply that it returns. The cache
+/// download. Redirects, retries, cookies and validation happen around it and use the reply that it returns. The cache
 /// is inside: a stored response is a reply like any other. WebSockets are not wrapped.
 ///
-/// - The request may be changed as by an `ExchangeAdapter`, and the change concerns this exchange alone.
+/// - The request may be changed as by an `ExchangeAdapter`. The change applies to this exchange only.
 /// - If the body is kept in memory, `next` returns with all of it. The body of a download or a stream arrives while it
-///   is read, and slows down the sender if nobody reads. So does a body that an asynchronous `onHTTPResponse` closure
-///   may turn into a file.
+///   is read, and slows down the sender if nobody reads. This includes a body that an asynchronous `onHTTPResponse`
+///   closure may turn into a file.
 /// - Cancelling the request, and its total timeout, cancel the task of the middleware. The request ends when the
 ///   middleware has returned.
 /// - Only the returned reply counts. The `Set-Cookie` and `Strict-Transport-Security` fields, the metrics, the trailers
@@ -42,9 +42,9 @@ public protocol RequestMiddleware: Sendable {
 
 /// The rest of the chain: further middleware, the cache, and the network.
 ///
-/// It may be called several times, also at the same time, or not at all. Every call is a request of its own, and a
-/// reply that is not used ends its transfer. After `intercept` of the session's first middleware has returned, a call
-/// throws `.unsupported`.
+/// It may be called several times, also at the same time, or not at all. Every call sends a separate request, and
+/// releasing an unused reply ends its transfer. After `intercept` of the session's first middleware has returned, a
+/// call throws `.unsupported`.
 ///
 /// A body that can be read only once can be sent only once. No streamed body is sent while another call sends it or
 /// receives its response. A call that would do either throws `.bodyUnavailable`.
@@ -127,7 +127,7 @@ public struct Reply: Sendable {
         let informational: Lock<[ResponseHead]>
         /// The outcome of the transfer, once it has ended.
         let outcome: OneShot<Result<TransferOutcome, CurlewError>>
-        /// The run that has sent the request: a middleware may return a reply that another run got.
+        /// The run that has sent the request. A middleware may return a reply from another run.
         let run: RunToken
     }
 
@@ -245,7 +245,7 @@ extension Reply {
             }
         }
 
-        /// Returns the chunks as a closure changes them.
+        /// Returns a stream of the chunks that a closure makes from these.
         func mapChunks(_ transform: @escaping @Sendable (Data) async throws -> Data) -> Stream {
             Stream { [source] in
                 let next = source.claim()
@@ -262,7 +262,7 @@ extension Reply {
 }
 
 extension Reply.Body {
-    /// The elements of a sequence, as they come.
+    /// The elements of a sequence, as they arrive.
     public static func stream<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks) -> Reply.Body
     where Chunks.Element == Data {
         .stream(Reply.Stream(chunks))
@@ -281,7 +281,7 @@ extension Reply.Body {
     }
 }
 
-/// The body behind a `Reply.Stream`. It is claimed once, unless it was collected.
+/// The body of a `Reply.Stream`. It can be claimed once, unless it was collected.
 final class ReplySource: Sendable {
     /// Returns the next chunk. Used by one task.
     typealias Reading = () async throws -> Data?

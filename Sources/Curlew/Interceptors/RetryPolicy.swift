@@ -4,11 +4,11 @@ public import FoundationNetworking
 
 /// Retries failures that are likely to be temporary, with exponential backoff.
 ///
-/// Only requests with a method in `retryableHTTPMethods`, or with an idempotency key, are retried. With the default set,
-/// a request that the server may have carried out is repeated only if that has no further effect. A `Retry-After` field
-/// extends the delay. A stream whose head was accepted is not retried because of its status.
-/// Retryable statuses are retried even if the awaiting method accepts them, as with `response()` and
-/// `acceptingAnyStatus()`; the last response is the result once there is no retry left.
+/// Only requests with a method in `retryableHTTPMethods`, or with an idempotency key, are retried. With the default
+/// set, a request that the server may have carried out is repeated only if that has no further effect. A `Retry-After`
+/// field extends the delay. A stream whose head was accepted is not retried because of its status. Retryable statuses
+/// are retried even if the awaiting method accepts them, as with `response()` and `acceptingAnyStatus()`; the last
+/// response is the result once there is no retry left.
 public struct RetryPolicy: RequestInterceptor {
     /// The randomization of delays, which keeps clients that failed together from retrying together.
     public enum Jitter: Sendable, Hashable {
@@ -183,7 +183,7 @@ enum RetryDecision {
         guard isIdempotent || (!methods.isEmpty && methods.isSubset(of: policy.retryableHTTPMethods)) else {
             return false
         }
-        // The status is that of an earlier attempt then: this one was not sent.
+        // This attempt was not sent, so the status is that of an earlier one.
         if let code = (error as? CurlewError)?.code, code == .limited || code == .circuitOpen {
             return policy.retryableErrorCodes.contains(code)
         }

@@ -12,10 +12,10 @@ public import FoundationNetworking
 /// ```
 ///
 /// A token of a user, from ``token(code:pkce:)`` or ``token(for:)``, is passed as the interceptor's credential. It is
-/// replaced with its refresh token, never with one of the client itself. If there is none, or the server rejects it, the
-/// request fails with ``CurlewError/oauth2Error`` or `authenticationFailed`: the user has to log in again. An interceptor
-/// does not send a refresh token again that the server has declared void: requests fail at once, or at their 401, until
-/// the interceptor's `credential` is set.
+/// replaced with its refresh token, never with one of the client itself. If there is none, or the server rejects it,
+/// the request fails with ``CurlewError/oauth2Error`` or `authenticationFailed`: the user has to log in again. An
+/// interceptor does not send a refresh token again that the server has declared void: requests fail at once, or at
+/// their 401, until the interceptor's `credential` is set.
 ///
 /// Token requests go over `Session.default`, or a session of your own, even that of the interceptor: they carry the
 /// client's own credentials, never a token. They do not follow redirects, and are not repeated unless that session's
@@ -56,8 +56,8 @@ public final class OAuth2Client: Authenticator {
     ///     instance to store it. With a server that rotates refresh tokens, the former one is void. Without a former
     ///     token, it is a new login, or the client's first token. The calls of a client follow one another. A refresh
     ///     may end after another user has logged in, or after a logout: store its token only in the place of the
-    ///     former one. Requests that it sends over the interceptor's session carry the former token. It must not wait
-    ///     for a call of this client that runs in another task.
+    ///     former one. Requests that the closure sends over the interceptor's session carry the former token. It must
+    ///     not wait for a call of this client that runs in another task.
     public init(
         tokenURL: URL,
         clientID: String,
@@ -91,8 +91,8 @@ public final class OAuth2Client: Authenticator {
         server = OAuth2Server(settings, other.server.session)
     }
 
-    /// Returns an interceptor that adds a token to requests, and replaces it once for all of them. Without a credential,
-    /// the first request gets one with the client's own id and secret.
+    /// Returns an interceptor that adds a token to requests, and replaces it once for all of them. Without a
+    /// credential, the first request gets one with the client's own id and secret.
     public func interceptor(
         credential: OAuth2Token? = nil,
         refreshWindow: AuthenticationInterceptor<OAuth2Client>.RefreshWindow? = .init()
@@ -112,13 +112,13 @@ public final class OAuth2Client: Authenticator {
         return try await server.token(form, .clientCredentials, replacing: former)
     }
 
-    /// Returns a token that replaces an expired one. It is obtained with the refresh token (RFC 6749, 6), or, for a token
-    /// of the client itself, with id and secret.
+    /// Returns a token that replaces an expired one. It is obtained with the refresh token (RFC 6749, 6), or, for a
+    /// token of the client itself, with id and secret.
     ///
     /// If the task is cancelled, the call fails at once. A refresh token that the server has replaced by then is not
-    /// lost: `onChange` gets the new one. The same applies to all calls that return a token. A call with a refresh token
-    /// that the client is exchanging already waits for that exchange. For one minute after an exchange in which the server
-    /// has replaced the refresh token, a call with the former one returns the new token.
+    /// lost: `onChange` gets the new one. The same applies to all calls that return a token. A call with a refresh
+    /// token that the client is exchanging already waits for that exchange. For one minute after an exchange in which
+    /// the server has replaced the refresh token, a call with the former one returns the new token.
     public func token(refreshing token: OAuth2Token) async throws(CurlewError) -> OAuth2Token {
         if let refreshToken = token.refreshToken {
             do throws(CurlewError) {
@@ -141,8 +141,9 @@ public final class OAuth2Client: Authenticator {
 
     /// Returns the page where a user logs in (RFC 6749, 4.1.1).
     ///
-    /// `state` comes back with the answer and shows that it belongs to this request: use a random text for each login,
-    /// and store it with `pkce` in the user's session. `parameters` are further ones, such as `prompt` or `nonce`.
+    /// The server returns `state` with its answer, which proves that the answer belongs to this login: use a random
+    /// text each time, and store it with `pkce` in the user's session. `parameters` are further ones, such as `prompt`
+    /// or `nonce`.
     public func authorizationURL(
         state: String, pkce: PKCE? = nil, parameters: [String: String] = [:]
     ) throws(CurlewError) -> URL {
@@ -163,8 +164,8 @@ public final class OAuth2Client: Authenticator {
     /// Returns the token of the user whom the authorization server has sent back to `redirect`. `state` and `pkce` are
     /// those of the login.
     ///
-    /// Fails with `authenticationFailed` if the user has refused, or if the redirect has another state or issuer, because
-    /// it may then be forged.
+    /// Fails with `authenticationFailed` if the user has refused, or if the redirect has another state or issuer,
+    /// because it may then be forged.
     public func token(
         redirectedTo redirect: URL, state: String, pkce: PKCE? = nil
     ) async throws(CurlewError) -> OAuth2Token {
@@ -214,7 +215,7 @@ public final class OAuth2Client: Authenticator {
                 return try await server.token(form, .deviceCode)
             } catch {
                 if let refusal = error.oauth2Error, polling.continues(after: refusal.code) { continue }
-                // The user may have confirmed the login: a failure that passes must not end it.
+                // The user may have confirmed the login, so a temporary failure must not end it.
                 let status = error.responseCode ?? 0
                 guard error.isTimeout || error.isConnectivity || status >= 500 || status == 429 else { throw error }
                 polling.failed()
@@ -224,8 +225,8 @@ public final class OAuth2Client: Authenticator {
 
     // MARK: Authenticator
 
-    /// Adds `Authorization: Bearer …`, also to a request of your own for the token URL. The client's token requests carry
-    /// its own credentials instead.
+    /// Adds `Authorization: Bearer …`, also to a request of your own for the token URL. The client's token requests
+    /// carry its own credentials instead.
     public func apply(_ credential: OAuth2Token, to urlRequest: inout URLRequest) {
         guard !credential.accessToken.isEmpty, !UserCode.isForTokenRequest else { return }
         urlRequest.headers.add(.authorization(bearerToken: credential.accessToken))
@@ -247,11 +248,11 @@ public final class OAuth2Client: Authenticator {
             && urlRequest.headers["Authorization"]?.hasPrefix("Bearer ") == true
     }
 
-    /// Whether the server has declared the refresh token of a user void, with the status 400 or 401: the user has to log in
-    /// again.
+    /// Whether the server has declared the refresh token of a user void, with the status 400 or 401: the user has to
+    /// log in again.
     public func isFinal(_ error: any Error, refreshing credential: OAuth2Token) -> Bool {
-        // The client itself may get a token with the same id and secret later. Not `oauth2Error`, which also finds a
-        // refusal inside another error, whose status is not that of the refusal.
+        // The client itself can get another token with its id and secret. `oauth2Error` is not used here, because it
+        // also finds a refusal inside another error, whose status is not the refusal's.
         guard credential.grant != .clientCredentials, let error = error as? CurlewError,
             (error.underlying as? OAuth2Error)?.code == .invalidGrant
         else { return false }
@@ -297,7 +298,7 @@ struct OAuth2Settings: Sendable {
     struct Time: Sendable {
         var now: @Sendable () -> Date = { Date() }
         var instant: @Sendable () -> ContinuousClock.Instant = { .now }
-        /// Returns false if the waiting task is cancelled.
+        /// Returns `false` if the waiting task is cancelled.
         var pause: @Sendable (Duration) async -> Bool = { await Pause.wait(for: $0) }
     }
 
@@ -336,7 +337,7 @@ struct OAuth2Settings: Sendable {
 /// let token = try await client.token(code: code, pkce: pkce)
 /// ```
 ///
-/// Store `verifier` until the code has come, for instance in the user's session.
+/// Store `verifier` until the code has arrived, for instance in the user's session.
 public struct PKCE: Sendable, Hashable {
     /// The secret: 43 to 128 letters, digits, `-`, `.`, `_` and `~`.
     public let verifier: String
@@ -351,7 +352,7 @@ public struct PKCE: Sendable, Hashable {
         try self.init(verifier: Self.base64URL((0..<32).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }))
     }
 
-    /// Uses a stored verifier. Throws if it is not one.
+    /// Uses a stored verifier. Throws if it is not valid.
     public init(verifier: String) throws(CurlewError) {
         guard (43...128).contains(verifier.utf8.count), verifier.utf8.allSatisfy(Self.isPermitted) else {
             throw CurlewError(

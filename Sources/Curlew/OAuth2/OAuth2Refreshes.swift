@@ -84,7 +84,7 @@ struct OAuth2Refreshes {
 
 /// Passes new tokens to a client's `onChange`, one after the other in the order in which they arrived.
 ///
-/// Two calls at once could store the older of two tokens last.
+/// Concurrent calls could store the older of two tokens last.
 final class OAuth2Changes: Sendable {
     private let handler: (@Sendable (OAuth2Token, OAuth2Token?) async -> Void)?
     /// The end of the last call, which the next one waits for.
@@ -94,8 +94,8 @@ final class OAuth2Changes: Sendable {
 
     /// Calls the handler, after the calls before it. Must be called in a task that nothing cancels.
     ///
-    /// To `UserCode`, a call is a refresh of its own. A handler may send a request that waits for a refresh, whose token
-    /// waits here for the end of the handler: the later of the two then does not wait, because neither would end.
+    /// `UserCode` treats each call as a separate refresh. A handler may send a request that waits for a refresh whose
+    /// token waits here for the end of the handler. The later of the two then does not wait, because neither would end.
     func notify(_ token: OAuth2Token, replacing former: OAuth2Token?) async {
         guard let handler else { return }
         let calls = ObjectIdentifier(self)

@@ -28,15 +28,16 @@ struct OAuth2Server: Sendable {
         let own = OAuth2Refreshes.Exchange()
         let refreshToken = form["refresh_token"]
         if let refreshToken, let shared = try await shared(refreshToken, or: own) { return shared }
-        // In a task that the caller's cancellation does not reach: once the server has the request, the code or refresh
-        // token in it may be void, and the token that replaces it would be lost.
+        // In a separate task, which the caller's cancellation does not reach: once the server has the request, the code
+        // or refresh token in it may be void, and the token that replaces it would be lost.
         Task {
             let ended = await RequestDeadline.never {
                 await UserCode.call(by: .refresh(of: ObjectIdentifier(own))) {
                     await result(form, grant, replacing: former)
                 }
             }
-            // Before the result: a caller whose exchange has failed may send the refresh token again.
+            // Before the result is published, because a caller whose exchange has failed may send the refresh token
+            // again.
             let now = settings.time.instant()
             if let refreshToken { refreshes.withLock { $0.end(own, for: refreshToken, at: now) } }
             own.resolve(ended)
@@ -89,7 +90,7 @@ struct OAuth2Server: Sendable {
             grant, replacing: renewed, requested: settings.scope, skew: settings.expirySkew, at: settings.time.now())
         let (refreshToken, now) = (form["refresh_token"], settings.time.instant())
         refreshes.withLock { $0.record(token, for: refreshToken, at: now) }
-        // Before a request uses the token: the one that it replaces may be void already.
+        // Called before a request uses the token, because the former one may already be void.
         await changes.notify(token, replacing: former)
         return token
     }
@@ -128,7 +129,8 @@ struct OAuth2Server: Sendable {
         if let secret = settings.clientSecret { values.append(secret) }
         values += values.map(OAuth2Parameters.encoded)
         if let basic = authorization?.split(separator: " ").last { values.append(String(basic)) }
-        // Of two values, one may contain the other. One of three bytes hides nothing, and may be part of an error code.
+        // The longest first, because a value may contain another. Values of three bytes are left out: they hide
+        // nothing, and may be part of an error code.
         return values.filter { $0.utf8.count > 3 }.sorted { $0.utf8.count > $1.utf8.count }
     }
 

@@ -53,13 +53,13 @@ extension Request {
             } catch {
                 return await ended(with: RunResult(error: error))
             }
-            // After the run has joined the registry: a thread that looks at the shelf first and then at the registry
-            // finds the request.
+            // Called after the run has joined the registry, so that a thread that looks at the shelf first and then at
+            // the registry finds the request.
             if case .shelved = awaiting.link { unshelve() }
             return await withTaskCancellationHandler {
                 var result = await run.result()
                 if let value { await make(value, of: &result, run) }
-                // Before the clean-up: resume data exists only for a request with an error.
+                // Recorded before the clean-up, because resume data exists only for a request with an error.
                 if let error = result.error { recordFailure(error) }
                 if kind.hasToCleanUp { await cleanUp() }
                 run.leave()
@@ -208,8 +208,8 @@ enum HandlerRun {
         if isCancelled { task.cancel() }
     }
 
-    /// Returns the handle that the run holds. That of a stream or a WebSocket without handlers is not the user's:
-    /// nobody can read it once the user's has been released, and its run ends.
+    /// Returns the handle that the run holds. For a stream or a WebSocket without handlers it is not the user's: once
+    /// the user's handle has been released, nobody can read the body, and the run ends.
     ///
     /// A handler that another thread adds after this decision keeps the user's handle: see `keepHandle`.
     private static func handleOfRun(for request: Request) -> Request {
@@ -249,7 +249,7 @@ enum HandlerRun {
         await request.cleanUp()
         request.publish(result)
         await request.kind.reader?.untilConsumed(of: request)
-        // Handlers that were added since the last serializer ran.
+        // Runs handlers that were added since the last serializer ran.
         let late = await serialize(request, result)
         for completion in completions + late { completion() }
     }
@@ -286,7 +286,7 @@ enum HandlerRun {
         while true {
             let next = request.record.withLock { record -> (serializer: HandlerQueue.Serializer, given: RunResult)? in
                 if let next = record.nextSerializer(of: result) { return next }
-                // Under the lock that found no serializer: a handler that is added later starts another task.
+                // Under the lock that found no serializer, so that a handler that is added later starts another task.
                 record.lifecycle.handlersEnded()
                 return nil
             }

@@ -16,7 +16,7 @@ final class Exchange: KeepingSink {
     let session: Session
     let task: TaskIdentifier
     let outgoing: OutgoingRequest
-    /// The request as it is sent, with the parts that belong to this exchange alone: cookies, stored credentials of the
+    /// The request as it is sent, with the parts that belong only to this exchange: cookies, stored credentials of the
     /// session, and the remaining time.
     let sent: TransferRequest
     let credentials: StoredCredentials
@@ -29,7 +29,7 @@ final class Exchange: KeepingSink {
     let hop: Int
     /// The number of exchanges that the request has sent before, in all attempts.
     let resendCount: Int
-    /// Whether the redirects led away from the origin of the attempt's first URL. False without interceptors.
+    /// Whether the redirects led away from the origin of the attempt's first URL. `false` without interceptors.
     let leavesOrigin: Bool
     /// Whether a status outside 200..<300 is an error, unless the request has its own validation.
     let checksStatus: Bool
@@ -43,7 +43,7 @@ final class Exchange: KeepingSink {
     /// The outcome, if `Run.followUp` has to look at it.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var followable: TransferOutcome?
-    /// The fields behind the body of a complete response, as received.
+    /// The trailer fields of a complete response, as received.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var trailers: HTTPHeaders?
 
@@ -124,8 +124,8 @@ final class Exchange: KeepingSink {
         return .proceed
     }
 
-    /// Delivers a response: tells monitors and the request, asks the user about it if that is wanted, and chooses the
-    /// delegate.
+    /// Delivers a response: notifies monitors and the request, asks the user about the head if there is a hook, and
+    /// chooses the delegate.
     private func deliver(_ head: ResponseHead) -> Disposition {
         let response = LazyResponse(url: url, head: head)
         let (request, task) = (request, task)
@@ -139,8 +139,7 @@ final class Exchange: KeepingSink {
             observers.progress?.started(state.withLock { $0.download })
             for stream in observers.streams { stream.send(response) }
         }
-        // Monitors and streams hear of every response, and the error tells its status. But the user is not asked about
-        // a response that is refused.
+        // Monitors and streams are notified of every response, but the user is not asked about one that is refused.
         if head.status == 206, let refusal = refusal(ofPart: head) { return abort(refusal) }
         var ask = observers?.hook ?? request.sessionHeadHook
         if let informational = observers?.informational { ask = informational.before(ask) }
@@ -190,7 +189,7 @@ final class Exchange: KeepingSink {
     }
 
     private func begin(_ delegate: any TaskDelegate, _ response: LazyResponse) -> Disposition {
-        // First: the delegate may resume the transport before `begin` has returned.
+        // Set first, because the delegate may resume the transport before `begin` has returned.
         state.withLock { $0.delivery = .delegated(delegate) }
         let disposition = delegate.begin(response, in: self)
         if case .abort(let error) = disposition { return abort(error) }
@@ -311,7 +310,7 @@ final class Exchange: KeepingSink {
         if case .provisional = state.withLock({ $0.delivery }) { true } else { false }
     }
 
-    /// Delivers a provisional response that is the answer after all, and waits for the user's decision about the head.
+    /// Delivers a provisional response that no other request follows, and waits for the user's decision about the head.
     func decideDelivery() async throws(CurlewError) {
         var body = Data()
         if case .provisional(let response) = state.withLock({ $0.delivery }) {
@@ -326,7 +325,7 @@ final class Exchange: KeepingSink {
             } catch {
                 throw (error as? CurlewError) ?? .cancelled
             }
-            // The driver's task was cancelled, which ends the wait, and the request will be: as in `Run.send`.
+            // Cancelling the driver's task ends the wait and cancels the request, as in `Run.send`.
             if Task.isCancelled { request.cancel() }
             if request.isCancelled { throw request.cancellation }
         }

@@ -34,8 +34,8 @@ extension SessionContext {
 extension Exchange {
     /// Sends a request of the exchange over the transport, through exchange adapters and middleware.
     ///
-    /// That is the request of the exchange, or one for a segment of its download. What adapters and middleware change
-    /// is in no other copy of the request.
+    /// `request` is that of the exchange, or one for a segment of its download. Changes by adapters and middleware
+    /// apply only to this transfer.
     func perform(
         _ request: TransferRequest,
         over transport: any Transport,
@@ -47,7 +47,7 @@ extension Exchange {
             request = try await adapted(request, by: interceptors.adapters, for: sink)
             budget.apply(to: &request)
         }
-        // A WebSocket is not a response.
+        // Middleware returns responses, and a WebSocket is none.
         guard !interceptors.middleware.isEmpty, !self.request.opensWebSocket else {
             var outcome = try await transport.perform(request, sink: sink)
             if request.bringsAuthorization { outcome.isServersVerdict = false }
@@ -58,8 +58,8 @@ extension Exchange {
         return try await run.perform()
     }
 
-    /// Returns the request as the adapters change it. The sink's owner can cancel them; the transport then replaces the
-    /// control that the sink gets here.
+    /// Returns the request as the adapters change it. The sink gets a control that cancels the adapters; later the
+    /// transport's control replaces it.
     private func adapted(
         _ sent: TransferRequest,
         by adapters: [any ExchangeAdapter],
@@ -79,7 +79,8 @@ extension Exchange {
         let answer: Result<URLRequest, any Error>
         do {
             answer = try await request.callingUserCode(in: .adaptation, budget, behind: { sink.willStart($0) }) {
-                // A result: what the adapters throw is theirs, even the total timeout of a request that they sent.
+                // Returned as a result, so that an error of the adapters is not mistaken for this request's own total
+                // timeout.
                 await Result.of {
                     var adapted = wire.view
                     for adapter in adapters { adapted = try await adapter.adapt(adapted, for: info) }
@@ -98,8 +99,8 @@ extension Exchange {
 
 /// One request that a middleware has sent over the network, or the cache, and its response: the transport's sink.
 ///
-/// The transfer has a task of its own, because the middleware continues when the head has arrived. The body waits in a
-/// channel, which pauses the transport. The transfer ends when the body's reader is released.
+/// The transfer runs in a separate task, because the middleware continues when the head has arrived. The body waits in
+/// a channel, which pauses the transport. The transfer ends when the body's reader is released.
 final class InterceptedTransfer: TransferSink {
     /// The result. The transport makes no call afterwards.
     let outcome = OneShot<Result<TransferOutcome, CurlewError>>()
@@ -132,11 +133,11 @@ final class InterceptedTransfer: TransferSink {
         } catch {
             result = .failure(error)
         }
-        // First: a middleware that hears of the end may send the request, with its body, again.
+        // Called first, because a middleware that learns of the end may send the request, with its body, again.
         run.ended(key)
         outcome.resolve(result)
         head.resolve(result.map(\.head))
-        // Last: the end of the body is the end of the transfer, of which the outcome is then known.
+        // The body ends last, because a reader that has reached its end looks for the outcome.
         channel.finish(throwing: result.failure)
     }
 
@@ -149,8 +150,8 @@ final class InterceptedTransfer: TransferSink {
 
     func didReceive(informational head: ResponseHead) { informational.withLock { $0.append(head) } }
 
-    // Reaches the exchange while the request is sent, and so may come while a reply is delivered that a middleware has
-    // made meanwhile. What it changes in the exchange is behind its lock.
+    // May be called while another reply of a middleware is being delivered. The lock of the exchange protects the state
+    // that it changes.
     func didSend(bodyBytes: Int64, of expected: Int64?) { run.sink.didSend(bodyBytes: bodyBytes, of: expected) }
 
     func didReceive(head: ResponseHead) -> Disposition {
@@ -165,7 +166,7 @@ final class InterceptedTransfer: TransferSink {
 
     /// Returns the reply when its head has arrived. Its body is read from the channel.
     func reply() async throws(CurlewError) -> Reply {
-        // Released, it ends a transfer whose caller was cancelled.
+        // If the caller was cancelled, releasing the reader ends the transfer.
         let reader = StreamReader(claiming: channel)
         let head = try await arrivedHead()
         let body = Reply.Stream {

@@ -21,7 +21,8 @@ struct ExchangeState: Sendable {
     ///     none ─┬─▶ provisional ─┬─▶ asked ─▶ refused ─┐
     ///           └────────────────┴─────┴──▶ delegated ─┴─▶ closed
     ///
-    /// Unless another exchange may follow, `asked` and `delegated` come directly after `none`. An exchange that fails, or is followed by another one, may be closed in any state.
+    /// Unless another exchange may follow, `asked` and `delegated` come directly after `none`. An exchange that fails,
+    /// or is followed by another one, may be closed in any state.
     enum Delivery {
         /// No head has arrived.
         case none
@@ -30,7 +31,7 @@ struct ExchangeState: Sendable {
         /// The user decides about the head. The transport delivers the body again later.
         case asked
         case delegated(any TaskDelegate)
-        /// The delegate that the user has chosen late could not begin. The transport is told with the next bytes.
+        /// The delegate could not begin after the user's decision. The transport gets the error with the next bytes.
         case refused(CurlewError, by: any TaskDelegate)
         /// The body that the delegate has collected, or `.none`.
         case closed(ReceivedBody)
@@ -45,7 +46,7 @@ struct ExchangeState: Sendable {
     var isHeadAccepted = false
     /// The user's decision about the head, if it was asked for.
     var decision: HeadDecision?
-    /// The fields behind the body, as received, once a complete response has ended.
+    /// The trailer fields as received, once a complete response has ended.
     var trailers: HTTPHeaders?
     /// Whether Curlew has ended the exchange, and not its peer.
     var wasAborted = false
@@ -121,7 +122,7 @@ struct ExchangeState: Sendable {
         case .asked: return .wait
         case .refused(let error, _): return .refuse(error)
         case .provisional(var response):
-            // Without its other owner, the body is appended to in place.
+            // Removed from `delivery` meanwhile: a body with one owner is appended to in place.
             delivery = .none
             defer { delivery = .provisional(response) }
             do throws(CurlewError) { try response.keep(bytes) } catch { return .refuse(error) }
@@ -151,7 +152,7 @@ struct ExchangeState: Sendable {
         guard count.completed > sent else { return nil }
         let news = count.completed - sent
         sent = count.completed
-        // In another exchange too, the progress does not decrease.
+        // The progress does not decrease in a later exchange either.
         let before = min(upload.completed, count.total < 0 ? .max : count.total)
         upload = TransferCount(completed: max(count.completed, before), total: count.total)
         return (news, upload)
@@ -159,7 +160,7 @@ struct ExchangeState: Sendable {
 
     // MARK: The end
 
-    /// What the run needs of an exchange that has ended.
+    /// The parts of an ended exchange that the run uses.
     struct Ending {
         let response: LazyResponse?
         /// The delegate, which has to be closed.
@@ -170,8 +171,8 @@ struct ExchangeState: Sendable {
         let wasAborted: Bool
     }
 
-    /// Ends the exchange, as `end` does. Returns `nil`, and does nothing, if the run or the user has to decide about
-    /// the response before, or if the user's decision may still be carried out.
+    /// Ends the exchange, as `end` does. Returns `nil`, and does nothing, if the run or the user still has to decide
+    /// about the response, or if another thread may be carrying out the user's decision.
     mutating func endIfDecided(_ trailers: HTTPHeaders?) -> (Ending, (any TransferControl)?)? {
         switch delivery {
         case .provisional, .asked: nil
@@ -179,11 +180,11 @@ struct ExchangeState: Sendable {
         }
     }
 
-    /// Ends the exchange. Its delegate is closed next, and then the exchange, with the body. Returns the control too, to
-    /// be released without the lock, because it may be a user's.
+    /// Ends the exchange. Its delegate is closed next, and then the exchange, with the body. Returns the control too,
+    /// to be released without the lock, because it may be a user's.
     mutating func end(_ trailers: HTTPHeaders?) -> (Ending, (any TransferControl)?) {
         stage = .over
-        // The trailers of a redirect that is not followed belong to no response that users see.
+        // The trailers of a redirect that is refused belong to no response that users see.
         if response != nil { self.trailers = trailers }
         let (delegate, refusal): ((any TaskDelegate)?, CurlewError?) =
             switch delivery {

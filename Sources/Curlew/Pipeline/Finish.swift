@@ -28,14 +28,14 @@ extension Run {
             if error == nil {
                 do throws(CurlewError) { try await exchange.decideDelivery() } catch let failure { error = failure }
             }
-            // Afterwards no delegate begins.
+            // After this, no delegate can begin.
             if let decision = exchange.state.withLock({ $0.decision }) { await decision.expire() }
             (ending, _) = exchange.state.withLock { $0.end(exchange.trailers) }
         }
         let response = ending.response
         error = error ?? ending.refusal
         let acceptance = request.record.withLock { record in
-            // Those of other exchanges were recorded by `followUp`.
+            // `followUp` has recorded the metrics of other exchanges.
             if exchange.followable == nil, let metrics = exchange.metrics {
                 record.history.attempt.collectedMetrics.append(metrics)
             }
@@ -44,7 +44,7 @@ extension Run {
         if acceptance.isCancelled { error = request.cancellation }
         if let error, isEarly(error, ending.wasAborted) { emitEarlyFailure(error) }
         let collected = await ending.delegate?.close(error, of: exchange) ?? CollectedBody(error: error)
-        // Before validations run, which may ask the request for the file.
+        // Set before validations run, because they may ask the request for the file.
         _ = exchange.state.withLock { $0.close(with: collected.body) }
         emitEnd(of: exchange, collected.error)
         var body = collected.body
@@ -105,7 +105,8 @@ extension Run {
     func failed(with error: CurlewError) -> RunResult {
         var error = error
         if request.isCancelled { error = request.cancellation }
-        // An exchange that another one was to follow, which could not begin. Its parts are released without the lock.
+        // Closes the last exchange, if the one that was to follow it could not begin. Its parts are released without
+        // the lock.
         _ = request.record.withLock { $0.exchange?.withLock { $0.close(with: $0.body) } }
         let visible = request.record.withLock { $0.history.lastRequest }
         error.url = request.asGiven(error.url ?? visible?.url)
@@ -155,7 +156,7 @@ extension Run {
         var error = explained(error, exchange, response, body)
         error.url = request.asGiven(error.url ?? exchange.outgoing.snapshot.url)
         if error.attempt == 0 { error.attempt = attempt.number }
-        // The transport only knew the remaining time. The error names the whole.
+        // The error names the whole timeout, because the transport only knew the remaining time.
         if error.code == .totalTimedOut, let total = budget.total {
             error.reason = CurlewError.timeoutReason(.totalTimedOut, after: total)
         }
@@ -180,7 +181,7 @@ extension Run {
         return error
     }
 
-    /// Whether Curlew ended the exchange, and not its peer: the body was not wanted, or the peer was not trusted.
+    /// Whether Curlew ended the exchange instead of its peer: it did not want the body, or did not trust the peer.
     private func isEarly(_ error: CurlewError, _ wasAborted: Bool) -> Bool {
         if request.isCancelled { return false }
         switch error.code {

@@ -25,7 +25,7 @@ extension Run {
             again.announcement = .started
             return .send(again)
         }
-        // Only here: the exchange above is repeated, and would add its metrics twice.
+        // Not before the return above: a repeated exchange would add its metrics twice.
         if let metrics = exchange.metrics {
             request.record.withLock { $0.history.attempt.collectedMetrics.append(metrics) }
         }
@@ -52,7 +52,7 @@ extension Run {
     }
 }
 
-// The responses that concern the follow-up, as the exchange asks when the head has arrived and when it has ended.
+// The exchange asks these questions when the head has arrived and when the response has ended.
 extension Exchange {
     /// Whether the exchange keeps a response with this head until the run has decided: it is a redirect, or a challenge
     /// that someone may answer.
@@ -101,8 +101,8 @@ extension Run {
         }
     }
 
-    /// Asks the handler about a redirect that cannot be followed: if it would not follow it anyway, the response is
-    /// delivered.
+    /// Asks the handler about a redirect that cannot be followed: if the handler would not follow it anyway, the
+    /// response is delivered.
     private func refusal(_ error: CurlewError, _ head: ResponseHead, _ url: URL) async -> FollowUp {
         guard let handler = redirectHandler, let location = head.headers.value(for: "Location"),
             let target = URL(string: location, relativeTo: url)

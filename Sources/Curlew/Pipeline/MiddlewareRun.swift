@@ -29,14 +29,14 @@ final class MiddlewareRun: Sendable {
     let controls = TransferControls()
     let sink: any TransferSink
     private let wire: WireRequest
-    /// The request whose code the middleware is.
+    /// The request for which the middleware runs.
     private let request: Request
     /// The outermost first.
     private let middleware: [any RequestMiddleware]
     /// The cache, or the network.
     private let base: any Transport
     private let budget: TimeoutBudget
-    /// The control that the sink's owner has.
+    /// The control of the sink's owner.
     private let delivery = ResponseDelivery()
     private let state = Lock(State())
     private static let callKey = 0
@@ -111,10 +111,10 @@ final class MiddlewareRun: Sendable {
         }
     }
 
-    /// Whether a middleware has kept the reply of another exchange.
+    /// Whether the reply is that of another exchange, which a middleware has kept.
     private func isFromAnotherRun(_ reply: Reply) -> Bool { reply.source.map { $0.run !== token } ?? false }
 
-    /// Calls the middleware with this index, or sends the request if it is behind the last.
+    /// Calls the middleware with this index, or sends the request if there is none.
     private func proceed(_ index: Int, _ request: URLRequest) async throws -> Reply {
         guard index < middleware.count else { return try await send(request) }
         // Weak: a middleware may keep `next`, which must not keep the request.
@@ -130,7 +130,7 @@ final class MiddlewareRun: Sendable {
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        // The call refers to this run.
+        // The control refers to this run, so keeping it would be a cycle.
         defer { controls.remove(Self.callKey) }
         return try await request.callingUserCode(
             in: phase, budget, behind: { controls.add($0, for: Self.callKey) }, work)
@@ -174,7 +174,7 @@ final class MiddlewareRun: Sendable {
         state.withLock { $0.judgedStatus = head.status }
     }
 
-    /// Called when a transfer has ended, before anyone hears of it.
+    /// Called when a transfer has ended, before its outcome is published.
     func ended(_ key: Int) {
         controls.remove(key)
         _ = state.withLock { $0.transfers.removeValue(forKey: key) }
@@ -192,7 +192,7 @@ final class MiddlewareRun: Sendable {
 
     private func deliver(_ reply: Reply) async throws(CurlewError) {
         if let source = reply.source, source.run === token {
-            // None after a cancellation, as if the transport delivered them.
+            // Stops after a cancellation, as the transport would.
             for head in source.informational.withLock({ exchange(&$0, with: []) }) where delivery.ending == nil {
                 sink.didReceive(informational: head)
             }
@@ -215,7 +215,7 @@ final class MiddlewareRun: Sendable {
     // MARK: Errors
 
     /// Converts an error of a middleware. Its `CancellationError` is a failure like others, unless the request was
-    /// ended: it may have cancelled tasks of its own.
+    /// ended: it may have cancelled its own tasks.
     private func wrapped(_ error: any Error) -> CurlewError {
         if error is CancellationError, !Task.isCancelled, delivery.ending == nil { return .middlewareFailed(error) }
         return ErrorWrapping.interception(error)
@@ -233,8 +233,8 @@ final class MiddlewareRun: Sendable {
 }
 
 extension Reply {
-    /// The reply without the fields that the session stores. They belong to the request from whose exchange a middleware
-    /// kept the reply. Stored again, they would replace those of later responses: a log-out would be undone.
+    /// The reply without the fields that the session stores. They belong to the request from whose exchange a
+    /// middleware kept the reply. Stored again, they would replace those of later responses: a log-out would be undone.
     fileprivate var withoutSessionFields: Reply {
         var reply = self
         for name in ["Set-Cookie", "Strict-Transport-Security"] { reply.head.headers.remove(name: name) }

@@ -315,7 +315,7 @@ extension Run {
 }
 
 extension RequestSnapshot {
-    /// The cache policy of the `URLRequest`. Policies that differ only for remote caches are the same here.
+    /// The cache policy of the `URLRequest`. Policies that differ only for remote caches are treated alike.
     var cachePolicy: CachePolicy {
         guard let request = original else { return .useProtocol }
         switch request.cachePolicy {

@@ -12,7 +12,7 @@ struct RetryHistory: Sendable {
     var pacing = RetryPacing()
 }
 
-/// What follows a failure.
+/// The decision after a failure.
 enum RetryOutcome {
     /// Another attempt, which has been prepared.
     case again
@@ -20,7 +20,7 @@ enum RetryOutcome {
     case end(replacing: CurlewError?)
 }
 
-/// What follows an attempt.
+/// The decision after an attempt.
 enum AfterAttempt {
     /// Another attempt, for which the request has been prepared.
     case again
@@ -36,7 +36,7 @@ extension Run {
         return attempt.options.hasRetriers && result.response?.head.status != 200
     }
 
-    /// Asks the retriers whether another attempt follows, and makes the request ready for it.
+    /// Asks the retriers whether another attempt follows, and prepares the request for it.
     func retryOrEnd(after tried: RunResult) async -> AfterAttempt {
         let result = retries.reason.map { tried.explained(by: $0) } ?? tried
         let next: AfterAttempt
@@ -86,7 +86,7 @@ extension Run {
         }
     }
 
-    /// Asks the retriers, all or those given, waits for the delay that they demand, and makes the request ready for
+    /// Asks the retriers, all or those given, waits for the delay that they demand, and prepares the request for
     /// another attempt.
     func decideRetry(
         after failure: CurlewError,
@@ -124,8 +124,8 @@ extension Run {
         }
     }
 
-    /// Waits for the delay that a retrier demands, or a longer one if retries come too fast, and makes the request ready
-    /// for another attempt.
+    /// Waits for the delay that a retrier demands, or a longer one if retries are too frequent, and prepares the
+    /// request for another attempt.
     private func retry(
         after asked: Duration,
         _ failure: CurlewError,
@@ -270,8 +270,8 @@ extension Run {
 
 // Each connection is an attempt. Another one may follow a success too, unlike a retry.
 extension Run {
-    /// Waits, and makes the request ready for another connection. The reason and the pacing of earlier retries are
-    /// reset; their number is not. The run ends with `result` if the request was cancelled.
+    /// Waits, and prepares the request for another connection. The reason and the pacing of earlier retries are reset;
+    /// their number is not. The run ends with `result` if the request was cancelled.
     private func reconnect(after pause: Duration, _ result: RunResult) async -> AfterAttempt {
         do {
             // The total timeout limits each attempt to connect, not the pauses between connections.

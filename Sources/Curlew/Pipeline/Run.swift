@@ -1,8 +1,8 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// Carries out one request, from its description to its result. This file is the path of every request: a line is a
-/// step, and each step has its file, which the line names.
+/// Carries out one request, from its description to its result. This file shows the path of every request: each line is
+/// a step, and names the file of that step.
 ///
 /// Two nested loops. The outer one repeats the attempt if a retrier wants that, and does not see redirects. The inner
 /// one follows redirects and challenges, and does not see retriers.
@@ -99,8 +99,8 @@ struct AttemptState: Sendable {
     var answeredChallenges = 0
     /// Whether a redirect left the origin that the request's credentials are for.
     var hasLeftCredentials = false
-    /// Whether the request has to be repeated at once: the server's answer to a range was of no use, so the next
-    /// attempt asks for the whole file.
+    /// Whether the request has to be repeated at once: the response to a range was of no use, so the next attempt asks
+    /// for the whole file.
     var startsOver = false
 
     /// Whether another attempt would end like this one: it would be redirected away from its credentials again, and get

@@ -54,7 +54,7 @@ extension Request {
         try await budget.limitWait(.queue) {
             _ = await self.record.withLock { $0.lifecycle.hold(wasAskedFor: wasAskedFor) }?.wait()
         }
-        // The task was cancelled, and the request will be: nothing may be sent in between.
+        // Cancelling the task is about to cancel the request: nothing may be sent in between.
         if Task.isCancelled, record.withLock({ $0.lifecycle.holdsDriver }) { throw cancellation }
     }
 
@@ -73,7 +73,7 @@ extension Request {
 /// An exchange that begins, and the hooks that the request has at this moment.
 private struct ExchangeBeginning {
     let exchange: Lock<ExchangeState>
-    /// Whether it has yet to be started, when the request is no longer suspended.
+    /// Whether the exchange starts only when the request is resumed.
     let waits: Bool
     let hooks: RequestHooks?
     let isSuspended: Bool
@@ -84,8 +84,8 @@ private struct ExchangeBeginning {
 // MARK: Sending
 
 extension Run {
-    /// Begins an exchange, sends the request over the transport, and returns when the response has ended. Throws only if
-    /// no exchange began, because the request was cancelled.
+    /// Begins an exchange, sends the request over the transport, and returns when the response has ended. Throws only
+    /// if no exchange began, because the request was cancelled.
     func send(_ outgoing: OutgoingRequest) async throws(CurlewError) -> Exchange {
         let (state, waits) = try request.beginExchange(
             outgoing, as: task, readsOptions: !attempt.options.isAskedFor, events)
@@ -101,7 +101,7 @@ extension Run {
         let began = Date()
         do throws(CurlewError) {
             if let failure { throw failure }
-            // The code of some bodies has to run with the values of the run's task.
+            // Some bodies have to run with the task-local values of the run's task.
             let body: (any TaskBoundBody)? =
                 if case .stream(let stream, _) = exchange.sent.body { stream as? any TaskBoundBody } else { nil }
             body?.bind()
@@ -124,14 +124,14 @@ extension Run {
         return exchange
     }
 
-    /// Waits until the request is resumed, and starts the exchange. Options that were set meanwhile still count, unless
+    /// Waits until the request is resumed, and starts the exchange. Options that were set meanwhile still apply, unless
     /// a response led to this exchange.
     private func resumed(
         _ waiting: OutgoingRequest,
         _ state: Lock<ExchangeState>
     ) async throws(CurlewError) -> OutgoingRequest {
         var next = waiting
-        // The request may be suspended still, or again: then it waits once more, within a total timeout that has begun.
+        // If the request has been suspended again, it waits once more. The total timeout may have begun by then.
         repeat {
             try await request.untilResumed(within: budget, wasAskedFor: attempt.options.isAskedFor)
             guard case .described = waiting.announcement else { continue }
@@ -150,7 +150,7 @@ extension Run {
         events.emitExchange { $0.request(request, taskNeedsNewBodyStream: task) }
     }
 
-    /// Adds to the metrics what only the run knows.
+    /// Adds the redirects and the number of the attempt, which the transport does not know.
     private func completed(_ metrics: TransferMetrics) -> TransferMetrics {
         var metrics = metrics
         if !attempt.hops.isEmpty { metrics.redirects = attempt.hops }

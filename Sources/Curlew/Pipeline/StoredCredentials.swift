@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// The use of the session's stored credentials in one exchange.
+/// Whether and how one exchange uses the session's stored credentials.
 enum StoredCredentials {
     /// The request brings credentials, none are stored, or the body cannot be sent again after a challenge.
     case none
@@ -27,7 +27,7 @@ extension StoredCredentials {
 }
 
 extension SessionContext {
-    /// Returns the use of stored credentials for the next exchange.
+    /// Decides how the next exchange uses stored credentials.
     func storedCredentials(for next: OutgoingRequest, onlyBasic: Bool) -> StoredCredentials {
         let lowered = next.transfer
         if let answer = next.storedAnswer { return .offered(answer) }
@@ -38,8 +38,8 @@ extension SessionContext {
         return lowered.body.isReplayable ? .mayAnswer : .none
     }
 
-    /// Stores credentials that the server has accepted, and forgets those that it has refused. A 401 that middleware
-    /// made can ask for credentials, and refuses none. Returns the credentials to send the request again with, or `nil`.
+    /// Stores credentials that the server has accepted, and forgets those that it has refused. A 401 made by middleware
+    /// can ask for credentials, but refuses none. Returns the credentials to send the request again with, or `nil`.
     func updateCredentials(after response: TransferOutcome, of exchange: Exchange) -> TransferAuthentication? {
         let (head, url) = (response.head, exchange.url)
         let challenge = response.isServersVerdict ? response.answeredChallenges.last : nil
@@ -55,7 +55,7 @@ extension SessionContext {
                 credentials.withLock { $0.accepted(used, for: url, after: challenge) }
             }
         case .none:
-            // libcurl leaves its own credentials out beside a field.
+            // libcurl sends no credentials beside an `Authorization` field.
             guard head.status != 401, let challenge, !exchange.sent.bringsAuthorization,
                 let used = exchange.outgoing.transfer.options.authentication,
                 exchange.request.storesAuthentication(used)
@@ -67,7 +67,7 @@ extension SessionContext {
 }
 
 extension TransferRequest {
-    /// Whether an `Authorization` field asks for access, in place of `options.authentication`.
+    /// Whether an `Authorization` field replaces `options.authentication`.
     var bringsAuthorization: Bool {
         headers.contains(name: "Authorization") || defaultHeaders?.headers.contains(name: "Authorization") == true
     }

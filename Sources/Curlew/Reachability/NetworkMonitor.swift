@@ -43,7 +43,7 @@ final class NetworkMonitor: Sendable {
 
     var status: NetworkReachabilityStatus { state.withLock { $0.status } }
 
-    /// Starts the thread. Returns false if the kernel provides no netlink socket (a strict sandbox).
+    /// Starts the thread. Returns `false` if the kernel provides no netlink socket (a strict sandbox).
     func start() -> Bool {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -194,7 +194,7 @@ struct NetlinkLoop {
         }
     }
 
-    /// Applies the next changes. Returns false if the thread has to end.
+    /// Applies the next changes. Returns `false` if the thread has to end.
     private mutating func change(until stopSignal: Int32) throws(Trouble) -> Bool {
         while true {
             var waiting = [
@@ -230,7 +230,7 @@ struct NetlinkLoop {
 
     private static let mostDumps = 10
 
-    /// Returns false if something changed during the dump, so that entries may be missing.
+    /// Requests a dump and applies it. Returns `false` if something changed meanwhile, so that entries may be missing.
     private mutating func dump(_ type: UInt16, _ family: UInt8) throws(Trouble) -> Bool {
         let number = socket.requestDump(of: type, family: family)
         var isWhole = true
@@ -244,7 +244,7 @@ struct NetlinkLoop {
     private mutating func currentStatus() throws(Trouble) -> NetworkReachabilityStatus {
         guard case .host(let name) = target else { return state.statusOfDefaultRoute }
         let addresses = HostAddresses.resolve(name)
-        // A name that cannot be resolved at the moment tells nothing about the route. Use the default route instead.
+        // An unresolved name tells nothing about the route, so the default route decides.
         guard !addresses.isEmpty else { return state.statusOfDefaultRoute }
         for address in addresses {
             let status = state.status(of: try route(to: address))

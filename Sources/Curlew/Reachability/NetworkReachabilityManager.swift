@@ -25,7 +25,7 @@ public final class NetworkReachabilityManager: Sendable {
         var monitor: NetworkMonitor?
         var streams: [Int: AsyncStream<NetworkReachabilityStatus>.Continuation] = [:]
         var nextStream = 0
-        /// The listener, which needs the monitor. Streams need it as well.
+        /// The listener. The monitor runs while there is one, or a stream.
         var listener: (queue: DispatchQueue, call: Listener)?
     }
 
@@ -62,7 +62,7 @@ public final class NetworkReachabilityManager: Sendable {
     public var isReachableOnEthernetOrWiFi: Bool { status == .reachable(.ethernetOrWiFi) }
 
     /// Calls `listener` on `queue` with the current status and after every change. Replaces an earlier listener.
-    /// Returns false if the kernel provides no netlink socket.
+    /// Returns `false` if the kernel provides no netlink socket.
     @discardableResult
     public func startListening(
         onQueue queue: DispatchQueue = .main,
@@ -105,7 +105,7 @@ public final class NetworkReachabilityManager: Sendable {
         let handoff = handoff
         let monitor = NetworkMonitor(target: target, namespace: namespace) { [weak self] status in
             guard let self else { return }
-            // Asked for when there is news: two threads may start monitors at once, one of them for a listener.
+            // Read at every change: two threads may start monitors at once, one of them for a listener.
             let (streams, listener) = self.state.withLock { (Array($0.streams.values), $0.listener) }
             for stream in streams { stream.yield(status) }
             guard let listener else { return }

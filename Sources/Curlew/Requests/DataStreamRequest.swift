@@ -34,7 +34,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         var hasReader = false
         /// The number of calls of `head()` that wait.
         var headsAwaited = 0
-        /// What started the run, if the run does not hold the user's handle.
+        /// The call that started the run, if the run does not hold the user's handle.
         var unreadRun: UnreadRun?
         /// Whether the session is draining: the request ends when its head has arrived and the body has no reader.
         var endsUnread = false
@@ -44,19 +44,18 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         var pump: Task<Void, Never>?
         /// Whether the request announces that it expects an event stream.
         var wantsEvents = false
-        /// Creates the successors of a reconnecting event stream, also after this request has ended.
+        /// Creates the successors of a reconnecting event stream, even after this request has ended.
         weak var session: Session?
         /// The successors of this request if its events reconnect. Created with the sequence.
         var succession: EventSuccession?
 
-        /// Whether the session drains and the body has no reader, so that the request must not wait for one.
+        /// Whether the session drains and the claimed body has no reader, so that the request must not wait for one.
         var isLeftUnread: Bool { endsUnread && hasSequence && !hasReader && headsAwaited == 0 }
 
-        /// Whether the user's handle alone stands for a reader of the run.
+        /// Whether nothing reads the body or waits for the head, so that only the user's handle keeps the run alive.
         var isUnread: Bool { unreadRun != nil && !hasReader && pump == nil && headsAwaited == 0 }
 
-        /// Whether the last call of `head()` has ended, although the run was started for it, and the body has no
-        /// reader.
+        /// Whether `head()` started the run, all its calls have ended, and nothing reads the body.
         var isLeftByHeads: Bool { unreadRun == .forHeads && isUnread }
 
         enum UnreadRun {
@@ -224,7 +223,7 @@ extension DataStreamRequest {
             (head: ResponseHead) in head
         }
         reading.withLock { $0.headsAwaited += 1 }
-        // Resolved by the end or the cancellation of the wait, of which only the first counts.
+        // Resolved when the wait ends or is cancelled, whichever happens first.
         let end = OneShot<Void>()
         defer { if end.resolve(()) { headWaitEnded(isCancelled: false) } }
         startRun(reads: false)
@@ -349,7 +348,7 @@ package struct StreamOutcome: Sendable {
 
 // Handlers that read the body together. A sequence excludes them: the body has one reader.
 extension DataStreamRequest {
-    /// The delivery for a handler on that queue.
+    /// Returns the delivery for a handler on `queue`.
     package func delivery(on queue: DispatchQueue?) -> Delivery { Delivery(queue: queue, of: self) }
 
     /// Adds a handler. `prepare` makes the handler's work for each chunk as it was received, `complete` is called last.
@@ -413,7 +412,7 @@ extension DataStreamRequest {
         if isLeftUnread { cancel(with: .sessionInvalidated()) }
     }
 
-    /// Starts to deliver chunks to handlers, also those that an ended request has buffered. The pump ends with the
+    /// Starts to deliver chunks to handlers, including those that an ended request has buffered. The pump ends with the
     /// body. Returns `false` if a sequence reads the body, or has read it: then handlers get only the completion.
     @discardableResult
     private func startPump() -> Bool {

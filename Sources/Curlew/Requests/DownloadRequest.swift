@@ -8,9 +8,9 @@ public import FoundationNetworking
 ///
 ///     let file = try await session.download(url, to: destination).file()
 ///
-/// The bytes are written to a private file next to the destination, which gets its final name in one step when the
-/// response was accepted. A failed or cancelled download leaves no file, unless there is resume data, which refers to
-/// the received part.
+/// The bytes are written to a private file next to the destination. It is renamed in one step once the response was
+/// accepted. A failed or cancelled download leaves no file, unless there is resume data, which refers to the received
+/// part.
 // SAFETY: every stored property is a `let` of a Sendable type; mutable state is protected by locks.
 public final class DownloadRequest: Request, @unchecked Sendable {
     /// The starting point of a download.
@@ -80,8 +80,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     }
 }
 
-/// The closures that wait for a download's resume data, which are called before response handlers, also if the download
-/// has ended without a run.
+/// Calls the closures that wait for a download's resume data before response handlers, even if the download has ended
+/// without a run.
 private struct ResumeDataReader: ResponseReader {
     func untilConsumed(of request: Request) async { await (request as? DownloadRequest)?.tellResumeData() }
 }
@@ -384,7 +384,7 @@ extension DownloadRequest {
             (record.onCancel.add(completionHandler), record.hasToldResumeData)
         }
         cancel()
-        // The run calls the closure, unless it has ended or has already told all closures that it found.
+        // The run calls the closure, unless it has ended or has already called the closures that were added before.
         if isLate || record.withLock({ $0.lifecycle.result != nil }) { lane.enqueue { [self] in callOnResumeData() } }
         return self
     }

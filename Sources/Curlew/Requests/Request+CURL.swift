@@ -71,7 +71,7 @@ extension Request {
         return self
     }
 
-    /// Options against defaults of curl that the session does not share.
+    /// Options that override defaults of curl that the session does not share.
     private func curlOptions(beside headers: [HTTPHeader], _ quoting: ShellQuoting) -> [String] {
         let configuration = context.configuration
         var options = configuration.keepsDotSegments ? ["--path-as-is"] : []

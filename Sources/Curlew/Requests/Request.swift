@@ -71,8 +71,7 @@ public class Request: @unchecked Sendable {
     var isHandleOfRun: Bool { original != nil }
 
     /// Passes the request to the session's hook, which may begin its run. Called by the factories of data requests,
-    /// uploads and downloads, and not by those of streams and WebSockets, whose run is for a reader that they do not have
-    /// yet.
+    /// uploads and downloads. Streams and WebSockets have no reader yet, so their run must not begin.
     func passedToCreationHook() -> Self {
         context.configuration.requestWasCreated?(self)
         return self
@@ -109,7 +108,7 @@ public class Request: @unchecked Sendable {
         return self
     }
 
-    /// Suspends or resumes the current exchange, as the state of the request demands.
+    /// Suspends or resumes the current exchange to match the state of the request.
     func relaySuspension() {
         SuspensionRelay.run { done in
             record.withLock { record in
@@ -119,8 +118,7 @@ public class Request: @unchecked Sendable {
         }
     }
 
-    /// Starts or continues the run. `task` is the exchange whose start monitors have heard of when the request was
-    /// resumed.
+    /// Starts or continues the run. `task` is the exchange that monitors knew when the request was resumed.
     func finishResuming(_ resumption: RequestLifecycle.Resumption, reporting task: TaskIdentifier?) {
         eventSink?.emit { [self] in $0.requestDidResume(self) }
         switch resumption {
@@ -352,13 +350,13 @@ extension Request {
     /// The configuration of the request's session.
     package var sessionConfiguration: SessionConfiguration { context.configuration }
 
-    /// The credentials that the last `URLRequest` is sent with to `url`: after a redirect those that it kept, otherwise
-    /// the request's own or else the session's for that origin.
+    /// The credentials with which the last `URLRequest` is sent to `url`: after a redirect, those that the redirect
+    /// kept; otherwise the request's, or else the session's for that origin.
     package func authentication(for url: URL) -> TransferAuthentication? {
         record.withLock { $0.authentication(for: url, in: context) }
     }
 
-    /// The session's default fields that the last `URLRequest` is sent with to `url`.
+    /// The session's default fields with which the last `URLRequest` is sent to `url`.
     package func defaultHeaders(for url: URL) -> HTTPHeaders {
         record.withLock { $0.defaultHeaders(for: url, in: context) }
     }

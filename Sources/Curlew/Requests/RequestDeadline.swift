@@ -1,24 +1,22 @@
 internal import CurlewCore
 
-/// The time by which the requests of a task have to end, whichever part of it sends them.
+/// The time by which all requests of a task have to end.
 ///
 ///     try await RequestDeadline.within(.seconds(2)) {
 ///         let user = try await session.request("users/1").decode(User.self)
 ///         return try await session.request("orders", parameters: ["user": user.id]).decode([Order].self)
 ///     }
 ///
-/// It bounds the total timeout of every request that is started inside; the earlier of the two counts, and of nested
-/// deadlines the earliest. A request that takes too long fails with `.totalTimedOut`; nothing else in the task is
-/// ended.
-/// Child tasks and `Task { }` inherit the deadline, `Task.detached` does not.
+/// It bounds the total timeout of every request that is started inside; the shorter of the two applies. Of nested
+/// deadlines, the earliest applies. A request that takes too long fails with `.totalTimedOut`; nothing else in the task
+/// is ended. Child tasks and `Task { }` inherit the deadline, `Task.detached` does not.
 ///
 /// A request has the deadline of the task that starts it: the one that awaits its result first, adds its first response
-/// handler, or resumes it. Refreshes of credentials that it causes have none, because other requests wait for them.
+/// handler, or resumes it. A refresh of credentials has none, because other requests wait for it too.
 ///
 /// With ``Resilience/deadlineField`` the server learns how much time is left.
 public enum RequestDeadline {
-    // A reference, because the size of an inline `ContinuousClock.Instant` is not known at compile time, which would
-    // make every look at it expensive.
+    // A class: the size of a `ContinuousClock.Instant` is not known at compile time, so a stored one is slow to read.
     private final class Limit: Sendable {
         let instant: ContinuousClock.Instant
 
@@ -30,7 +28,7 @@ public enum RequestDeadline {
     /// The deadline of the current task; `nil` if it has none.
     public static var current: ContinuousClock.Instant? { limit?.instant }
 
-    /// Runs `work` with a deadline in `time` from now.
+    /// Runs `work` with a deadline `time` from now.
     public static func within<Value>(
         _ time: Duration, _ work: () async throws -> Value
     ) async rethrows -> Value {
@@ -46,23 +44,24 @@ public enum RequestDeadline {
         return try await $limit.withValue(earlier ?? Limit(deadline)) { try await work() }
     }
 
-    /// Runs `work`, which others wait for, too, without a deadline.
+    /// Runs `work` without a deadline, because other tasks wait for it too.
     static func never<Value>(_ work: () async -> Value) async -> Value {
         await $limit.withValue(nil) { await work() }
     }
 
-    /// Returns the total timeout of a request that begins, or the time until the deadline if that is shorter.
+    /// Returns the total timeout of a request that starts now: `total`, or the time until the deadline if that is
+    /// shorter.
     static func bound(_ total: Duration?) -> Duration? {
         guard let limit else { return total }
         let left = max(limit.instant - .now, .zero)
         return total.map { min($0, left) } ?? left
     }
 
-    /// The name of the field in which gRPC sends the rest of the time.
+    /// The field in which gRPC sends the remaining time.
     static let grpcField = "grpc-timeout"
 
-    /// Returns the value of a field that says how much time is left, in milliseconds; for `grpc-timeout` in the form of
-    /// gRPC, which has at most eight digits and a unit. At least 1, and never more than there is, but for that.
+    /// Returns the remaining time in milliseconds, rounded down, but at least 1. `grpc-timeout` has the format of gRPC:
+    /// at most eight digits and a unit.
     static func fieldValue(_ name: String, for remaining: Duration) -> String {
         let (seconds, attoseconds) = remaining.components
         let most = Int64.max / 2_000

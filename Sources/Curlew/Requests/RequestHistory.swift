@@ -54,7 +54,7 @@ public struct Attempt: Sendable {
     /// The error with which the attempt failed. `nil` if it has not failed. The error of the last attempt is also the
     /// request's `error`.
     public internal(set) var error: CurlewError?
-    /// The decision of the session's resilience. `nil` without any, and for a request that the cache alone may answer.
+    /// The decision of the session's resilience. `nil` without any, and for a request that only the cache may answer.
     public internal(set) var admission: Admission?
     var visibleRequests = ShortList<RequestSnapshot>()
     /// The number of `visibleRequests` when a final request was last announced.
@@ -248,7 +248,7 @@ extension Request {
     /// Adds a request to the history, for adapters, monitors and users to see.
     func note(_ visible: RequestSnapshot) { record.withLock { $0.history.note(visible) } }
 
-    /// Adds the target of a redirect to the history, and with it what the transport sends besides the `URLRequest`.
+    /// Adds the target of a redirect to the history, with the parts that are sent besides its `URLRequest`.
     func note(redirect visible: RequestSnapshot, as next: TransferRequest, sendsSameBody: Bool) {
         record.withLock { record in
             let former = record.history.redirected
@@ -259,8 +259,8 @@ extension Request {
 }
 
 extension RequestRecord {
-    /// Records a final `URLRequest`. Returns the hooks to report it to, read in the same step: one that is set later
-    /// finds the request in the history. The cURL closure is removed, because it is called once.
+    /// Records a final `URLRequest`. Returns the hooks to report it to, read under the same lock: a hook that is set
+    /// later finds the request in the history. The cURL closure is removed, because it is called once.
     mutating func recordCreation(of snapshot: RequestSnapshot, isNoted: Bool) -> RequestHooks? {
         if !isNoted { history.note(snapshot) }
         history.attempt.announcedCount = history.attempt.visibleRequests.count

@@ -11,13 +11,13 @@ struct RequestKind: Sendable {
     let source: RequestSource
     /// Makes the body that is sent. `nil` if it is the one inside the `URLRequest`.
     var upload: UploadTaskDelegate?
-    /// The use of the response body, which the transport has to know.
+    /// Tells the transport how the response body is used.
     var purpose = TransferPurpose.memory
     /// Makes the delegate for a response that is delivered. Called when its head is known.
     var makeDelegate: @Sendable (Exchange) -> any TaskDelegate = { DataTaskDelegate(limit: $0.request.bodyLimit) }
     /// Reads the response while the request runs. `nil` if only the result is of interest.
     var reader: (any ResponseReader)?
-    /// Opens a connection of its own for the request, instead of using the session's transport.
+    /// Opens a separate connection for the request, instead of using the session's transport.
     var connection: (any RequestConnection)?
     /// Removes temporary files, or keeps them as a part to continue. Called once, after the last attempt.
     var cleanUp: (@Sendable (Request) async -> Void)?
@@ -28,7 +28,7 @@ struct RequestKind: Sendable {
 }
 
 extension Request {
-    /// Whether the request opens a connection of its own, as WebSockets alone do.
+    /// Whether the request opens a separate connection. Only WebSockets do.
     var opensWebSocket: Bool { if case .some = kind.connection { true } else { false } }
 }
 
@@ -36,14 +36,13 @@ extension Request {
 protocol ResponseReader: Sendable {
     /// Makes a handle for a run that must not keep the user's handle alive.
     func handleOfRun(for request: Request) -> Request
-    /// Whether another attempt does no harm. `false` once the reader has received something that cannot be taken back.
+    /// Whether another attempt is safe. `false` once the reader has received something that cannot be taken back.
     func allowsAnotherAttempt(of request: Request) -> Bool
     /// Called after every call of `cancel()`, also after the end.
     func cancelled(with error: CurlewError)
     /// Called once with the result, before awaiting tasks receive it.
     func ended(with result: RunResult)
-    /// Returns when handlers have consumed the response, and everything that precedes it has been delivered. The
-    /// completions of response handlers are called afterwards.
+    /// Waits until handlers have consumed the response and everything that precedes its completions has been delivered.
     func untilConsumed(of request: Request) async
 }
 
@@ -54,8 +53,8 @@ extension ResponseReader {
     func cancelled(with error: CurlewError) {}
 }
 
-/// A connection that a request opens for itself. It speaks no HTTP after the handshake, and libcurl's handling of
-/// challenges is not available to it: it can answer only those for Basic.
+/// A connection that a request opens for itself. It speaks no HTTP after the handshake. It cannot use libcurl's
+/// handling of challenges, so it answers only those for Basic.
 protocol RequestConnection: Sendable {
     func transport(in session: Session, for exchange: Exchange) -> any Transport
     /// Returns the pause before the request connects again, or `nil` if it does not. Unlike a retry, this may follow a

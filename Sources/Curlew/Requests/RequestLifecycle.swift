@@ -1,8 +1,8 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// The life of a request: the state that users see, and beside it the run. A pure state machine, protected by the
-/// request's lock. Every transition is one function; it returns the work that is left to do without the lock.
+/// The state of a request that users see, and the state of its run. A pure state machine, protected by the request's
+/// lock. Every transition is one function, which returns the work to do after the lock is released.
 ///
 ///                  resume(), an awaiting method, a handler that starts
 ///     initialized ────────────────────────────────────────────────────▶ resumed ──── finish ───▶ finished
@@ -13,8 +13,8 @@ internal import CurlewLocks
 ///     idle ── started by the first of resume(), an awaiting method, prepare() ──▶ running ──▶ ended
 ///       └──────────────────────────── cancel() before that ──────────────────────────────────▶
 ///
-/// The two are apart because neither implies the other: a suspended request may have no run yet; a cancelled one may
-/// have a run that is still ending; a request is finished only when its handlers have run, after the run.
+/// The two states are separate because neither implies the other: a suspended request may have no run yet; a cancelled
+/// one may have a run that is still ending; a request is finished only when its handlers have run, after the run.
 struct RequestLifecycle {
     /// The only record of whether a run exists.
     enum RunState {
@@ -24,7 +24,7 @@ struct RequestLifecycle {
         case ended(RunResult)
     }
 
-    /// What `cancel()` and `resume()` need of a run in progress.
+    /// The parts of a run in progress that `cancel()` and `resume()` use.
     struct Driver {
         /// The driver's task, if Curlew started it.
         var ownedTask: Task<Void, Never>?
@@ -187,7 +187,7 @@ struct RequestLifecycle {
     }
 
     /// Returns the event that the driver has to wait for, or `nil` if it may continue, or if the result was asked for
-    /// since the driver has read its options.
+    /// after the driver had read its options.
     mutating func hold(wasAskedFor: Bool) -> OneShot<Void>? {
         guard holdsDriver, wasAskedFor == isAskedFor, var driver else { return nil }
         let hold = driver.hold ?? OneShot()

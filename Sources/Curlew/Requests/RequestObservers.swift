@@ -4,7 +4,7 @@ public import Dispatch
 internal import Foundation
 public import FoundationNetworking
 
-/// A request as a curl command. A type that distinguishes it from other strings.
+/// A curl command. A separate type, because a stream chooses its values by their type.
 struct CURLCommand: Sendable {
     let text: String
 }
@@ -56,7 +56,7 @@ extension Request {
         }
     }
 
-    /// Asks an `async` closure about a head. The task ends with its decision.
+    /// Asks an `async` closure about a head.
     private static func ask(
         for request: Request,
         _ response: LazyResponse,
@@ -96,8 +96,8 @@ extension Request {
     }
 
     /// Sets a closure that decides from the head of the response whether to receive the body. The body waits for the
-    /// answer, and so do a stream's validations and a download's destination. It is not called for a part (206) that was
-    /// not asked for, which fails the request.
+    /// answer, and so do a stream's validations and a download's destination. It is not called for a part (206) that
+    /// nobody asked for, which fails the request.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(
@@ -142,7 +142,7 @@ extension Request {
     ) -> StreamOf<Element> {
         StreamOf(bufferingPolicy: policy) { continuation in
             let stream = MappedRequestStream(continuation: continuation, transform: transform)
-            // Under the lock: the last value was sent before, all later ones follow, and the order is kept.
+            // Under the lock, so that the last value precedes all later ones.
             let hasEnded = record.withLock { record in
                 if let last = last(record) { stream.send(last) }
                 if record.lifecycle.result == nil { record.ownExtras.hooks.streams.append(stream) }
@@ -179,9 +179,9 @@ extension Request {
     ///
     /// The closure is called on `queue`, or else on the session's completion queue, one response after the other. The
     /// final head waits until it has returned: `onHTTPResponse`, `head()`, the body and the result come later. A
-    /// redirect, a retry and a challenge can each bring informational responses of their own. The last closure set is
-    /// used. With middleware, those of the reply that it returns arrive with that reply. A response from the cache has
-    /// none, and the 101 of a WebSocket is its final response.
+    /// redirect, a retry and a challenge can each bring more informational responses. The last closure set is used.
+    /// With middleware, those of the reply that it returns arrive with that reply. A response from the cache has none,
+    /// and the 101 of a WebSocket is its final response.
     @discardableResult
     public func onInformationalResponse(
         on queue: DispatchQueue? = nil,
@@ -216,8 +216,8 @@ final class InformationalHook: Sendable {
         }
     }
 
-    /// Returns what to ask about a final head: `ask`, once the closure has returned for the responses before that head.
-    /// Returns `ask` itself if it has.
+    /// Returns a hook that calls `ask` after the closure has returned for all earlier responses. Returns `ask` itself
+    /// if it already has.
     func before(_ ask: HeadHook?) -> HeadHook? {
         guard pending.withLock({ $0 > 0 }) else { return ask }
         return { [delivery] request, response, answer in
@@ -256,7 +256,7 @@ struct HandlerQueue {
 }
 
 extension Request {
-    /// Adds a handler, and starts the request if the first handler starts it.
+    /// Adds a handler. The first one starts the request, unless the session or the request says otherwise.
     func add(_ serializer: @escaping HandlerQueue.Serializer) {
         let (action, task) = record.withLock { record in
             (record.add(serializer, startsImmediately: startsImmediately), record.reportedTask)

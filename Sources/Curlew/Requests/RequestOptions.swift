@@ -221,7 +221,7 @@ struct RequestOptions {
     var validations: [Validation] = []
     var expectContinue = ExpectContinue.automatic
     var multiplexes = true
-    /// For requests that follow no redirect.
+    /// Sends the request without a proxy.
     var bypassesProxy = false
     /// Whether an OAuth 2 client asks for a token with the request. It carries the client's own credentials:
     /// authentication interceptors leave it unchanged, and it waits for none of their refreshes.
@@ -303,7 +303,7 @@ extension Request {
         record.withLock { $0.exchange?.withLock { $0.trailers } }
     }
 
-    /// Sends trailer fields behind the body, such as a digest that is complete only with the last byte.
+    /// Sends trailer fields after the body, such as a digest that is complete only with the last byte.
     ///
     ///     session.upload(rows, to: url, headers: ["Trailer": "Content-Digest"])
     ///         .sendingTrailers { ["Content-Digest": digest.field] }
@@ -311,11 +311,11 @@ extension Request {
     /// `make` is called each time the body has been sent to its end, on the transport's thread: it must not block.
     ///
     /// - The body must be streamed, without a length: any other request fails with `.invalidBody` before it is sent.
-    /// - libcurl sends trailer fields over HTTP/1.1 alone, so the request uses that; a session that excludes it fails
+    /// - libcurl sends trailer fields only over HTTP/1.1, so the request uses that; a session that excludes it fails
     ///   the request with `.unsupported`.
     /// - A field that is needed before the body, such as `Content-Length` or `Authorization`, ends the request with
-    ///   `.invalidHeader` (RFC 9110, 6.5.1), and so do more than 64 KiB of fields. The server has received an
-    ///   incomplete body then.
+    ///   `.invalidHeader` (RFC 9110, 6.5.1), and so do more than 64 KiB of fields. The server has then received an
+    ///   incomplete body.
     /// - A redirect that drops the body drops them as well. The last closure set is used.
     @discardableResult
     public func sendingTrailers(_ make: @escaping @Sendable () -> HTTPHeaders) -> Self {

@@ -177,14 +177,12 @@ final class ProgressReporter: Sendable {
     /// Creates a reporter whose first streams start with `last`.
     init(last: TransferCount) { state = Lock(State(last: last)) }
 
-    /// Sets the closure, instead of the former one.
     func setHandler(every interval: Duration, queue: DispatchQueue, _ body: @escaping ProgressObserver.Handler) {
         let observer = ProgressObserver(queue: queue, interval: interval, body)
         // The former observer, which holds a user's closure, is released without the lock.
         _ = state.withLock { exchange(&$0.handler, with: observer) }
     }
 
-    /// Adds a closure to those that are called.
     func addObserver(queue: DispatchQueue, _ body: @escaping ProgressObserver.Handler) {
         let observer = ProgressObserver(queue: queue, interval: Self.defaultInterval, body)
         state.withLock { $0.others.append(observer) }
@@ -231,7 +229,6 @@ final class ProgressReporter: Sendable {
         for other in others { other.report(measured, at: now, isLast: isLast) }
     }
 
-    /// The current speed.
     var speed: TransferSpeed {
         let now = ProgressObserver.now
         return state.withLock { $0.speed(at: now) }

@@ -43,7 +43,8 @@ struct RequestRecord {
     /// The current exchange, even if it still waits to be sent. `nil` once it has ended.
     var currentTask: TaskIdentifier? { exchange?.withLock { $0.stage == .over ? nil : $0.task } }
 
-    /// The current exchange, once monitors have heard of its start. The driver reports the start of one that waits.
+    /// The current exchange, once monitors have heard of its start. If it still waits to be sent, the driver will
+    /// report its start.
     var reportedTask: TaskIdentifier? { exchange?.withLock { $0.reportedTask } }
 
     /// The head of the last response.
@@ -97,7 +98,7 @@ extension RequestRecord {
     }
 
     mutating func end(with result: RunResult) -> Ending {
-        // A cancelled request has its error before its resume data.
+        // A cancelled request gets its error before its resume data exists, so the data is added here.
         if let data = result.resumeData { error?.downloadResumeData = data }
         let hooks = extras?.hooks
         extras?.hooks.streams = []
@@ -117,7 +118,7 @@ extension RequestRecord {
 
 /// The reference from a request to its session.
 enum SessionLink {
-    /// The request is cold or running, and keeps the session alive.
+    /// The request has not started or is running, and keeps the session alive.
     case strong(Session)
     /// The request is on the session's shelf, and the session holds the request.
     case shelved(WeakSession)

@@ -47,7 +47,7 @@ package struct PlainRequest: URLRequestConvertible {
     }
 }
 
-/// A request before it is lowered: the parts of a `URLRequest` that are sent, read once.
+/// The parts of a `URLRequest` that are sent, read once.
 ///
 /// Creating Foundation's type allocates several objects. Most requests consist of a method, a URL and a few fields,
 /// which no adapter and no monitor sees; for them a `URLRequest` is made only if code asks for it.
@@ -96,7 +96,7 @@ final class RequestSnapshot: Sendable {
     /// The request as a `URLRequest`, made on demand.
     var urlRequest: URLRequest {
         if let original { return original }
-        // A request of parts alone has a URL.
+        // A request without `original` always has a URL.
         var request = URLRequest(url: url ?? URL(filePath: "/"))
         if method != .get { request.httpMethod = method.rawValue }
         // Set together: Foundation would capitalize the names of single fields.
@@ -125,7 +125,7 @@ extension URLRequest {
         if cachePolicy != .useProtocolCachePolicy, !hasCache { askCaches(&headers) }
     }
 
-    /// Whether both send equal requests. Foundation's `==` ignores fields and bodies on Linux.
+    /// Returns whether both send equal requests. Foundation's `==` ignores fields and bodies on Linux.
     func isSent(like other: URLRequest) -> Bool {
         url == other.url && httpMethod == other.httpMethod && allHTTPHeaderFields == other.allHTTPHeaderFields
             && hasBody(of: other) && timeoutInterval == other.timeoutInterval && cachePolicy == other.cachePolicy
@@ -133,13 +133,13 @@ extension URLRequest {
             && httpShouldHandleCookies == other.httpShouldHandleCookies
     }
 
-    /// Whether both have the same bytes, or the same stream, as their body.
+    /// Returns whether both have equal bytes or one stream as their body.
     func hasBody(of other: URLRequest) -> Bool {
         httpBody == other.httpBody && httpBodyStream === other.httpBodyStream
     }
 
-    /// Whether both are unchanged copies of one value. Compares their memory: equal bytes are the same value, but
-    /// different bytes may still be equal requests.
+    /// Returns whether both are unchanged copies of one value. Compares their memory: equal bytes are the same value,
+    /// but different bytes may still be equal requests.
     package func isCopy(of other: URLRequest) -> Bool {
         withUnsafeBytes(of: self) { own in withUnsafeBytes(of: other) { own.elementsEqual($0) } }
     }

@@ -43,10 +43,10 @@ final class EndpointControl: Sendable {
         }
     }
 
-    /// Gives a choice back, with the outcome of its attempt, or without if there is none. Returns whether the endpoint
-    /// has failed.
+    /// Ends a choice. `outcome` is that of its attempt, or `nil` if there is none. Returns whether the endpoint has
+    /// failed.
     func finish(_ choice: EndpointState.Choice, _ outcome: AttemptOutcome?) -> Bool {
-        // User code, so without the lock.
+        // Called without the lock, because it is user code.
         let isFailure = outcome.map(isFailure)
         let now = now
         state.withLock { $0.finish(choice, isFailure: isFailure, at: now) }
@@ -87,7 +87,7 @@ final class UsedEndpoints {
     func finish(_ error: CurlewError? = nil, _ outcome: (Duration) -> AttemptOutcome?) {
         guard let (choice, chosen) = exchange(&current, with: nil) else { return }
         let hasFailed = control.finish(choice, outcome(.now - chosen))
-        // One that the session's own limits keep requests from is of no more use to this request.
+        // The session's own limits permit no request to this endpoint, so a retry should avoid it too.
         if hasFailed || error?.code == .circuitOpen || error?.code == .limited { failed.insert(choice.index) }
     }
 }
@@ -110,17 +110,17 @@ extension Run {
 
     private func base(for url: URL) throws(CurlewError) -> BaseURL? {
         guard let control = try request.context.endpoints?.get() else { return try request.context.baseURL?.get() }
-        // `//host/path` takes only the scheme, which all endpoints share as far as it matters.
+        // `//host/path` takes only the scheme, and either all endpoints use TLS or none.
         if url.host(percentEncoded: true)?.isEmpty == false { return control.bases[0] }
-        // An endpoint is not to blame for a request that came too late.
+        // The request is too late, which no endpoint should be blamed for.
         if budget.remaining == .zero { throw .totalTimeout(budget.total, phase: .queue) }
         let used = endpoints ?? UsedEndpoints(control)
         endpoints = used
         return used.base()
     }
 
-    /// Gives the endpoint back if the adapters have changed the origin of the request: the response will be another
-    /// server's.
+    /// Releases the endpoint if the adapters have changed the origin of the request, because another server will
+    /// respond.
     func keepEndpoint(of described: URL?, for adapted: URL?) {
         if let described, let adapted, RedirectLocation.isSameOrigin(described, adapted) { return }
         endpoints?.finish { _ in nil }

@@ -3,16 +3,16 @@ internal import CurlewLocks
 
 /// The state that the copies of one request share, and the control that steers both.
 ///
-/// The first copy passes its upload's progress and informational responses on while it is alone. From the moment at
-/// which a second copy is begun, each copy keeps what it has to say until it has won, because calls of the sink must not
-/// overlap. For the same reason no second copy is begun while the first one is making such a call.
+/// While it is alone, the first copy passes its upload progress and informational responses to the sink. Once a second
+/// copy has begun, each copy keeps its events until it has won, because calls of the sink must not overlap. For the
+/// same reason no second copy is begun while the first one is making such a call.
 ///
-/// The race is decided under the lock, and its commands are carried out without it: a control may be a user's. What may
-/// happen in between:
+/// The race is decided under the lock, and its commands are carried out without it: a control may be a user's. In
+/// between, the following may happen:
 ///
 /// - The loser has no control yet. `started` finds that it has lost, and cancels it.
 /// - The loser's head or body arrives before the cancellation. It is dropped, and the copy aborted.
-/// - The loser has ended. Its control does nothing any more.
+/// - The loser has ended. Its control then does nothing.
 /// - A held copy is resumed before its transport has recorded the pause. Transports expect that: they record a pause
 ///   before they call the sink, or take commands only after the turn.
 /// - The owner suspends or cancels the request. The command reaches each copy that has started, and the others when
@@ -20,22 +20,22 @@ internal import CurlewLocks
 ///
 /// It has no reference to the sink, which may keep it as its control.
 final class HedgedCopies: TurnControl {
-    /// What a copy has to say once it has won.
+    /// The events of a copy, for delivery once it has won.
     struct Backlog: Sendable {
         var informational: [ResponseHead] = []
         var sent: (bytes: Int64, expected: Int64?)?
-        /// A head that the sink does not have.
+        /// A head that has not been delivered.
         var head: ResponseHead?
     }
 
     private struct CopyState: Sendable {
         var control: (any TransferControl)?
         var backlog = Backlog()
-        /// A bad head.
+        /// The copy's head, if it is bad and arrived before the race was decided.
         var badHead: ResponseHead?
-        /// What the copy says about the server, if it has a bad head or has failed. `nil` once it has lost.
+        /// The copy's outcome, if it got a bad head or failed before the race was decided.
         var outcome: AttemptOutcome?
-        /// When it was sent, since the beginning.
+        /// The time from the beginning until the copy was sent.
         var start = Duration.zero
     }
 
@@ -49,7 +49,7 @@ final class HedgedCopies: TurnControl {
         var race = HedgeRace()
         var first = CopyState()
         var second = CopyState()
-        /// Whether the first copy, alone, is calling the sink.
+        /// Whether the first copy is calling the sink while there is no second one.
         var isPassing = false
         /// The time that the first copy has taken for a good head, or until it lost.
         var latency: Duration?
@@ -93,8 +93,8 @@ final class HedgedCopies: TurnControl {
     func resume() { controls.resume() }
     func cancel(with error: CurlewError) { controls.cancel(with: error) }
 
-    /// Called by the sink within `didReceive(body:)`, so by the copy that has won. Over a transport that has no turns,
-    /// each call is one.
+    /// Called by the sink within `didReceive(body:)`, so there is a winner. Over a transport without turns, each call
+    /// is a turn.
     func atEndOfTurn(tell observer: any TurnObserver) {
         let control = state.withLock { state in state.race.winner.flatMap { state[$0].control } }
         if let turns = control as? any TurnControl {
@@ -112,7 +112,7 @@ final class HedgedCopies: TurnControl {
         return state.withLock { !$0.isPassing && $0.race.hedge() }
     }
 
-    /// Returns the time since the beginning, from which the second copy's latency counts.
+    /// Records and returns the time since the beginning. The latency of the second copy is measured from it.
     func hedgeIsSent() -> Duration {
         let elapsed = elapsed
         state.withLock { $0.second.start = elapsed }
@@ -136,7 +136,8 @@ final class HedgedCopies: TurnControl {
         withExtendedLifetime(former) {}
     }
 
-    /// Makes a call of the sink if the copy may, or keeps it for later. A copy that has lost keeps nothing.
+    /// Calls the sink if the copy may do so; otherwise records the event for later. A copy that has lost records
+    /// nothing.
     func passOn(of copy: HedgeRace.Copy, orKeep keep: (inout Backlog) -> Void, _ call: () -> Void) {
         let mayPass = state.withLock { state in
             if state.mayPass(copy) {
@@ -151,7 +152,7 @@ final class HedgedCopies: TurnControl {
         state.withLock { $0.isPassing = false }
     }
 
-    /// Decides about a head. One that is not dropped is in the backlog, for `deliverHeldHead`.
+    /// Decides about a head. A head that is not dropped is added to the backlog, for `deliverHeldHead`.
     func headArrived(_ head: ResponseHead, of copy: HedgeRace.Copy) -> HedgeRace.Verdict {
         let (isGood, elapsed) = (Hedging.isGood(head), elapsed)
         let (verdict, commanded) = state.withLock { state in
@@ -173,7 +174,7 @@ final class HedgedCopies: TurnControl {
         return verdict
     }
 
-    /// What becomes of a body's bytes.
+    /// Decides about the bytes of a body.
     func route(of copy: HedgeRace.Copy) -> HedgeRace.Verdict {
         switch state.withLock({ $0.race.winner }) {
         case copy?: .deliver
@@ -182,7 +183,8 @@ final class HedgedCopies: TurnControl {
         }
     }
 
-    /// Delivers a head that the sink does not have, after everything that comes before it. `nil` if it has the head.
+    /// Delivers a head that the sink has not received, after the events that precede it. Returns `nil` if there is
+    /// none.
     func deliverHeldHead(of copy: HedgeRace.Copy, to sink: any TransferSink) -> Disposition? {
         let backlog = state.withLock { state -> Backlog? in
             guard state[copy].backlog.head != nil else { return nil }
@@ -219,15 +221,15 @@ final class HedgedCopies: TurnControl {
 
     // MARK: After both have ended
 
-    /// What a copy whose response is not used says about the server.
+    /// Returns the outcome and the bad head of a copy whose response is not used.
     func unused(_ copy: HedgeRace.Copy) -> (AttemptOutcome?, ResponseHead?) {
         state.withLock { ($0[copy].outcome, $0[copy].badHead) }
     }
 }
 
 extension AttemptOutcome {
-    /// The outcome of an attempt that has no response. `nil` if the failure says nothing about the server: it is of this
-    /// side, or the attempt waited for a connection in vain.
+    /// The outcome of an attempt that has no response. `nil` if the failure says nothing about the server: it occurred
+    /// on this side, or the attempt waited for a connection in vain.
     static func ofFailure(_ error: CurlewError, after latency: Duration) -> AttemptOutcome? {
         let outcome = AttemptOutcome(error: error, latency: latency)
         return error.phase != .queue && outcome.isServerFailure ? outcome : nil

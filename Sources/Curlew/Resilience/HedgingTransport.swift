@@ -4,8 +4,8 @@ internal import Foundation
 
 /// A transport that sends a second copy of slow requests, and uses the response that begins first.
 ///
-/// It is below the cache, so a stored response is never hedged, and below redirects, retries and segments, so each of
-/// these is a request of its own. A session without hedging has no such transport.
+/// It is below the cache, so a stored response is never hedged. It is below redirects, retries and segments, so each of
+/// them is hedged separately. A session without hedging has no such transport.
 final class HedgingTransport: Transport {
     let network: any Transport
     let resilience: ResilienceControl
@@ -26,11 +26,11 @@ final class HedgingTransport: Transport {
         return try await exchange.outcome(hedgedAfter: delay)
     }
 
-    /// Takes a second copy from the share of its origin, and a permit from the session's limits. `nil` if it must not be
-    /// sent.
+    /// Deducts a second copy from the share of its origin, and takes a permit from the session's limits. Returns `nil`
+    /// if the copy must not be sent.
     func admit(_ request: TransferRequest, to origin: ConnectionSnapshot.Origin) -> AdmissionState.Permit? {
         guard withState(of: origin, { $0.take() }) else { return nil }
-        // User code, so without a lock.
+        // Called without a lock, because it is user code.
         let keys = resilience.policy.keys(of: request, origin: origin.description, takesPlace: true)
         if let permit = resilience.admitHedge(keys) { return permit }
         withState(of: origin) { $0.giveBack() }
@@ -39,7 +39,8 @@ final class HedgingTransport: Transport {
 
     func withState<Value>(of origin: ConnectionSnapshot.Origin, _ body: (inout HedgeState) -> Value) -> Value {
         states.withLock { states in
-            // Origins that are asked once do not accumulate. One that is forgotten begins again, without a share.
+            // Bounded, so that origins that are used once do not accumulate. A forgotten origin starts again without a
+            // share.
             if states.count >= Self.manyOrigins, states[origin] == nil { states = [:] }
             return body(&states[origin, default: HedgeState()])
         }
@@ -93,14 +94,14 @@ struct HedgedExchange: Sendable {
     /// Performs the exchange, as `Transport.perform` does. Without a delay there is only one copy, whose latency is
     /// recorded.
     ///
-    /// It returns when both copies have ended, so nothing calls the sink afterwards. The one that has lost was cancelled.
+    /// It returns when both copies have ended, so nothing calls the sink afterwards. The loser was cancelled.
     func outcome(hedgedAfter delay: Duration?) async throws(CurlewError) -> TransferOutcome {
         sink.willStart(copies)
         let (first, second) = await withTaskGroup(of: SecondCopy?.self) { group in
             if let delay { group.addTask { await secondCopy(after: delay) } }
             let first = await send(request, as: .first)
-            // Ends the wait for a second copy, which will not be sent. One that was begun is not cancelled: it may have
-            // won, or may still win.
+            // Ends the wait for a second copy that was not begun. A second copy that was begun is not cancelled here,
+            // because it may have won or may still win.
             if !copies.isHedged { group.cancelAll() }
             return (first, await group.next() ?? nil)
         }
@@ -126,7 +127,7 @@ struct HedgedExchange: Sendable {
         return result
     }
 
-    /// Sends the second copy when its time has come. `nil` if it is not sent: the first copy has a response or has
+    /// Sends the second copy after `delay`. Returns `nil` if it is not sent: the first copy has a response or has
     /// failed, the request is suspended or cancelled, or a limit does not permit it.
     private func secondCopy(after delay: Duration) async -> SecondCopy? {
         guard await copies.firstHasStarted.wait() != nil, await Pause.wait(for: delay), copies.beginHedge() else {
@@ -144,10 +145,10 @@ struct HedgedExchange: Sendable {
         return SecondCopy(delay: waited, permit: permit, result: await send(copy, as: .second))
     }
 
-    /// Gives the permit of the second copy back, counts it, and adds it to the metrics.
+    /// Releases the permit of the second copy, counts the copy, and adds it to the metrics.
     ///
-    /// The run records the outcome of the exchange for the attempt's own permit. So the second permit gets that of the
-    /// other copy, which has none if it was cancelled: each outcome counts once.
+    /// The run records the winner's outcome for the attempt's own permit, so the second permit gets the loser's. That
+    /// is `nil` if the loser was cancelled. Each outcome is recorded once.
     private func conclude(
         _ second: SecondCopy, _ winner: HedgeRace.Copy, _ result: Result<TransferOutcome, CurlewError>
     ) -> Result<TransferOutcome, CurlewError> {
@@ -160,7 +161,7 @@ struct HedgedExchange: Sendable {
         let hedge = Hedge(delay: second.delay, hasWon: winner == .second)
         let change = { (metrics: inout TransferMetrics.Values) in
             metrics.hedge = hedge
-            // The exchange has taken that long.
+            // The exchange began with the first copy.
             if hedge.hasWon { metrics.queued.addTimeInterval(-(hedge.delay / .seconds(1))) }
         }
         switch result {
@@ -174,7 +175,7 @@ struct HedgedExchange: Sendable {
     }
 }
 
-/// Passes the events of one copy on, once it has won.
+/// Passes on the events of one copy once it has won.
 private final class CopySink: TransferSink {
     private let copy: HedgeRace.Copy
     private let copies: HedgedCopies
@@ -207,7 +208,7 @@ private final class CopySink: TransferSink {
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
         switch copies.route(of: copy) {
         case .deliver: break
-        // Somebody has resumed the copy. The bytes will be delivered again.
+        // The copy was resumed before the race is decided. Its transport will deliver the bytes again.
         case .hold: return .pause
         case .drop: return .abort(HedgedCopies.lost)
         }

@@ -9,15 +9,15 @@ public import CurlewCore
 ///     })
 ///
 /// Every attempt of a request is admitted before it is sent. It waits while a limit does not permit it, at most for the
-/// `queue` timeout, and fails with `.limited` if that is known to be too short, or with `.circuitOpen`. Both errors have
-/// a `retryAfter`, and nothing was sent. The default has no part, and costs nothing.
+/// `queue` timeout, and fails with `.limited` if that is known to be too short, or with `.circuitOpen`. Both errors
+/// have a `retryAfter`, and nothing was sent. The default has no parts and costs nothing.
 ///
-/// Redirects and challenges belong to their attempt and are not admitted again. Admission comes before the cache, so a
-/// request that the cache answers needs it, too, unless its policy is `.onlyStored`.
+/// Redirects and challenges belong to their attempt and are not admitted again. Admission precedes the cache, so a
+/// request that the cache answers needs it too, unless its policy is `.onlyStored`.
 public struct Resilience: Sendable {
-    /// The number of requests in a time.
+    /// Limits the number of requests per time.
     public var rateLimit: RateLimit?
-    /// The number of requests at the same time.
+    /// Limits the number of requests at the same time.
     public var concurrency: ConcurrencyLimit?
     /// Stops sending requests to a server that fails.
     public var breaker: CircuitBreaker?
@@ -32,10 +32,11 @@ public struct Resilience: Sendable {
     /// milliseconds, or for `grpc-timeout` in gRPC's form. Requests without a total timeout or a ``RequestDeadline`` do
     /// not have it, and a field that the request sets itself is sent unchanged. `nil` sends none.
     public var deadlineField: String?
-    /// The number of requests that wait. Beyond it the least important one fails with `.limited`, of several the last.
+    /// The maximum number of waiting requests. Beyond it, the least important one fails with `.limited`: of several,
+    /// the last.
     public var maximumWaiting = 10_000
 
-    /// Creates a value without any part.
+    /// Creates a value with the given parts; by default it has none.
     public init(
         rateLimit: RateLimit? = nil,
         concurrency: ConcurrencyLimit? = nil,
@@ -50,16 +51,16 @@ public struct Resilience: Sendable {
         self.hedging = hedging
     }
 
-    /// A stack for a service that calls others, for each origin:
+    /// Limits for a service that calls others. Each origin has its own:
     ///
     /// | part | numbers |
     /// |---|---|
     /// | rate | what the server says: `Retry-After`, `RateLimit`, `X-RateLimit-…` |
     /// | concurrency | adaptive: 20 at first, 4 to 200 |
-    /// | breaker | opens for 10 s if half of the last 100 outcomes were failures, and at least 20 are known; one probe |
+    /// | breaker | opens for 10 s if half of the last 100 outcomes were failures, with at least 20 known; one probe |
     /// | retries | 0.2 per request, at least 1 per second, at most 20 at once |
     ///
-    /// Without hedging, which is an answer to a distribution of latencies that you have measured.
+    /// Hedging is not included, because its numbers depend on latencies that you have measured.
     public static var standard: Resilience {
         Resilience(
             rateLimit: .server(), concurrency: .adaptive(), breaker: CircuitBreaker(), retryBudget: RetryBudget())

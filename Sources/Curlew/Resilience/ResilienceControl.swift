@@ -5,8 +5,8 @@ internal import Foundation
 
 /// The limits, circuits and budgets of a session, and the requests that wait for them.
 ///
-/// All decisions are those of `AdmissionState`. This class adds what that value must not have: a lock, the clock, a
-/// timer for the next turn, the waiting tasks, and tasks that ask a fleet for leases.
+/// `AdmissionState` makes all decisions. This class adds a lock, the clock, a timer for the next turn, the waiting
+/// tasks, and tasks that ask a fleet for leases.
 package final class ResilienceControl: Sendable {
     /// A request that waits.
     package struct Place: Sendable {
@@ -81,19 +81,19 @@ package final class ResilienceControl: Sendable {
         return answer
     }
 
-    /// Takes back a request that no longer waits, because it was cancelled or its time is over. If there is a verdict by
-    /// now, returns it: a permit has to be given back then, or used.
+    /// Removes a request that was cancelled or timed out while it waited. If there already is a verdict, returns it:
+    /// the caller then has to use or release its permit.
     func leave(_ place: Place) async -> AdmissionState.Verdict? {
         let didLeave = change { state, _ in
             guard state.admission.leave(place.ticket, place.keys) else { return false }
             state.waiters[place.ticket.number] = nil
             return true
         }
-        // Another thread has decided, and is about to resolve.
+        // Another thread has decided, and is about to resolve the verdict.
         return didLeave ? nil : await place.verdict.waitThroughCancellation()
     }
 
-    /// Admits the second copy of a request, if every limit permits it at once and nobody else wants the place.
+    /// Admits the second copy of a request, if every limit permits it at once and no other request waits for the place.
     func admitHedge(_ keys: AdmissionKeys) -> AdmissionState.Permit? {
         let now = now
         let (permit, news) = state.withLock { state -> (AdmissionState.Permit?, News) in
@@ -106,7 +106,7 @@ package final class ResilienceControl: Sendable {
                 return (permit, news)
             case .decided(.refused): return (nil, news)
             case .waits(let ticket):
-                // Does not happen, because the deadline has come.
+                // Cannot happen, because the deadline is now.
                 _ = state.admission.leave(ticket, keys)
                 return (nil, news)
             }
@@ -117,13 +117,13 @@ package final class ResilienceControl: Sendable {
 
     func countHedgeWon() { state.withLock { $0.counts.hedgesWon += 1 } }
 
-    /// Gives a permit back, without or with the outcome of its attempt. `seenByCircuit` is an outcome that concerns
-    /// nothing else.
+    /// Releases a permit, with the outcome of its attempt if there is one. `seenByCircuit` is an outcome that only the
+    /// circuit records.
     package func finish(
         _ permit: AdmissionState.Permit, _ outcome: AttemptOutcome?, _ advice: ServerAdvice?,
         seenByCircuit: AttemptOutcome? = nil
     ) {
-        // User code, so without the lock.
+        // Called without the lock, because it is user code.
         let call = (outcome ?? seenByCircuit).flatMap { policy.breaker?.call($0) }
         change { state, now in state.admission.finish(permit, outcome, call, advice, at: now) }
     }
@@ -145,9 +145,8 @@ package final class ResilienceControl: Sendable {
         return value
     }
 
-    /// Asks the fleet for a lease, and decides with the answer. No request waits for the task, whose time is bounded. It is
-    /// detached, because the request that causes it has nothing to do with it: neither its priority nor its task-local
-    /// values apply.
+    /// Asks the fleet for a lease, and decides with the answer. No request waits for the task, whose time is bounded.
+    /// It is detached, because neither the priority nor the task-local values of the request that causes it apply.
     private func send(_ order: AdmissionState.LeaseOrder) {
         Task.detached(priority: .high) { [weak self] in
             let lease = await order.fleet.lease(order.order)
@@ -162,8 +161,8 @@ package final class ResilienceControl: Sendable {
         }
     }
 
-    /// Schedules the next decision that only time brings about, unless a tick is scheduled that comes no later. A tick
-    /// that comes too early, because an earlier turn was taken back, decides nothing.
+    /// Schedules a tick for the next decision that depends only on time, unless a tick is already scheduled no later. A
+    /// tick that fires too early, because an earlier turn was withdrawn, decides nothing.
     private func scheduleTick(_ state: inout State, at now: Duration) {
         guard let turn = state.admission.nextTurn(at: now), state.ticks.last.map({ turn < $0 }) ?? true else { return }
         state.ticks.append(turn)
@@ -177,8 +176,8 @@ package final class ResilienceControl: Sendable {
     /// Adds the share of a request that starts to the retry budget of its origin.
     func deposit(for origin: String) { withBudget(of: origin) { $0.requestStarted(at: $1) } }
 
-    /// Whether an attempt may follow after `delay`: not into an open circuit, and only if the budget covers it, which
-    /// pays for it.
+    /// Returns whether a retry may follow after `delay`: the circuit must not be open then, and the budget must cover
+    /// the retry, which is deducted from it.
     func permitsRetry(of keys: AdmissionKeys?, to origin: String, after delay: Duration) -> Bool {
         let now = now
         if let keys, state.withLock({ $0.admission.circuitIsOpen(keys, after: delay, at: now) }) { return false }
@@ -193,7 +192,7 @@ package final class ResilienceControl: Sendable {
         return state.withLock { state in
             let full = RetryTokenBucket(
                 ratio: budget.ratio, minimumPerSecond: budget.minimumPerSecond, capacity: budget.capacity, now: now)
-            // Origins that are asked once do not accumulate. A budget that is forgotten is full again.
+            // Bounded, so that origins that are used once do not accumulate. A forgotten budget starts full.
             if state.budgets.count >= Self.manyBudgets, state.budgets[origin] == nil { state.budgets = [:] }
             return body(&state.budgets[origin, default: full], now)
         }

@@ -1,12 +1,12 @@
 internal import CurlewCore
 public import Foundation
 
-/// The resilience of a session: what its limits and circuits say at this moment.
+/// The resilience of a session, with the current state of its limits and circuits.
 public struct SessionResilience: Sendable {
     let control: ResilienceControl?
     let endpoints: EndpointControl?
 
-    /// Returns the numbers of this moment. Empty for a session without resilience and endpoints.
+    /// Returns the current numbers. Empty for a session without resilience and endpoints.
     public func snapshot() async -> ResilienceSnapshot {
         var snapshot = control?.snapshot() ?? ResilienceSnapshot()
         if let endpoints { snapshot.endpoints = endpoints.snapshot() }
@@ -27,7 +27,7 @@ extension Session {
 /// The limits and circuits of a session at one moment, by the name of their scope: an origin such as
 /// `https://api.example.com`, `session`, or the text of a key.
 ///
-/// Limits and circuits that are as new may be missing.
+/// Limits and circuits in their initial state may be missing.
 public struct ResilienceSnapshot: Sendable, Hashable {
     /// The requests that wait.
     public private(set) var waiting = 0
@@ -37,7 +37,8 @@ public struct ResilienceSnapshot: Sendable, Hashable {
     public private(set) var concurrency: [String: Places] = [:]
     /// The circuits.
     public private(set) var circuits: [String: Circuit] = [:]
-    /// The time until a rate limit, or the server, permits the next request. Only those that do not permit one at once.
+    /// The time until a rate limit, or the server, permits the next request. Limits that permit one at once are left
+    /// out.
     public private(set) var pauses: [String: Duration] = [:]
     /// The endpoints, in the order of their group.
     public fileprivate(set) var endpoints: [Endpoint] = []
@@ -46,7 +47,7 @@ public struct ResilienceSnapshot: Sendable, Hashable {
     public struct Counts: Sendable, Hashable {
         /// The attempts that were admitted.
         public internal(set) var admitted = 0
-        /// The attempts that had to wait, whatever came of it.
+        /// The attempts that had to wait, whatever their outcome.
         public internal(set) var waited = 0
         /// The attempts that failed with `.limited`.
         public internal(set) var limited = 0

@@ -2,13 +2,13 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-// Before an attempt is sent, the session's resilience admits it, and afterwards it hears of the outcome. Without
+// The session's resilience admits every attempt before it is sent, and records its outcome afterwards. Without
 // resilience a run has no control, and neither happens.
 extension Run {
-    /// Waits until the session's limits permit the attempt. Throws `.limited`, `.circuitOpen` or `.queueTimedOut`
-    /// otherwise; nothing was sent then.
+    /// Waits until the session's limits permit the attempt. Otherwise throws `.limited`, `.circuitOpen` or
+    /// `.queueTimedOut`, and nothing is sent.
     func admit(_ next: OutgoingRequest, by control: ResilienceControl) async throws(CurlewError) {
-        // A cache answers it, or nobody.
+        // Only the cache may answer this request, so it needs no admission.
         if next.transfer.options.cache?.policy == .onlyStored { return }
         do throws(CurlewError) {
             let origin = ConnectionSnapshot.Origin(next.transfer.url)?.description ?? ""
@@ -17,7 +17,8 @@ extension Run {
             if retries.count == 0 { control.deposit(for: origin) }
             let admitted = AdmittedAttempt(keys: keys, origin: origin)
             admission = admitted
-            // A suspended request takes no place, and keeps none that it got at the moment of its suspension.
+            // A suspended request must not occupy a place. If it was suspended while it got its permit, it releases the
+            // permit and waits again.
             repeat {
                 if let permit = exchange(&admitted.permit, with: nil) { control.finish(permit, nil, nil) }
                 try await request.untilResumed(within: budget, wasAskedFor: attempt.options.isAskedFor)
@@ -53,10 +54,10 @@ extension Run {
             } catch {
                 failure = error as? CurlewError ?? .cancelled
             }
-            // The wait was ended, or its verdict was a refusal, which has left already. A permit that was granted at
-            // the same moment is given back.
+            // Either the wait was ended, or the verdict was a refusal, after which the request no longer waits. A
+            // permit that was granted at the same moment is released.
             if case .admitted(let permit)? = await control.leave(place) { control.finish(permit, nil, nil) }
-            // The driver's task was cancelled, and the request will be: as in `Run.send`.
+            // Cancelling the driver's task cancels the request, as in `Run.send`.
             if failure.code == .cancelled, Task.isCancelled { request.cancel() }
             if failure.code == .totalTimedOut {
                 let isQueue = queue.map { $0 <= remaining ?? $0 } ?? false
@@ -79,12 +80,12 @@ extension Run {
         }
     }
 
-    /// Gives the permit and the endpoint of an attempt that has ended back, with its outcome. The only place that
-    /// records outcomes.
+    /// Releases the permit and the endpoint of an attempt that has ended, and records its outcome. Outcomes are
+    /// recorded nowhere else.
     func recordOutcome(of result: RunResult) {
         endpoints?.finish(result.error) { elapsed in
             guard !request.isCancelled, !result.isFromCache else { return nil }
-            // The endpoint has answered with a redirect. What followed is another server's.
+            // The endpoint has answered with a redirect to another server, whose response says nothing about it.
             if let first = attempt.hops.first, let last = attempt.hops.last,
                 !RedirectLocation.isSameOrigin(first.url, last.location)
             {
@@ -95,8 +96,8 @@ extension Run {
         guard let control = request.context.resilience, let permit = admission?.permit else { return }
         admission?.permit = nil
         guard !request.isCancelled, !result.isFromCache else { return control.finish(permit, nil, nil) }
-        // Another server's response says nothing about the one that the attempt was admitted to. That one has answered
-        // with a redirect, which only its circuit hears of: the time of the answer is not known.
+        // The response is another server's. The one to which the attempt was admitted has answered with a redirect.
+        // Only its circuit records that, because the time of the redirect is not known.
         if let last = attempt.hops.last, let first = attempt.hops.first,
             ConnectionSnapshot.Origin(last.location)?.description != admission?.origin
         {
@@ -111,13 +112,13 @@ extension Run {
     /// Whether the session's resilience permits a retry.
     func permitsRetry(after delay: Duration) -> Bool {
         guard let control = request.context.resilience, let admission else { return true }
-        // The circuit is that of the endpoint that has failed. Another one gets the retry.
+        // The circuit belongs to the endpoint that has failed, but the retry is sent to another one.
         let keys = endpoints?.hasOthers == true ? nil : admission.keys
         return control.permitsRetry(of: keys, to: admission.origin, after: delay)
     }
 }
 
-/// The names that an attempt was admitted under, and its permit until its outcome is known. A class, so that runs
+/// The names under which an attempt was admitted, and its permit until its outcome is known. A class, so that runs
 /// without resilience have one empty pointer. It belongs to its run.
 final class AdmittedAttempt {
     let keys: AdmissionKeys
@@ -136,8 +137,8 @@ extension RunResult {
         }
     }
 
-    /// The outcome of an attempt that took `elapsed`. `nil` if it says nothing about the server: it failed on this side,
-    /// or waited for a connection in vain.
+    /// The outcome of an attempt that took `elapsed`. `nil` if it says nothing about the server: it failed on this
+    /// side, or waited in vain for a connection.
     fileprivate func outcome(admittedFor elapsed: Duration) -> AttemptOutcome? {
         let status = response?.head.status
         // The time was spent in exchange adapters, middleware or a redirect handler.
@@ -147,7 +148,7 @@ extension RunResult {
         }
         var latency = elapsed
         if let metrics, let firstByte = metrics.firstByte {
-            // The dates are those of a clock that may be set; the elapsed time is not.
+            // The dates come from a clock that may be changed meanwhile; the elapsed time does not.
             latency = min(.bounded(seconds: firstByte.timeIntervalSince(metrics.queued)), elapsed)
         }
         return AttemptOutcome(status: status, error: error, latency: latency)
@@ -164,7 +165,7 @@ extension AdmissionState.Refusal {
 }
 
 extension CurlewError {
-    /// The request waited in vain for a limit of the session's resilience.
+    /// The error of a request that the session's limits did not permit within the queue timeout.
     fileprivate static func notAdmitted(within queue: Duration?) -> CurlewError {
         let limit = queue.map { "\($0), the queue timeout" } ?? "the queue timeout"
         return CurlewError(

@@ -13,7 +13,7 @@ package enum ResponseValidation {
     }
 
     /// Compares a response's content type with the acceptable ones. The type of an empty body does not matter. Streams
-    /// are checked before their body arrives, and pass false.
+    /// pass `false`, because they are checked before their body arrives.
     package static func contentType(
         _ contentType: String?,
         in acceptable: some Sequence<String>,

@@ -51,12 +51,12 @@ final class RunResult: Sendable {
 }
 
 extension RunResult {
-    /// The result of the same exchange with another error.
+    /// A copy with another error.
     func failing(with error: CurlewError, resumeData: Data?) -> RunResult {
         changed(body: body, error: error, isStatusCheckOnly: false, resumeData: resumeData)
     }
 
-    /// The result without its body.
+    /// A copy without the body.
     var withoutBody: RunResult {
         changed(body: .none, error: error, isStatusCheckOnly: isStatusCheckOnly, resumeData: resumeData)
     }

@@ -117,7 +117,7 @@ private final class OpenSSLCertificate {
     }
 }
 
-// The fields that `Certificate` shows.
+// The fields of a `Certificate`.
 extension OpenSSLCertificate {
     var subject: String { Self.text(of: X509_get_subject_name(pointer)) }
     var issuer: String { Self.text(of: X509_get_issuer_name(pointer)) }
@@ -242,7 +242,8 @@ package enum OpenSSLRevocation {
         case unknown
     }
 
-    /// `path` is a result of `OpenSSLCertificates.path`; `lists` are in DER. A list counts if the issuer has signed it.
+    /// `path` is a result of `OpenSSLCertificates.path`; `lists` are in DER. Only lists that the issuer has signed are
+    /// considered.
     package static func answer(_ path: [Data], lists: [Data]) -> Answer {
         let certificates = path.compactMap(OpenSSLCertificate.init(der:))
         let parsed = lists.compactMap(List.init(der:))

@@ -13,7 +13,8 @@ open class ServerTrustManager: @unchecked Sendable {
     private let byHost: [String: any ServerTrustEvaluating]
     /// The evaluator for all hosts, if there is one.
     private let uniform: (any ServerTrustEvaluating)?
-    /// Identifies this manager across processes. Cached responses of servers that it has judged are kept apart by it.
+    /// Identifies this manager across processes. It separates the cached responses of servers that different managers
+    /// have judged.
     let identity = UUID().uuidString
 
     /// Creates a manager. A host without an evaluator is refused unless `allHostsMustBeEvaluated` is false.

@@ -241,7 +241,7 @@ extension Session {
         )
     }
 
-    /// Creates an upload that sends a form. `storage` determines the place of its body.
+    /// Creates an upload that sends a form. `storage` determines where its body is kept.
     package nonisolated func upload(
         _ form: MultipartFormData,
         with request: any URLRequestConvertible,

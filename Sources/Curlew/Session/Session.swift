@@ -117,7 +117,7 @@ public actor Session {
     /// This method, ``drain()`` and ``invalidate()`` can be called from a request's own adapter, retrier or handler.
     /// They do not wait for that request, which cannot end before its code has returned, nor for other requests whose
     /// own code waits like this, or for a refresh of credentials. If the waiting task is cancelled, the wait ends
-    /// early; a task that was cancelled before the call waits as any other.
+    /// early; a task that was cancelled before the call waits like any other.
     public func cancelAllRequests() async { await cancelRequests(upTo: .max) }
 
     /// Cancels the requests up to and including this serial number.
@@ -128,8 +128,8 @@ public actor Session {
             let running = running.filter { $0.serial <= serial }
             for request in waiting + running { request.cancel() }
             let isCleaningUp = Task.isCancelled
-            // Another thread may be starting a request of the shelf, which has a run but has not joined the registry yet.
-            // It is cancelled already, so it ends without being sent.
+            // Another thread may be starting a request of the shelf, which has a run but has not joined the registry
+            // yet. It is cancelled already, so it ends without being sent.
             for request in registry.withLock({ $0.missing(of: waiting) }) {
                 _ = await request.joined(isCleaningUp: isCleaningUp)
             }
@@ -288,8 +288,8 @@ extension Session {
     /// after all were tried.
     ///
     /// Throws what a request would throw if no connection can be made, and `.unsupported` if the transport or the
-    /// running libcurl cannot open connections in advance. A cancelled task throws `.cancelled`; connections that are up
-    /// by then stay open.
+    /// running libcurl cannot open connections in advance. A cancelled task throws `.cancelled`; connections that are
+    /// up by then stay open.
     public nonisolated func prewarm(
         _ convertible: any URLConvertible, connections count: Int = 1
     ) async throws(CurlewError) {

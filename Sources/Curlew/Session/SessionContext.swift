@@ -10,7 +10,6 @@ package final class SessionContext: Sendable {
     let configuration: SessionConfiguration
     /// Adapts and retries every request of the session, before the request's own interceptor.
     package let interceptor: (any RequestInterceptor)?
-    /// Whether there is an interceptor.
     let hasInterceptor: Bool
     /// Handles the redirects of requests without a redirect handler.
     package let redirectHandler: (any RedirectHandler)?
@@ -83,7 +82,7 @@ package final class SessionContext: Sendable {
         )
     }
 
-    /// Returns the current fields of the session.
+    /// Returns the session's current fields for a request to `url`.
     func defaultHeaders(for url: URL) -> DefaultHeaders {
         guard let changing = configuration.changingHeaders else { return defaultHeaders }
         return changing.over(defaultHeaders, for: url)

@@ -56,7 +56,7 @@ public final class CookieJar: Sendable {
     public func cookies(for url: URL) -> [Cookie] { store.withLock { $0.cookies(for: url, at: Date()) } }
 
     /// Stores a cookie, replacing the one with the same name, domain and path. An expired cookie removes that one.
-    /// Returns false if the cookie could never be sent.
+    /// Returns `false` if the cookie could never be sent.
     @discardableResult
     public func set(_ cookie: Cookie) -> Bool {
         let isSet = store.withLock { $0.set(cookie, at: Date()) }

@@ -38,7 +38,7 @@ final class StoredText: Sendable {
         written.withLock { $0 = text }
     }
 
-    /// Waits for all writes that were scheduled before.
+    /// Waits for all scheduled writes.
     func settled() async { await lane.barrier() }
 
     static func write(_ text: String, to url: URL) throws(CurlewError) {

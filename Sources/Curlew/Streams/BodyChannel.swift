@@ -76,7 +76,7 @@ final class BodyChannel: TurnObserver {
 
     /// Ends the body. The reader still gets the buffered bytes, then `error` or the end.
     func finish(throwing error: CurlewError? = nil) {
-        // The run delivers a held-back response itself, outside any turn, so no end of a turn has delivered its body.
+        // The run delivers a provisional response itself, outside any turn, so no end of a turn has delivered its body.
         turnEnded()
         let (action, _, _, _) = shared.withLock { shared in
             (
@@ -89,8 +89,8 @@ final class BodyChannel: TurnObserver {
 
     // MARK: Consumer
 
-    /// Claims the body for the caller, a sequence or the handlers. True for the first caller only: a body has one
-    /// reader.
+    /// Claims the body for the caller, a sequence or the handlers. Returns `true` only for the first caller, because a
+    /// body has one reader.
     func becomesReader() -> Bool { shared.withLock { !exchange(&$0.hasReader, with: true) } }
 
     /// The error for every reader but the first: the body's failure, or that it can be read only once.
@@ -134,7 +134,7 @@ final class BodyChannel: TurnObserver {
     /// Whether the reader waits for bytes.
     var hasWaiter: Bool { shared.withLock { $0.machine.hasWaiter } }
 
-    /// The bytes that are buffered, counted as for the mark.
+    /// The cost of the buffered bytes, counted as for the mark.
     var bufferedCost: Int { shared.withLock { $0.machine.bufferedCost } }
 
     /// Returns when the reader should ask again. If its task is cancelled, the channel has been ended.
@@ -181,7 +181,8 @@ private struct PieceFilling: Sendable {
     /// The bytes in all pieces.
     private(set) var count = 0
 
-    /// Adds the bytes to the last piece. False if there is no piece, if they do not fit, or if `bytes` is empty.
+    /// Adds the bytes to the last piece. Returns `false` if there is no piece, if they do not fit, or if there are
+    /// none.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard !bytes.isEmpty, bytes.count <= room else { return false }
         pieces[pieces.count - 1].append(contentsOf: bytes)
@@ -190,7 +191,7 @@ private struct PieceFilling: Sendable {
         return true
     }
 
-    /// Begins a piece with the bytes. True if it is the turn's first.
+    /// Begins a piece with the bytes. Returns whether it is the turn's first.
     mutating func begin(with bytes: UnsafeRawBufferPointer) -> Bool {
         let isAlone = pieces.isEmpty && bytes.count < Self.large
         let capacity = isAlone ? bytes.count : max(Self.capacity, bytes.count)

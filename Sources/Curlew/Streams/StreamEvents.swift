@@ -32,8 +32,8 @@ public struct StreamEvents: AsyncSequence, Sendable {
     /// waiting longer each time a connection fails. A server's time counts as at least 100 milliseconds (or `delay`, if
     /// that is shorter) and at most `maximumDelay`.
     ///
-    /// The sequence ends when the server answers 204. It throws an error that another connection would not heal, and
-    /// the last error after `maximumFailures` connections have failed in a row. A response of another media type than
+    /// The sequence ends when the server answers 204. It throws an error that another connection cannot fix, and the
+    /// last error after `maximumFailures` connections have failed in a row. A response of another media type than
     /// `text/event-stream` is such an error, `.unacceptableContentType`, and so is one of another status than 200,
     /// `.unacceptableStatus`: their events are not delivered. Cancelling the request ends the sequence with
     /// `.cancelled` on every connection.
@@ -164,7 +164,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
                         ready.append(event)
                     }
                 } catch {
-                    // The error is thrown after the events that precede it. Another connection would not heal it.
+                    // The error is thrown after the events that precede it. Another connection cannot fix it.
                     failure = error
                     self.piece = Data()
                     connection?.reader.leave()

@@ -117,7 +117,7 @@ struct StreamReader: Sendable {
     private final class Place: Sendable {
         private enum State {
             case waiting, reading
-            /// Another reader has the body.
+            /// Another reader has claimed the body.
             case refused
         }
 
@@ -155,8 +155,8 @@ struct StreamReader: Sendable {
 }
 
 extension DataStreamRequest {
-    /// Starts the run, unless an earlier call has: in a task of its own, for a stream that is read as a sequence. `reads`
-    /// is false if the caller wants only the head. Leaving the iteration, or the end of its task, cancels the request.
+    /// Starts the run in a separate task, unless an earlier call has. `reads` is `false` if the caller wants only the
+    /// head. Leaving the iteration, or the end of its task, cancels the request.
     func startRun(reads: Bool) {
         let isFirst = reading.withLock { reading in
             defer { reading.hasSequence = true }

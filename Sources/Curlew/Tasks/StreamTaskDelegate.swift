@@ -61,7 +61,7 @@ final class StreamTaskDelegate: TaskDelegate {
     {
         verdict.resolve(error.map { .rejected($0, isStatusCheckOnly: isStatusCheckOnly) } ?? .accepted)
         guard error == nil else { return }
-        // The two steps are one: a call of `head()` either finds the head or is told.
+        // Both steps happen under one lock: a call of `head()` either finds the head or is notified.
         let streams = exchange.request.record.withLock { record in
             exchange.state.withLock { $0.isHeadAccepted = true }
             return record.extras?.hooks.streams ?? []
@@ -95,8 +95,8 @@ final class StreamTaskDelegate: TaskDelegate {
     // MARK: The end
 
     func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody {
-        // A validation may still run although the exchange has ended: it must neither run a second time here, nor give
-        // the head to a reader when another attempt has begun.
+        // A validation may still be running although the exchange has ended. It must not run a second time here, and
+        // must not give the head to a reader once another attempt has begun.
         await untilReady()
         return CollectedBody(body: .streamed, error: error, verdict: explainedVerdict)
     }

@@ -15,7 +15,7 @@ protocol TaskDelegate: Sendable {
     func receive(_ bytes: UnsafeRawBufferPointer, of data: Data?, in exchange: Exchange) -> Disposition
     /// Whether the delegate stores the `data` of `receive` instead of a copy.
     var keepsData: Bool { get }
-    /// Returns when the work is done for which `begin` or `receive` has paused the exchange. Called by the run.
+    /// Waits for the work for which `begin` or `receive` has paused the exchange. Called by the run.
     func untilReady() async
     /// Ends the body, with or without an error of the exchange. Called by the run, once.
     func close(_ error: CurlewError?, of exchange: Exchange) async -> CollectedBody
@@ -36,7 +36,7 @@ struct CollectedBody {
     /// A file that is moved to its destination when the response has been accepted.
     var file: (any UnplacedFile)?
     /// Whether the response is of no use and the next attempt asks differently: the request is repeated at once, and
-    /// retriers are not asked. `error` then is that of the exchange alone.
+    /// retriers are not asked. `error` is then only that of the exchange.
     var startsOver = false
 
     /// The decision about a head that was validated before the body.

@@ -203,7 +203,7 @@ final class BodyPump: BodyStream {
     }
 }
 
-/// Limits the speed of a body: after each packet there is a pause.
+/// Limits the speed of a body with a pause after each packet.
 struct BodyThrottle: Sendable, Hashable {
     let packetSize: Int
     let delay: TimeInterval

@@ -78,8 +78,8 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         /// Whether the reader has read all bytes of the chunk.
         var isDemanded = true
         var pump: CheckedContinuation<Bool, Never>?
-        /// Incremented when an opening or an exchange ends that has not started the sequence. A task of an earlier
-        /// binding ends.
+        /// Incremented when an opening or an exchange ends without having started the sequence. A task of an earlier
+        /// binding then ends.
         var binding = 0
         /// The task that reads the sequence. `close()` cancels it, because the sequence may be waiting for its next
         /// chunk.
@@ -144,7 +144,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         return answer
     }
 
-    /// Starts the task if `bind()` has created none: the transport is used without a request.
+    /// Starts the task if `bind()` has created none, as for a transport that is used without a request.
     private func start(_ binding: Int) {
         let task = ExchangeTask()
         let isWanted = state.withLock { state in

@@ -224,14 +224,14 @@ extension WebSocketLink {
 
     // MARK: Writer
 
-    /// Writes until the outbox ends. True if the connection failed.
+    /// Writes until the outbox ends. Returns `true` if the connection failed.
     private func write(_ outbox: WebSocketOutbox, to wire: any ByteConnection) async -> Bool {
         while let bytes = await outbox.next() {
             do throws(CurlewError) {
                 try await write(bytes, of: outbox, to: wire)
             } catch {
-                // The error is recorded before `abort` resumes the senders, which ask for it. One step under the lock,
-                // so that a hook that returns at this moment cannot publish the connection.
+                // The error is recorded before `abort` resumes the senders, which ask for it. The opening is renewed
+                // under the same lock, so that a hook that returns now cannot publish the connection.
                 let alarm = state.withLock { state in
                     _ = state.machine?.writeFailed(error, at: .now)
                     state.renewOpening()
@@ -262,7 +262,7 @@ extension WebSocketLink {
 
     // MARK: Clock
 
-    /// Notifies the state machine of its deadlines, including that for sending the last frame.
+    /// Notifies the state machine of its deadlines, including the one for sending the last frame.
     private func keepTime(of outbox: WebSocketOutbox) async {
         while !Task.isCancelled {
             let (deadline, alarm) = state.withLock { state in

@@ -14,9 +14,9 @@ internal import Foundation
 ///     send ──────────────────────────▶ outbox ────────────▶ writer ──▶┘
 ///     onOpen ◀───────────────────────────────────────────── hook
 ///
-/// - Inbox and opening last as long as the WebSocket; machine, outbox, wire and the child tasks belong to one connection.
-/// - The machine decides, and `perform` carries out its actions. It is in the link's lock; `inbox` and `outbox` have a
-///   lock each. The outbox's lock may be taken while the link's is held, never the other way round.
+/// - Inbox and opening last as long as the WebSocket. Machine, outbox, wire and child tasks belong to one connection.
+/// - The machine decides, and `perform` carries out its actions. The link's lock protects it; `inbox` and `outbox` have
+///   a lock each. The outbox's lock may be taken while the link's is held, never the other way round.
 /// - Every wait is a `OneShot`, which is resolved without these locks.
 /// - The last frame ends the writer, and the writer's end ends the connection.
 ///
@@ -138,13 +138,13 @@ final class WebSocketLink: Sendable {
         return try result.get()
     }
 
-    /// Begins the closing handshake. False if there is no connection to close.
+    /// Begins the closing handshake. Returns `false` if there is no connection to close.
     func beginClosing(_ code: WebSocketCloseCode, reason: String?) -> Bool {
         close { $0.machine?.closeAsked(code, reason: reason, at: .now) }
     }
 
-    /// Ends the connection without waiting for the peer's answer, because nobody holds the WebSocket. False if there is
-    /// no connection.
+    /// Ends the connection without waiting for the peer's answer, because nobody holds the WebSocket. Returns `false`
+    /// if there is no connection.
     func drop() -> Bool { close { $0.machine?.dropped(at: .now) } }
 
     private func close(_ decide: (inout State) -> WebSocketStateMachine.Action?) -> Bool {

@@ -153,10 +153,10 @@ final class WebSocketInbox: Sendable {
         var isOpen: Bool { if case .open = stage { true } else { false } }
     }
 
-    /// What the connection's reader, a single task, waits for. It waits for nothing once the stage is not `open`.
+    /// The wait of the connection's reader, which is a single task. It does not wait unless the stage is `open`.
     fileprivate enum Hold: Sendable {
         case room(OneShot<Void>)
-        /// The user is done with all messages.
+        /// Until the user has read all messages and asks for another.
         case answers(OneShot<Void>)
 
         func end() {
@@ -254,8 +254,8 @@ final class WebSocketInbox: Sendable {
 
     private var hasMessages: Bool { state.withLock { $0.first < $0.messages.count } }
 
-    /// Whether a message sent at this moment answers the last received one: the peer waits for it, and no other message
-    /// is to be answered first. True once per message.
+    /// Returns whether a message sent now answers the last received one, so that the peer waits for it. Returns `true`
+    /// once per received message.
     func takeTurn() -> Bool {
         state.withLock { state in
             guard state.owesAnswer, state.first == state.messages.count else { return false }
@@ -304,7 +304,7 @@ final class WebSocketInbox: Sendable {
 }
 
 extension WebSocketInbox.State {
-    /// What a reader of messages gets.
+    /// The result of asking for a message.
     fileprivate enum Taken {
         case message(WebSocketMessage)
         case end(CurlewError?)

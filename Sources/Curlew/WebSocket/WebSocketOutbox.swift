@@ -71,12 +71,12 @@ final class WebSocketOutbox: Sendable {
 
     // MARK: Senders
 
-    /// Queues a message if there is room; false if there is none, or if the connection is closing or closed. `atOnce`
-    /// tells that the peer waits for the message.
+    /// Queues a message if there is room. Returns `false` if there is none, or if the connection is closing or closed.
+    /// `atOnce` means that the peer waits for the message.
     func sendNow(_ message: WebSocketMessage, atOnce: Bool) -> Bool { perform(put(message, atOnce: atOnce)) ?? false }
 
-    /// Queues a message when there is room. False if the connection is closing or closed. Cancelling the waiting task
-    /// drops the message.
+    /// Waits for room and queues a message. Returns `false` if the connection is closing or closed. Cancelling the
+    /// waiting task drops the message.
     func send(
         _ message: WebSocketMessage
     ) async throws(CurlewError) -> Bool {

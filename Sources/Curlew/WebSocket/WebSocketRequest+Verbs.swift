@@ -91,12 +91,12 @@ extension WebSocketRequest {
     }
 
     /// The code with which the WebSocket ended: that of the server's close frame, 1005 if the frame had none, 1006 if
-    /// there was no such frame. If the server broke the protocol or a limit, the code that it was told. `nil` before
+    /// there was no such frame. If the server broke the protocol or a limit, the code that this side sent. `nil` before
     /// the end, and if no connection was opened.
     public var closeCode: WebSocketCloseCode? { link.ending?.closeCode }
 
-    /// The reason in the server's close frame. If the server broke the protocol or a limit, the reason that it was
-    /// told.
+    /// The reason in the server's close frame. If the server broke the protocol or a limit, the reason that this side
+    /// sent.
     public var closeReason: String? { link.ending?.closeReason }
 
     /// The subprotocol that the server selected on the last connection.
@@ -118,7 +118,7 @@ extension WebSocketRequest {
         return prepared.connection
     }
 
-    /// Sends the message if that is possible without a wait. False if it was not sent.
+    /// Sends the message if that is possible without a wait. Returns whether it was sent.
     private func sendNow(_ message: WebSocketMessage) -> Bool {
         guard PreparedConnection.current == nil, !Task.isCancelled, case .success(let connection)? = link.opening.value
         else {

@@ -19,7 +19,7 @@ extension WebSocketRequest {
     /// Whether the request has ended.
     package var hasResult: Bool { record.withLock { $0.lifecycle.result != nil } }
 
-    /// The delivery for handlers on that queue.
+    /// Returns the delivery for handlers on `queue`.
     package func delivery(on queue: DispatchQueue) -> Delivery { Delivery(queue: queue, of: self) }
 
     /// Calls a handler with every event. Handlers read the messages together, so a program that adds one must not
@@ -102,7 +102,7 @@ extension WebSocketRequest {
 }
 
 extension WebSocketLink {
-    /// Whether a close frame or the user has ended the WebSocket, so that `error` is none for its handlers.
+    /// Returns whether a close frame or the user has ended the WebSocket, so that its handlers get no error.
     fileprivate func isPlainEnd(_ error: CurlewError?) -> Bool {
         switch error?.code {
         case .cancelled?: isClosing

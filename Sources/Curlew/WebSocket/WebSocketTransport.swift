@@ -66,8 +66,8 @@ final class WebSocketControl: TransferControl {
 
     func resume() {}
 
-    /// Returns the end of the sink's next pause. Call it before the sink: `resumeReceiving` may come before the sink
-    /// returns.
+    /// Returns an event that `resumeReceiving` resolves. Call this before the sink, because `resumeReceiving` may be
+    /// called before the sink returns.
     func nextResumption() -> OneShot<Void> {
         let next = OneShot<Void>()
         _ = resumption.withLock { exchange(&$0, with: next) }
@@ -228,8 +228,8 @@ extension CurlewError {
         CurlewError(.invalidHeader, phase: .creation, reason: "a subprotocol is not a valid token, or is listed twice")
     }
 
-    /// The `.unsupported` error for a server that refuses HTTP/1.1, which alone TLS has offered; `nil` for any other
-    /// error.
+    /// The `.unsupported` error for a server that refuses HTTP/1.1, the only protocol that was offered in TLS. `nil`
+    /// for any other error.
     fileprivate var ofHTTP2Alone: CurlewError? {
         guard code == .tlsFailed, case .noSharedProtocol? = detail else { return nil }
         var error = CurlewError.unsupported(
