@@ -175,7 +175,7 @@ extension CurlTransport: PoolingTransport {
     }
 }
 
-/// Owns the loop thread and, through it, everything that one engine has of libcurl. Its `deinit` ends the thread.
+/// Owns the loop thread and, through it, all libcurl objects of one engine. Its `deinit` ends the thread.
 final class TransferEngine: Sendable {
     let loop: EngineLoop
 

@@ -4,7 +4,7 @@ internal import Foundation
 
 /// The byte connections of one engine: reads and writes for their users, and how they end.
 ///
-/// Used only in the loop's turns, as is `Transfers`; debug builds assert this at every entry.
+/// Used only in the loop's turns, as is `Transfers`; debug builds assert this in every method.
 final class ByteConnections {
     private let sockets: Sockets
     private let handles: Handles

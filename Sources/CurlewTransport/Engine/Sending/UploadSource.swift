@@ -171,7 +171,7 @@ extension ActiveTransfer {
         return chunk
     }
 
-    /// Returns the trailer lines behind a body that has ended. `nil` if the transfer has to end.
+    /// Returns the trailer lines that follow a body that has ended. `nil` if the transfer has to end.
     func trailerLines() -> [String]? {
         guard !hasFailed else { return nil }
         // The response has refused the rest of the body, so this is not its end.
