@@ -17,7 +17,6 @@ struct RequestPlan: Sendable {
         case upload(Int64?)
     }
 
-    /// The use of the transfer.
     enum Purpose: Sendable {
         case exchange
         /// Makes a connection for arbitrary bytes, over which its user speaks HTTP/1.1. `sendBuffer` is the number of
@@ -140,7 +139,8 @@ struct RequestPlan: Sendable {
         return plan
     }
 
-    /// Plans the request's own header lines. They include the session's fields only if the request replaces one of them.
+    /// Plans the request's own header lines. They include the session's fields only if the request replaces one of
+    /// them.
     mutating func planHeaders(_ request: TransferRequest, _ configuration: TransportConfiguration)
         throws(CurlewError)
     {
@@ -221,8 +221,8 @@ struct RequestPlan: Sendable {
         ]
     }
 
-    /// Adds settings that other requests of its kind do not have. Even without any, the request gets a handle that is not
-    /// shared.
+    /// Adds settings that other requests of its kind do not have. Even without any, the request gets a handle that is
+    /// not shared.
     mutating func add(_ more: [OptionValue]) {
         ownSettings = (cached?.settings ?? ownSettings) + more
         cached = nil

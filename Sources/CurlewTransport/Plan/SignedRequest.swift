@@ -37,7 +37,7 @@ struct SignedRequest {
             wire.string, takesPathAsItIs: scope.takesPathAsItIs, keepsDotSegments: keepsDotSegments)
         url = target.text
         var signed = unsigned
-        // A field that the request has already takes precedence.
+        // A field that the request already has takes precedence.
         guard !signed.headers.contains(name: "Authorization") else {
             request = signed
             return
@@ -130,8 +130,8 @@ struct SignedRequest {
         return HTTPHeaders(
             received: request.effectiveHeaders.filter { field in
                 let name = field.name.lowercased()
-                // The transport writes the length, and not always. A caller's field is signed only if it equals the
-                // body's length.
+                // The transport itself writes the length, but not in every request. A caller's field is signed only if
+                // it equals the body's length.
                 return name == "content-length" ? length.map(String.init) == field.value : !unsigned.contains(name)
             })
     }
