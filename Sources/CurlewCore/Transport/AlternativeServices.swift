@@ -6,8 +6,8 @@ package protocol AlternativeServices: AnyObject, Sendable {
 
     /// Returns the HTTP/3 alternative for the next exchange with an origin; `nil` if it connects as usual.
     ///
-    /// If `mayTry` is true, the alternative may be one that has not proved itself. Others do not use it until the caller
-    /// reports the result to `ended`, which it must do even if it sends no request.
+    /// If `mayTry` is true, the alternative may be one that has not proved itself. Other exchanges do not use it until
+    /// the caller reports the result to `ended`, which it must do even if it sends no request.
     func route(to origin: SecureOrigin, allowing freedom: AlternativeFreedom, mayTry: Bool) -> AlternativeRoute?
 
     /// Records the alternatives that a response from an origin announces.

@@ -31,8 +31,7 @@ public struct TransferMetrics: Sendable {
     }
 
     private var shared: CopyOnWrite<Values>
-    /// The part that the cache had in the response; `nil` without a cache. A response from the cache has no network
-    /// dates.
+    /// The cache's part in the response; `nil` without a cache. A response from the cache has no network dates.
     // Stored beside `shared`: the cache sets it while the transport still holds the metrics, so that setting it in
     // `shared` would copy all values.
     public var cacheStatus: CacheStatus?
