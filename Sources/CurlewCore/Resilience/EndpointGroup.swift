@@ -156,7 +156,7 @@ package struct EndpointState: Sendable {
     /// An attempt's use of an endpoint. Give it back with `finish`, exactly once.
     package struct Choice: Sendable, Hashable {
         package let index: Int
-        /// The number of ejections and returns of the endpoint until it was chosen. If there were more since, the
+        /// The number of ejections and returns of the endpoint until it was chosen. If there have been more since, the
         /// outcome says nothing about the present.
         let generation: Int
         package let isTrial: Bool

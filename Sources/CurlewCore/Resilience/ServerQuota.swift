@@ -31,8 +31,8 @@ package struct ServerAdvice: Sendable, Equatable {
     }
 
     /// `RateLimit: "default";r=50;t=30`, of several policies the one that is used up first. If `t` is missing, the
-    /// window `w` of the policy of that name in `RateLimit-Policy` counts. `RateLimit: limit=100, remaining=50,
-    /// reset=5` is an older form.
+    /// window `w` of the policy of that name in `RateLimit-Policy` counts. An older form is
+    /// `RateLimit: limit=100, remaining=50, reset=5`.
     private static func structured(_ fields: HTTPHeaders) -> (Int, Duration)? {
         guard let text = fields.value(for: "RateLimit") else { return nil }
         let flat = parameters(items(text).joined(separator: ";"))
