@@ -345,8 +345,8 @@ final class Transfers {
         if settings.quirks.closesUnseen { sockets.forgetVanished(of: transfer) }
     }
 
-    /// Sends the transfer again over another handle. The current handle is freed, because libcurl remembers in it what
-    /// was refused.
+    /// Sends the transfer again over another handle. The current handle is freed, because libcurl would remember the
+    /// refusal in it.
     private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         releaseHandle(easy, of: transfer)
         transfer.reset()

@@ -35,7 +35,7 @@ struct SendingState {
 }
 
 /// The answer to libcurl's question whether it may send the request. If nothing is sent, libcurl ends the transfer as
-/// aborted, and `Transfers.finish` does what the answer says. libcurl before 7.80 never asks.
+/// aborted, and `Transfers.finish` acts on the answer. libcurl before 7.80 never asks.
 enum SendAnswer: Equatable {
     case send
     /// Not now: the transfer is suspended, or its connection cannot be used. It is launched again; if it is suspended,
@@ -85,8 +85,8 @@ extension ActiveTransfer {
         return true
     }
 
-    /// The first rule that applies decides. The user's evaluator comes after the rules that need no user code, and the
-    /// connection counts only a request that the evaluator accepts.
+    /// The first rule that applies decides. The user's evaluator is asked after the rules that need no user code, and
+    /// the connection counts only a request that the evaluator accepts.
     private func answer(_ transfers: Transfers, over connection: ConnectionName) -> SendAnswer {
         if sending.count == 0 {
             if pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self) { return .holdBack }

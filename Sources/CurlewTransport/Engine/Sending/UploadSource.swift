@@ -221,7 +221,7 @@ final class TransferWaker: BodyWaker {
     }
 }
 
-/// The file of a body, opened in the caller's task and read on the loop. It is closed with the last reference.
+/// The file of a body, opened in the caller's task and read in the loop's turns. It is closed with the last reference.
 ///
 /// It is opened before the transfer starts, because its errors (missing, unreadable, a directory) must not cost a
 /// connection.

@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// How libcurl ended a transfer, as far as its number and its text tell.
+/// libcurl's report of a transfer's end: its number and its text.
 private struct CurlReport {
     /// The number of libcurl's result.
     let number: Int
@@ -83,7 +83,7 @@ extension ActiveTransfer {
         return report
     }
 
-    /// The error with its code, its phase, and a reason that says what happened.
+    /// Returns the error with its code, its phase and its reason.
     private func classified(_ report: CurlReport, _ easy: TransferHandle) -> CurlewError {
         var (code, phase) = classify(report, easy)
         var text = Redaction.text(report.text)
