@@ -5,7 +5,7 @@ internal import Foundation
 
 /// The options and header lines of one request, for its easy handle. Made in the caller's task, without a handle.
 ///
-/// This file has what a plan says, its header lines, and the changes with which a transfer starts over;
+/// This file has the parts of a plan, its header lines, and the changes with which a transfer starts over;
 /// `RequestPlan+Parts` has the options.
 struct RequestPlan: Sendable {
     /// The way in which libcurl gets the body.

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Plans the requests of one transport, and caches what requests of one kind have in common.
+/// Plans the requests of one transport, and caches the parts of plans that requests of one kind share.
 final class RequestPlanner: Sendable {
     let configuration: TransportConfiguration
     let capabilities: Capabilities

@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// A request with its signature (AWS Signature Version 4) in its header fields. Works the same with every libcurl.
+/// A request with its signature (AWS Signature Version 4) in its header fields. Independent of libcurl's version.
 ///
 /// CURLOPT_AWS_SIGV4 is not used. Up to 8.5 at least it signs the path unchanged, although all services but S3 sign it
 /// encoded once more; 7.88 does not sort the fields and the query; and every version signs only bodies that are in
