@@ -174,7 +174,6 @@ package struct CircuitState: Sendable, Equatable {
         window.removeAll()
     }
 
-    /// The outcomes in the window.
     package func counts(at now: Duration) -> OutcomeWindow.Counts { window.counts(at: now) }
 
     /// Whether the circuit can be forgotten.

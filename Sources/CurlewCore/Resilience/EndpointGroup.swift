@@ -290,7 +290,7 @@ package struct EndpointState: Sendable {
         if isFailure, isOutlier { eject(index, ejection, at: now) }
     }
 
-    /// Ejects an endpoint. If too many others are ejected, it stays, or comes back.
+    /// Ejects an endpoint. If too many others are ejected, it stays or returns to the group.
     private mutating func eject(_ index: Int, _ ejection: EndpointGroup.Ejection, at now: Duration) {
         guard mayEject(index, ejection, at: now) else {
             if members[index].ejectedUntil != nil { comeBack(index, at: now) }

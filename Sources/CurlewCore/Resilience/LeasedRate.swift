@@ -112,7 +112,7 @@ package struct LeasedRate: Sendable {
 
     // MARK: Asking
 
-    /// Returns the time at which a request may be sent, if `ahead` others go first and no answer comes.
+    /// Returns the time at which a request may be sent, if `ahead` others are sent first and no answer arrives.
     package func opens(after ahead: Int = 0, at now: Duration) -> Duration {
         var ahead = ahead
         for lease in [current, next] {

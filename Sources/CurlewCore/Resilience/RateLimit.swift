@@ -3,8 +3,8 @@
 ///     configuration.resilience.rateLimit = .requests(100, per: .seconds(1), burst: 20)
 ///
 /// Requests beyond it wait for their turn. Several limits apply together with `and(_:)`. By default the session also
-/// follows what the server says: `Retry-After` of a 429 or 503, and the fields `RateLimit`, `RateLimit-Policy` and
-/// `X-RateLimit-…`.
+/// follows the server's announcements: `Retry-After` of a 429 or 503, and the fields `RateLimit`, `RateLimit-Policy`
+/// and `X-RateLimit-…`.
 public struct RateLimit: Sendable {
     /// One rate, and the requests that share it.
     package struct Part: Sendable {
@@ -61,7 +61,7 @@ public struct RateLimit: Sendable {
 /// A rate of requests, by the generic cell rate algorithm (GCRA).
 ///
 /// Its whole state is one instant, `due`: the time at which a source that sends exactly at the rate would send its next
-/// request. A request conforms if it comes at most `tolerance` before that. Times are durations since any fixed start.
+/// request. A request conforms if it is at most `tolerance` before that. Times are durations since any fixed start.
 package struct CellRate: Sendable, Equatable {
     package let interval: Duration
     package let tolerance: Duration
