@@ -1,5 +1,5 @@
-/// Chooses HTTP/3 alternatives for origins, and learns from the results. Called in callers' tasks and on the
-/// transport's thread, so every member must be quick.
+/// Chooses HTTP/3 alternatives for origins, and learns from the results. Called in callers' tasks and in turns of the
+/// transport's loop, so every member must be quick.
 package protocol AlternativeServices: AnyObject, Sendable {
     /// Whether no alternative is known, read without a lock.
     var isEmpty: Bool { get }

@@ -75,7 +75,6 @@ public struct ConnectionSnapshot: Sendable, Hashable {
         /// Creates a pool without connections.
         public init() {}
 
-        /// Adds the numbers of another pool.
         package mutating func add(_ other: Pool) {
             open += other.open
             inUse += other.inUse
@@ -84,7 +83,6 @@ public struct ConnectionSnapshot: Sendable, Hashable {
             add(version: other.version, age: other.oldestAge)
         }
 
-        /// Adds the version and the age of a connection.
         package mutating func add(version new: HTTPVersion?, age: Duration?) {
             if let new { version = version.map { $0.rawValue < new.rawValue ? new : $0 } ?? new }
             if let age { oldestAge = oldestAge.map { max($0, age) } ?? age }

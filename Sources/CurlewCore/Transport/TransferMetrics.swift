@@ -241,7 +241,6 @@ public struct RedirectHop: Sendable, Equatable {
     /// The URL to which the redirect led.
     public var location: URL
 
-    /// Creates a hop.
     package init(url: URL, status: Int, location: URL) {
         self.url = url
         self.status = status

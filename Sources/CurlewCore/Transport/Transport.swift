@@ -159,7 +159,7 @@ package protocol TurnControl: TransferControl {
     func atEndOfTurn(tell observer: any TurnObserver)
 }
 
-/// Notified at the end of a turn, on the transport's thread. It must not block.
+/// Notified at the end of a turn, on the thread that has the turn. It must not block.
 package protocol TurnObserver: AnyObject, Sendable {
     func turnEnded()
 }
