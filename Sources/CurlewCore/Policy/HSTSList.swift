@@ -103,10 +103,8 @@ package struct HSTSList: Sendable, Hashable, Codable {
         return secure
     }
 
-    /// Removes the entries that have expired.
     package mutating func removeExpired(at now: Date) { entries = entries.filter { $0.value.expires > now } }
 
-    /// Removes every entry.
     package mutating func removeAll() { entries = [:] }
 }
 
