@@ -180,7 +180,7 @@ package struct LeasedRate: Sendable {
         let most = max(1, Self.span / rate.interval)
         let perSpan: Double = Self.span / max(elapsed, Self.shortestRetry)
         var wanted = Double(taken.count) * perSpan
-        // If a request was sent within the validity of a lease, the order asks for at least one. Rarer requests are
+        // An order that follows the last one within the validity of a lease asks for at least one. Rarer requests are
         // only reported.
         if taken.count > 0, elapsed < Self.validity { wanted = max(wanted, 1) }
         wanted = min(max(wanted, Double(waiting)), most)
