@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The use that a request makes of the cache.
+/// A request's use of the cache.
 public enum CachePolicy: Sendable, Hashable {
     /// Follow HTTP: serve fresh responses, validate stale ones.
     case useProtocol
@@ -25,7 +25,7 @@ public enum CacheMode: Sendable, Hashable {
     case shared
 }
 
-/// The part that the cache had in a response.
+/// The cache's part in a response.
 public enum CacheStatus: Sendable, Hashable, CustomStringConvertible {
     /// The response was stored and fresh.
     case hit

@@ -46,7 +46,6 @@ package enum StoreChecksum {
         return avalanche(hash)
     }
 
-    /// The checksum of data.
     package static func of(_ data: Data, seed: UInt64 = 0) -> UInt64 {
         data.withUnsafeBytes { of($0, seed: seed) }
     }

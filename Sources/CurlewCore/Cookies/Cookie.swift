@@ -58,7 +58,6 @@ public struct Cookie: Sendable, Hashable, Codable {
         self.created = created
     }
 
-    /// Whether the cookie has expired.
     package func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
     /// `name=value`, as in a `Cookie` header.

@@ -31,7 +31,6 @@ package struct CookieStore: Sendable {
         let isHostOnly: Bool
     }
 
-    /// The limits for the number of cookies.
     package let limits: Limits
     /// The cookies by domain, so that a lookup examines only the host and its parent domains.
     private(set) var domains: [String: [Key: Stored]] = [:]
@@ -39,7 +38,6 @@ package struct CookieStore: Sendable {
     package private(set) var count = 0
     private var nextSequence: UInt64 = 0
 
-    /// Creates an empty store.
     package init(limits: Limits = Limits()) { self.limits = limits }
 
     /// Returns every cookie that has not expired, in the order in which the cookies were first stored.
@@ -133,18 +131,15 @@ package struct CookieStore: Sendable {
         domains[domain] = kept.isEmpty ? nil : kept
     }
 
-    /// Removes the cookies for which `condition` holds.
     package mutating func remove(where condition: (Cookie) -> Bool) {
         for domain in Array(domains.keys) { keep(in: domain) { !condition($0.cookie) } }
     }
 
-    /// Removes all cookies.
     package mutating func removeAll() {
         domains = [:]
         count = 0
     }
 
-    /// Removes all expired cookies.
     package mutating func removeExpired(at now: Date) { remove { $0.isExpired(at: now) } }
 
     static func isSecure(_ url: URL) -> Bool { url.scheme?.lowercased() == "https" }

@@ -67,7 +67,7 @@ package enum SetCookieParser {
     private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// The content of one `Set-Cookie` field, before the checks of what the sender may set.
+/// The content of one `Set-Cookie` field, before it is checked whether the sender may set it.
 package struct SetCookie: Sendable, Equatable {
     package var name = ""
     package var value = ""

@@ -20,9 +20,7 @@ package struct ResumeData: Hashable, Sendable {
     /// The format version that is written.
     package static let currentVersion = 1
 
-    /// The URL of the file.
     package var url: URL
-    /// The method of the request.
     package var method: HTTPMethod
     /// The request's own fields, without secrets and without those that a resumed request sets itself.
     package var headers: [HTTPHeader]

@@ -92,8 +92,7 @@ public struct CurlewError: Error, Sendable {
         get { shared.values.closeReason }
         set { shared.values.closeReason = newValue }
     }
-    /// The time after which another try makes sense, of an error with the code `.limited` or `.circuitOpen`; `nil` if it
-    /// is not known.
+    /// For `.limited` and `.circuitOpen`, the time after which another try makes sense; `nil` if it is not known.
     public var retryAfter: Duration? {
         get { shared.values.retryAfter }
         set { shared.values.retryAfter = newValue }

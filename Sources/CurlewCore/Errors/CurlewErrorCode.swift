@@ -64,7 +64,7 @@ extension CurlewError.Code {
     public static let limitExceeded = Self(rawValue: "limitExceeded")
     /// The host name resolves to an address that the address policy refuses.
     public static let addressRefused = Self(rawValue: "addressRefused")
-    /// No connection became free in time, or no place of the session's resilience.
+    /// No connection became free in time, or no place in a limit of the session's resilience.
     public static let queueTimedOut = Self(rawValue: "queueTimedOut")
     /// No connection was established in time.
     public static let connectTimedOut = Self(rawValue: "connectTimedOut")

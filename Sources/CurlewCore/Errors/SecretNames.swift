@@ -1,7 +1,6 @@
 /// Decides which header fields, query items, form fields and JSON members are secret, by their names.
 ///
-/// The same lists serve everything that Curlew prints or records, and the headers that a redirect to another origin
-/// drops.
+/// These lists serve everything that Curlew prints or records, and the headers that a redirect to another origin drops.
 package enum SecretNames {
     /// Substrings that make a name secret: `X-Auth-Token`, `client_secret`, `accessToken`.
     private static let parts = [

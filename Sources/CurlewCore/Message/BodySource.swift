@@ -24,8 +24,8 @@ public enum BodySource: Sendable {
 
 /// A body that is read as fast as the peer accepts it.
 ///
-/// The engine calls `read` and `rewind` one at a time on its loop, so neither may block. A source that has no bytes yet
-/// returns `.pending`, and calls the waker from any thread when it has some.
+/// The engine calls `read` and `rewind` one at a time in turns of its loop, so neither may block. A source that has no
+/// bytes yet returns `.pending`, and calls the waker from any thread when it has some.
 public protocol BodyStream: AnyObject, Sendable {
     /// Whether `rewind` can succeed.
     var isReplayable: Bool { get }

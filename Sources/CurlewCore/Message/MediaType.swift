@@ -31,10 +31,8 @@ package struct MediaType: Hashable, Sendable {
     /// The value of a parameter, whose name is given in lower case; `nil` if there is none.
     package subscript(parameter name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// The parameter `charset`.
     package var charset: String? { self[parameter: "charset"] }
 
-    /// The parameter `boundary`.
     package var boundary: String? { self[parameter: "boundary"] }
 
     /// Whether this type matches `pattern`, whose type and subtype may be `*`.

@@ -41,8 +41,8 @@ package enum TrailerFields {
 public final class RequestTrailers: Sendable {
     private let make: @Sendable () -> HTTPHeaders
 
-    /// Creates trailer fields. `make` is called each time the body has been sent to its end, on the transport's thread,
-    /// and must not block.
+    /// Creates trailer fields. `make` is called each time the body has been sent to its end, in a turn of the
+    /// transport's loop, and must not block.
     public init(_ make: @escaping @Sendable () -> HTTPHeaders) { self.make = make }
 
     /// The maximum size of all fields, in bytes.

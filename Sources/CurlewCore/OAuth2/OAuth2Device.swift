@@ -12,7 +12,7 @@ public struct OAuth2DeviceLogin: Sendable, Hashable {
     public let userCode: String
     /// The page for the user to open.
     public let verificationURL: URL
-    /// The same page with the code in it, for instance for a QR code; `nil` if the server offers none.
+    /// The page with the code in its URL, for instance for a QR code; `nil` if the server offers none.
     public let completeVerificationURL: URL?
     /// The time at which the codes expire, for instance to show it.
     public let expires: Date

@@ -41,7 +41,7 @@ public struct OAuth2Error: Error, Sendable, Hashable {
         /// The user did not decide about the device in time.
         public static let expiredToken = Self(rawValue: "expired_token")
 
-        /// Whether the code is one of those above, and thus no text that the server has made up.
+        /// Whether the code is one of those above, rather than a text that the server has made up.
         package var isRegistered: Bool { Self.registered.contains(self) }
 
         private static let registered: Set = [

@@ -8,7 +8,7 @@ package struct OAuth2Parameters: Sendable {
         for (name, value) in items { self[name] = value }
     }
 
-    /// The value of a parameter. RFC 6749, 3.1 permits each parameter once. An empty value is the same as none.
+    /// The value of a parameter. RFC 6749, 3.1 permits each parameter once. An empty value counts as none.
     package subscript(_ name: String) -> String? {
         get { items.first { $0.name == name }?.value }
         set {
@@ -17,7 +17,7 @@ package struct OAuth2Parameters: Sendable {
         }
     }
 
-    /// Adds the parameters of a user, in the order of their names. Those of the protocol that are set keep their value.
+    /// Adds the user's parameters, in the order of their names. Parameters that are set already keep their values.
     package mutating func add(_ others: [String: String]) {
         for (name, value) in others.sorted(by: { $0.key < $1.key }) where self[name] == nil { self[name] = value }
     }

@@ -7,13 +7,14 @@ package enum OAuth2Redirect: Equatable {
     /// The response belongs to another request, or is of another server, as this parameter shows: it may be forged
     /// (RFC 6749, 10.12; RFC 9207).
     case foreign(parameter: String)
-    /// There is neither a code nor an error, or a parameter that decides occurs twice or cannot be decoded.
+    /// There is neither a code nor an error, or one of `state`, `iss`, `error` and `code` occurs twice or cannot be
+    /// decoded.
     case malformed
 
     /// Reads the URL. With an `issuer`, the server must name itself.
     package init(_ url: URL, state: String, issuer: String?) {
         let query = Query(url)
-        // Otherwise, two readers of the URL could see different responses (RFC 6749, 3.1).
+        // If one of these occurred twice, two readers of the URL could see different responses (RFC 6749, 3.1).
         guard ["state", "iss", "error", "code"].allSatisfy(query.isClear) else {
             self = .malformed
             return

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A response of an authorization server that grants what was asked for (RFC 6749, 5.1; RFC 8628, 3.2).
+/// A response with which an authorization server grants a request (RFC 6749, 5.1; RFC 8628, 3.2).
 package struct OAuth2Response {
     private let members: [String: any Sendable]
     private let url: URL
@@ -42,7 +42,8 @@ package struct OAuth2Response {
                 feature: "tokens of the type \(Redaction.excerpt(of: type, limit: 40))",
                 needs: "a server that issues Bearer tokens")
         }
-        // A token that expires before it can be used would be replaced again and again: it counts as one without an end.
+        // A token that expires before it can be used would be replaced again and again: it counts as one without an
+        // end.
         let life = seconds("expires_in").flatMap { $0 < 1 ? nil : $0 }
         // A token that lives shorter than the margin would be replaced before each use.
         let margin = min(max(skew / .seconds(1), 0), (life ?? 0) / 2)
@@ -64,7 +65,7 @@ package struct OAuth2Response {
     ) throws(CurlewError) -> OAuth2DeviceLogin {
         guard let deviceCode = text("device_code") else { throw unusable("device_code") }
         guard let userCode = text("user_code") else { throw unusable("user_code") }
-        // The second name is of a draft, and still in use.
+        // The second name is that of a draft, and still in use.
         guard let page = (text("verification_uri") ?? text("verification_url")).flatMap({ URL(string: $0) }) else {
             throw unusable("verification_uri")
         }
@@ -97,7 +98,7 @@ package struct OAuth2Response {
 
     private func refusal(without secrets: [String]) -> OAuth2Error? {
         guard let name = text("error") else { return nil }
-        // Bytes, because in a String, a mark that combines with the last letter of a secret hides it.
+        // Compares bytes: in a String, a mark that combines with the last letter of a secret would hide the secret.
         func clean(_ text: String) -> String {
             let bytes = secrets.reduce(Array(text.utf8)) {
                 $0.replacing(Array($1.utf8), with: Redaction.replacement.utf8)

@@ -39,7 +39,7 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
     /// The maximum number of origins. Above it, the entries that expire first are removed.
     package let limit: Int
 
-    /// The age after which a trial without a result no longer counts, so that another exchange may try.
+    /// The age from which a trial without a result is ignored, so that another exchange may try.
     package static let trialPatience: TimeInterval = 60
     /// The minimum interval at which a repeated announcement extends the expiry. Repetitions in between are ignored.
     package static let renewal: TimeInterval = 60
@@ -186,7 +186,6 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
         }
     }
 
-    /// Removes the alternatives that have expired.
     package mutating func removeExpired(at now: Date) {
         for (origin, entry) in entries {
             var entry = entry
@@ -195,7 +194,6 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
         }
     }
 
-    /// Removes every entry.
     package mutating func removeAll() { entries = [:] }
 }
 

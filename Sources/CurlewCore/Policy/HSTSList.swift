@@ -32,8 +32,8 @@ package struct HSTSList: Sendable, Hashable, Codable {
     /// The maximum number of hosts. Above it, the entries that expire first are removed.
     package let limit: Int
 
-    /// The shift of an expiry up to which an announcement is not reported as a change, unless a tenth of `max-age` is
-    /// less. A host sends the header with every response, and each one moves the expiry a little.
+    /// An announcement that shifts the expiry by less than this, and by less than a tenth of `max-age`, is not reported
+    /// as a change. A host sends the header with every response, and each one moves the expiry a little.
     package static let renewal: TimeInterval = 3600
 
     /// Creates a list of at most `limit` hosts.
@@ -103,10 +103,8 @@ package struct HSTSList: Sendable, Hashable, Codable {
         return secure
     }
 
-    /// Removes the entries that have expired.
     package mutating func removeExpired(at now: Date) { entries = entries.filter { $0.value.expires > now } }
 
-    /// Removes every entry.
     package mutating func removeAll() { entries = [:] }
 }
 

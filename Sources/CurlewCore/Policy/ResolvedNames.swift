@@ -1,4 +1,4 @@
-/// A host and a port, as a user's resolver is asked for them.
+/// A host and a port for which a user's resolver is asked.
 package struct HostAndPort: Sendable, Hashable {
     package let host: String
     package let port: Int
@@ -65,8 +65,8 @@ package struct ResolvedNames<Waiter: AnyObject> {
     /// Returns the last answer for a name, even if it has expired.
     package func newest(_ name: HostAndPort) -> [String]? { answers[name]?.addresses }
 
-    /// Stores the answer to a question, and returns those who wait for it, in the order of their arrival. `nil` is a
-    /// failure, which is not stored. Ignores the answer to a question that was dropped.
+    /// Stores the answer to a question, and returns the transfers that wait for it, in the order of their arrival.
+    /// `nil` is a failure, which is not stored. Ignores the answer to a question that was dropped.
     package mutating func answered(
         _ name: HostAndPort, number: Int, _ answer: (addresses: [String], timeToLive: Duration)?, at now: Instant
     ) -> [Waiter] {

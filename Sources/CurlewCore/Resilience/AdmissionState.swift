@@ -57,16 +57,17 @@ package struct AdmissionKeys: Sendable, Hashable {
 ///                                     ├─ more important ones fill the line ▶ refused: limited (shed)
 ///                                     └─ leave ────────────────────────────▶ (cancelled, timed out)
 ///
-/// Requests with the same keys wait in one lane, ordered by priority, then by arrival. Only the first of a lane can be
-/// next; of several lanes, the best of the first ones whose limits all permit it. So a request takes everything that it
-/// needs in one step, or nothing, and lanes do not block each other.
+/// Requests with equal keys wait in one lane, ordered by priority, then by arrival. The next request is the best of
+/// those that are first in their lanes and that all their limits permit. A request takes everything that it needs in
+/// one step, or nothing, so lanes do not block each other.
 ///
-/// A value: time is a parameter, a duration since any fixed start. A time before an earlier one counts as that one.
+/// A value type. Time is a parameter, a duration since any fixed start. A time before an earlier one counts as the
+/// earlier one.
 package struct AdmissionState: Sendable {
-    /// A request that waits. The smallest is the next.
+    /// A request that waits. The smallest ticket is the next.
     package struct Ticket: Sendable, Hashable, Comparable {
         package let urgency: Int
-        /// The number of its arrival.
+        /// The position in the order of arrival.
         package let number: Int
 
         package static func < (left: Ticket, right: Ticket) -> Bool {
@@ -119,7 +120,7 @@ package struct AdmissionState: Sendable {
 
     private let policy: AdmissionPolicy
     private var rates: [RateKey: AdmissionRate] = [:]
-    /// The leased rates of which requests have taken, since the orders were last made.
+    /// The leased rates that requests have used since the last call of `leaseOrders`.
     private var used: Set<RateKey> = []
     private var quotas: [String: ServerQuota] = [:]
     private var places: [String: ConcurrencyLimiter] = [:]
@@ -129,7 +130,7 @@ package struct AdmissionState: Sendable {
     package private(set) var waiting = 0
     private var arrivals = 0
     private var time: Duration = .zero
-    /// The number of keys from which the unused ones are removed.
+    /// The number of keys at which unused ones are removed.
     private var sweepsAt = AdmissionState.fewKeys
     private static let fewKeys = 4_096
 
@@ -143,8 +144,8 @@ package struct AdmissionState: Sendable {
 
     // MARK: Asking
 
-    /// Decides about a request that arrives, and may wait until `deadline`. The second result are verdicts on others
-    /// that wait: one may be shed, and requests whose time has come are admitted before this one.
+    /// Decides about a new request, which may wait until `deadline`. Also returns verdicts on requests that wait: one
+    /// may be shed, and those that the limits permit now are admitted before this one.
     package mutating func ask(
         _ keys: AdmissionKeys, urgency: Int, deadline: Duration?, at now: Duration
     ) -> (Answer, [(Ticket, Verdict)]) {
@@ -170,7 +171,7 @@ package struct AdmissionState: Sendable {
         return (.waits(ticket), others)
     }
 
-    /// Removes a request that waits. Returns `false` if it does not wait: there is a verdict on it.
+    /// Removes a request that waits. Returns `false` if there is a verdict on it already.
     package mutating func leave(_ ticket: Ticket, _ keys: AdmissionKeys) -> Bool {
         guard var lane = lanes.removeValue(forKey: keys) else { return false }
         let index = Self.index(of: ticket, in: lane)
@@ -183,7 +184,8 @@ package struct AdmissionState: Sendable {
         return isThere
     }
 
-    /// Records the end of an admitted request, without or with what it says about the server.
+    /// Records the end of an admitted request. `outcome`, `call` and `advice` are `nil` if it says nothing about the
+    /// server.
     package mutating func finish(
         _ permit: Permit, _ outcome: AttemptOutcome?, _ call: CircuitState.Call?, _ advice: ServerAdvice?,
         at now: Duration
@@ -203,8 +205,8 @@ package struct AdmissionState: Sendable {
     package mutating func decide(at now: Duration) -> [(Ticket, Verdict)] {
         let now = advance(to: now)
         var decided: [(Ticket, Verdict)] = []
-        // Each pass looks at the first of each lane and admits the best one. The next pass looks anew, because lanes
-        // share what an admission takes.
+        // Each pass looks at the first of each lane and admits the best one. Another pass follows, because an admission
+        // takes from limits that lanes share.
         while true {
             var best: (ticket: Ticket, keys: AdmissionKeys)?
             for (keys, lane) in lanes {
@@ -222,8 +224,8 @@ package struct AdmissionState: Sendable {
         }
     }
 
-    /// The time at which the next request that waits may be admitted without that another one ends, or its lease may be
-    /// ordered. `nil` if none.
+    /// The time at which a waiting request may be admitted even if no other request ends, or a lease for it may be
+    /// ordered. `nil` if there is none.
     package func nextTurn(at now: Duration) -> Duration? {
         let now = max(now, time)
         return lanes.keys.compactMap { keys -> Duration? in
@@ -240,7 +242,7 @@ package struct AdmissionState: Sendable {
 
     // MARK: Leases
 
-    /// An order of a lease, and whom to ask.
+    /// An order for a lease, and the fleet to ask.
     package struct LeaseOrder: Sendable {
         package let key: RateKey
         package let order: RateLeaseOrder
@@ -269,14 +271,14 @@ package struct AdmissionState: Sendable {
         }
     }
 
-    /// Records the answer to an order; `nil` if there was none. Decide afterwards.
+    /// Records the answer to an order; `nil` if there was none. Call `decide` afterwards.
     package mutating func leased(_ lease: RateLease?, for order: LeaseOrder, at now: Duration) {
         guard case .leased(var rate)? = rates[order.key] else { return }
         rate.answered(lease, at: advance(to: now))
         rates[order.key] = .leased(rate)
     }
 
-    /// Returns the time at which a lease for a lane may be ordered. `nil` if it has what it needs.
+    /// Returns the time at which a lease for a lane may be ordered. `nil` if none is needed, or one is ordered already.
     private func orderTurn(_ keys: AdmissionKeys, at now: Duration) -> Duration? {
         keys.rates.enumerated().compactMap { part, name -> Duration? in
             guard case .leased(let rate)? = rates[RateKey(part: part, name: name)] else { return nil }
@@ -303,7 +305,7 @@ package struct AdmissionState: Sendable {
         return rateTurn(keys, at: now) { $0.opens(at: now) }
     }
 
-    /// Returns the latest time that the rates, each by `turn`, and the server say.
+    /// Returns the latest of the times that `turn` gives for each rate and that the server permits.
     private func rateTurn(_ keys: AdmissionKeys, at now: Duration, _ turn: (AdmissionRate) -> Duration) -> Duration {
         var latest = now
         if let limit = policy.rateLimit {
@@ -335,7 +337,8 @@ package struct AdmissionState: Sendable {
         return Permit(keys: keys, generation: generation, admitted: now)
     }
 
-    /// Returns the refusal of a request that cannot wait so long.
+    /// Returns the refusal of a request that may not wait, or whose turn is certainly after `deadline`; `nil` if it may
+    /// wait.
     private func refusalToWait(
         _ keys: AdmissionKeys, behind ahead: Int, until deadline: Duration?, at now: Duration
     ) -> Refusal? {
@@ -346,7 +349,7 @@ package struct AdmissionState: Sendable {
         return turn > now ? Refusal(cause: .rate, retryAfter: turn - now) : Refusal(cause: .places, retryAfter: nil)
     }
 
-    /// Removes the least important request that waits, of several the last.
+    /// Removes the least important waiting request; of several, the one that arrived last.
     private mutating func shed(at now: Duration) -> (Ticket, Verdict)? {
         guard let (keys, lane) = lanes.max(by: { ($0.value.last ?? .last) < ($1.value.last ?? .last) }),
             let last = lane.last, leave(last, keys)
@@ -376,13 +379,13 @@ package struct AdmissionState: Sendable {
         return low
     }
 
-    /// Removes limits and circuits that are as new, or were not used for long, once there are many: keys may be hosts that
-    /// are asked once.
+    /// Once there are many keys, removes limits and circuits that equal new ones or have not been used for long: keys
+    /// may be hosts that are asked only once.
     private mutating func sweep(at now: Duration) {
         guard keyCount >= sweepsAt else { return }
         rates = rates.filter { !$0.value.isIdle(at: now) }
         quotas = quotas.filter { !$0.value.isIdle(at: now) }
-        // An adaptive limit is forgotten with them.
+        // This forgets the latency and the limit that an adaptive limit has learned.
         places = places.filter { !$0.value.isIdle }
         circuits = circuits.filter { !$0.value.isIdle(at: now) }
         sweepsAt = max(Self.fewKeys, 2 * keyCount)
@@ -402,8 +405,7 @@ package struct AdmissionState: Sendable {
         circuits.mapValues { ($0.phase, $0.counts(at: max(now, time))) }
     }
 
-    /// The time until the next request may be sent at the rates and by the server's word, by name. Without those that
-    /// permit one at once.
+    /// The time until the rates and the server permit the next request, by name. Omits names that permit one at once.
     package func pauses(at now: Duration) -> [String: Duration] {
         let now = max(now, time)
         var found: [String: Duration] = [:]
@@ -414,6 +416,6 @@ package struct AdmissionState: Sendable {
 }
 
 extension AdmissionState.Ticket {
-    /// Behind every other ticket.
+    /// Greater than every other ticket.
     fileprivate static let last = AdmissionState.Ticket(urgency: .max, number: .max)
 }

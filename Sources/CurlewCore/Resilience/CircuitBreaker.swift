@@ -12,9 +12,9 @@
 public struct CircuitBreaker: Sendable {
     /// The outcomes that are considered.
     public enum Window: Sendable, Hashable {
-        /// The last outcomes, as many as given: at least 1, at most 10,000.
+        /// This number of the last outcomes: at least 1, at most 10,000.
         case count(Int)
-        /// The outcomes of the last time, in tenths of it.
+        /// The outcomes of the last period of this length, which advances in steps of a tenth.
         case time(Duration)
     }
 
@@ -26,8 +26,8 @@ public struct CircuitBreaker: Sendable {
     public var slowAfter: Duration?
     /// The outcomes that are considered.
     public var window: Window
-    /// The number of outcomes in the window without which the circuit does not open. A smaller window of counts needs to
-    /// be full.
+    /// The minimum number of outcomes in the window for the circuit to open. A window of fewer outcomes needs to be
+    /// full.
     public var minimumCalls: Int
     /// The time for which the circuit stays open.
     public var openFor: Duration
@@ -81,7 +81,7 @@ public struct CircuitBreaker: Sendable {
 /// Every change of the phase begins a generation. An outcome counts only in the generation in which its request was
 /// sent: one that was sent before the circuit opened says nothing about the server's recovery.
 package struct CircuitState: Sendable, Equatable {
-    /// An outcome.
+    /// An outcome, as the circuit counts it.
     package struct Call: Sendable, Hashable {
         package let isFailure: Bool
         package let isSlow: Bool
@@ -110,12 +110,12 @@ package struct CircuitState: Sendable, Equatable {
     private var generation = 0
     /// The time at which a request was last sent, or ended.
     private var used: Duration = .zero
-    /// The time after which a circuit that nobody uses is forgotten. Longer than its outcomes mean anything.
+    /// The time after which a circuit that nobody uses is forgotten. By then its outcomes mean nothing.
     private static let memory = Duration.seconds(600)
 
     package init(_ breaker: CircuitBreaker) { window = OutcomeWindow(breaker.window) }
 
-    /// Whether a request may be sent. Opens the circuit half when its time has come.
+    /// Whether a request may be sent. Makes an open circuit half-open once its time is over.
     package mutating func check(at now: Duration, _ breaker: CircuitBreaker) -> Answer {
         switch phase {
         case .closed: return .pass
@@ -125,15 +125,15 @@ package struct CircuitState: Sendable, Equatable {
             return .pass
         case .halfOpen(let succeeded, let probing):
             guard let probing else { return .pass }
-            // A probe that takes longer than the circuit stays open, such as a long stream, holds up nobody. Its outcome
-            // still counts: otherwise a circuit whose probes are all slow would never close.
+            // A probe that takes longer than the circuit stays open, such as a long stream, holds up no other request.
+            // Its outcome still counts: otherwise a circuit whose probes are all slow would never close.
             guard now - probing >= breaker.openFor else { return .refuse(after: .zero) }
             phase = .halfOpen(succeeded: succeeded, probing: nil)
             return .pass
         }
     }
 
-    /// Records that a request is sent, which `check` has just let pass. Returns the generation for `end`.
+    /// Records that a request is sent that `check` has just let pass. Returns the generation for `end`.
     package mutating func begin(at now: Duration) -> Int {
         used = now
         if case .halfOpen(let succeeded, nil) = phase { phase = .halfOpen(succeeded: succeeded, probing: now) }
@@ -174,7 +174,6 @@ package struct CircuitState: Sendable, Equatable {
         window.removeAll()
     }
 
-    /// The outcomes in the window.
     package func counts(at now: Duration) -> OutcomeWindow.Counts { window.counts(at: now) }
 
     /// Whether the circuit can be forgotten.
@@ -217,7 +216,7 @@ package struct OutcomeWindow: Sendable, Equatable {
     }
 
     private struct Tenth: Sendable, Equatable {
-        /// The number of tenths before this one, since the start of the time.
+        /// The number of tenths before this one, since the start of the clock.
         let number: Int
         var counts = Counts()
     }
@@ -243,7 +242,7 @@ package struct OutcomeWindow: Sendable, Equatable {
     package mutating func add(_ call: CircuitState.Call, at now: Duration) {
         switch storage {
         case .last(var calls, let next, let capacity, var counts):
-            // The array is not shared while it changes.
+            // The stored array is released first, so that changing it does not copy it.
             storage = .last([], next: 0, capacity: capacity, Counts())
             if calls.count < capacity {
                 calls.append(call)

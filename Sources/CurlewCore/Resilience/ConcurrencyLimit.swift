@@ -18,7 +18,7 @@ public struct ConcurrencyLimit: Sendable {
     }
 
     /// Returns a limit that follows the latency of the server between `floor` and `ceiling`: it grows while responses
-    /// come as fast as they usually do, and shrinks when they become slower, time out, or have the status 429 or 503.
+    /// are as fast as usual, and shrinks when they become slower, time out, or have the status 429 or 503.
     public static func adaptive(
         initial: Int = 20, floor: Int = 4, ceiling: Int = 200, per scope: ResilienceScope = .origin
     ) -> ConcurrencyLimit {
@@ -31,8 +31,8 @@ public struct ConcurrencyLimit: Sendable {
 
 /// The places of a concurrency limit, and the rule by which an adaptive one changes.
 ///
-/// The rule is a gradient: the usual latency, a slow average, divided by the recent one. Around 1 the server keeps up, and
-/// the limit grows by its square root, smoothed. Below 1 requests queue up in the server, and the limit shrinks in
+/// The rule is a gradient: the usual latency, a slow average, divided by the recent one. Around 1 the server keeps up,
+/// and the limit grows by its square root, smoothed. Below 1 requests queue up in the server, and the limit shrinks in
 /// proportion, at most by half. The usual latency forgets a slow phase faster than it learns one.
 ///
 /// The recent latency is the mean of as many responses as were in flight, so about one round trip. One response says
@@ -55,9 +55,9 @@ package struct ConcurrencyLimiter: Sendable, Equatable {
     private static let smoothing = 0.2
     /// The share of the limit that remains after a sign of overload.
     private static let backOff = 0.9
-    /// The number of responses without which nothing is decided.
+    /// The minimum number of responses for a decision.
     private static let fewest = 10
-    /// The number of recent latencies whose plain mean begins the usual one.
+    /// Before this number of decisions, the usual latency is the plain mean of the recent ones.
     private static let warmUp = 10
     /// The weight of a recent latency in the usual one.
     private static let weight = 0.01
@@ -76,7 +76,7 @@ package struct ConcurrencyLimiter: Sendable, Equatable {
 
     package mutating func take() { inFlight += 1 }
 
-    /// Gives a place back, without or with what the attempt says about the server.
+    /// Gives a place back. `outcome` is `nil` if the attempt says nothing about the server.
     package mutating func giveBack(_ outcome: AttemptOutcome?) {
         let busy = inFlight
         inFlight -= 1
@@ -94,7 +94,7 @@ package struct ConcurrencyLimiter: Sendable, Equatable {
     }
 
     private mutating func limit(after latency: Double, _ busy: Int) -> Double {
-        // Not zero, by which it could not be divided.
+        // Above zero, because it is a divisor.
         let latency = max(latency, 0.000_001)
         sum += latency
         count += 1

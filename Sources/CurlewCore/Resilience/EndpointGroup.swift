@@ -49,9 +49,9 @@ public struct EndpointGroup: Sendable {
     /// When an endpoint is left out, and for how long.
     ///
     /// An endpoint is ejected when it has failed several times in a row, or too often. When the time is over, one
-    /// request is sent to it as a trial. If that succeeds, the endpoint is back; if it fails, the endpoint is ejected for
-    /// twice the time. An endpoint that stays in the group as long as it was last ejected begins with the first time
-    /// again.
+    /// request is sent to it as a trial. If that succeeds, the endpoint is back; if it fails, the endpoint is ejected
+    /// for twice the time. An endpoint that then stays in the group for as long as it was last ejected starts again
+    /// with the first time.
     ///
     /// If every endpoint is ejected, requests are sent as if none were.
     public struct Ejection: Sendable {
@@ -61,12 +61,12 @@ public struct EndpointGroup: Sendable {
         public var failureRate: Double
         /// The outcomes that are considered for the share.
         public var window: CircuitBreaker.Window
-        /// The number of outcomes without which the share ejects no endpoint. A smaller window of counts needs to be
+        /// The minimum number of outcomes for the share to eject an endpoint. A window of fewer outcomes needs to be
         /// full.
         public var minimumCalls: Int
         /// The time of the first ejection.
         public var time: Duration
-        /// The longest time.
+        /// The time of the longest ejection.
         public var longestTime: Duration
         /// The share of the group that may be ejected at once, from 0 to 1. The number is rounded: of two endpoints
         /// one, of three two, with the default. Others that fail stay.
@@ -104,7 +104,7 @@ public struct EndpointGroup: Sendable {
         }
 
         func largestNumber(of count: Int) -> Int {
-            // Not a number: `min` and `max` would return it.
+            // Also false for NaN, which `min` and `max` would return.
             guard maximumShare > 0 else { return 0 }
             return Int((min(maximumShare, 1) * Double(count)).rounded())
         }
@@ -142,7 +142,7 @@ public struct EndpointGroup: Sendable {
     }
 }
 
-/// Chooses the endpoints of a group, and learns from what comes of it.
+/// Chooses the endpoints of a group, and learns from the outcomes.
 ///
 ///     present ── fails in a row, or too often ──▶ ejected ── its time is over ──▶ due
 ///       ▲                                          ▲   ▲                           │ chosen: a trial begins
@@ -150,14 +150,14 @@ public struct EndpointGroup: Sendable {
 ///       └──────────────────────────────────────────│───── a request succeeds ──────┘
 ///                                                  └ a trial that does not end is followed by another one
 ///
-/// A value: time and random numbers are parameters, the time a duration since any fixed start. A time before an earlier
-/// one counts as that one.
+/// A value type. Time and random numbers are parameters, the time a duration since any fixed start. A time before an
+/// earlier one counts as the earlier one.
 package struct EndpointState: Sendable {
-    /// The use of an endpoint by one attempt. Give it back with `finish`, exactly once.
+    /// An attempt's use of an endpoint. Give it back with `finish`, exactly once.
     package struct Choice: Sendable, Hashable {
         package let index: Int
-        /// The number of times that the endpoint was ejected and came back when it was chosen. An outcome of an earlier
-        /// time says nothing about the present one.
+        /// The number of ejections and returns of the endpoint until it was chosen. If there have been more since, the
+        /// outcome says nothing about the present.
         let generation: Int
         package let isTrial: Bool
     }
@@ -166,7 +166,8 @@ package struct EndpointState: Sendable {
         let weight: Int
         let zone: String?
         var outstanding = 0
-        /// For `.roundRobin`: the number of requests that this endpoint has had too few, times the sum of the weights.
+        /// For `.roundRobin`: the number of requests that the endpoint is short of its share, times the sum of the
+        /// weights.
         var credit = 0
         /// The failures since the last success.
         var failures = 0
@@ -178,7 +179,7 @@ package struct EndpointState: Sendable {
         var returned: Duration?
         var generation = 0
 
-        /// A request for each unit of weight, if one more is sent.
+        /// The requests in flight for each unit of weight, if one more is sent.
         var load: Double { Double(outstanding + 1) / Double(weight) }
 
         func isAvailable(at now: Duration) -> Bool { ejectedUntil.map { $0 <= now } ?? true }
@@ -223,9 +224,9 @@ package struct EndpointState: Sendable {
         return Choice(index: index, generation: members[index].generation, isTrial: isTrial)
     }
 
-    /// Returns the endpoints to choose from, in their order: of the available ones those that have not failed the
-    /// request, and of these the ones in the zone, as far as there are any. If none is available, ejections do not
-    /// count: the requests would otherwise all go to one endpoint.
+    /// Returns the endpoints to choose from, in their order: the available ones; of these, the ones on which the
+    /// request has not failed; of these, the ones in the zone. A rule that leaves none is skipped. So if none is
+    /// available, ejections do not count: otherwise all requests would be sent to one endpoint.
     private func candidates(avoiding failed: Set<Int>, at now: Duration) -> [Int] {
         let available = members.indices.filter { members[$0].isAvailable(at: now) }
         let usable = available.isEmpty ? Array(members.indices) : available
@@ -243,7 +244,7 @@ package struct EndpointState: Sendable {
         case .roundRobin: return nextInTurn(of: candidates)
         case .leastOutstanding:
             let first = Int.random(in: 0..<candidates.count, using: &random)
-            // Any other one with the same probability.
+            // Each of the others is equally likely.
             let step = Int.random(in: 1..<candidates.count, using: &random)
             let (one, other) = (candidates[first], candidates[(first + step) % candidates.count])
             return members[other].load < members[one].load ? other : one
@@ -266,7 +267,7 @@ package struct EndpointState: Sendable {
 
     // MARK: Learning
 
-    /// Records the end of a request. `isFailure`: `nil` if it says nothing about the endpoint.
+    /// Records the end of a request. `isFailure` is `nil` if it says nothing about the endpoint.
     package mutating func finish(_ choice: Choice, isFailure: Bool?, at now: Duration) {
         let (now, index) = (advance(to: now), choice.index)
         members[index].outstanding -= 1
@@ -289,7 +290,7 @@ package struct EndpointState: Sendable {
         if isFailure, isOutlier { eject(index, ejection, at: now) }
     }
 
-    /// Ejects an endpoint. If too many others are ejected, it stays, or comes back.
+    /// Ejects an endpoint. If too many others are ejected, it stays or returns to the group.
     private mutating func eject(_ index: Int, _ ejection: EndpointGroup.Ejection, at now: Duration) {
         guard mayEject(index, ejection, at: now) else {
             if members[index].ejectedUntil != nil { comeBack(index, at: now) }

@@ -7,11 +7,12 @@
 ///           ├─ the other copy fails ─────────────────────────────▶ wins                          │
 ///           └─ the other copy has a bad head as well ─▶ the first copy wins ◀────────────────────┘
 ///
-/// So a good response is better than a bad one, a bad one is better than a failure, and of two equals the first copy's
-/// is the answer. Without a winner both copies have failed, and the first one's failure is the answer.
+/// So a good response is better than a bad one, a bad one is better than a failure, and of two equal ones the first
+/// copy's is used. If there is no winner, both copies have failed, and the first copy's failure is used.
 ///
-/// A value: the caller protects it by a lock, and carries out what a step says after it has released the lock. The
-/// copies go on meanwhile. A copy that has lost is dropped at its next event, even if its cancellation has not arrived.
+/// A value type. The caller protects it by a lock, and carries out the commands of a step after it has released the
+/// lock. The copies continue meanwhile. A copy that has lost is dropped at its next event, even if its cancellation has
+/// not arrived.
 package struct HedgeRace: Sendable {
     package enum Copy: Int, Sendable, Hashable {
         case first, second
@@ -28,7 +29,7 @@ package struct HedgeRace: Sendable {
         case failed
     }
 
-    /// What becomes of a head.
+    /// The decision about a head.
     package enum Verdict: Sendable, Hashable {
         case deliver
         /// The copy pauses.
@@ -37,7 +38,7 @@ package struct HedgeRace: Sendable {
         case drop
     }
 
-    /// What a step asks of the copies' controls.
+    /// The calls that a step requires of the copies' controls.
     package struct Commands: Sendable, Hashable {
         /// The copy that has lost.
         package var cancel: Copy?

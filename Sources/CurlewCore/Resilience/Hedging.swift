@@ -15,7 +15,7 @@ public struct Hedging: Sendable {
     }
 
     package let delay: Delay
-    /// The second copies per request, from 0 to 1. Every origin has its own count, and starts without any.
+    /// The number of second copies per request, from 0 to 1. Each origin is counted separately, and starts with none.
     public var maximumShare = 0.1
     /// The methods that are hedged. Those that are not idempotent, such as POST, need an idempotency key in any case.
     ///
@@ -23,7 +23,7 @@ public struct Hedging: Sendable {
     /// continued, and so undo a later change; and the second DELETE of a resource is answered with 404.
     public var methods: Set<HTTPMethod> = [.get, .head, .options, .query, .trace]
 
-    /// The number of latencies that are known before a percentile of them counts.
+    /// The minimum number of known latencies for a percentile.
     package static let fewestSamples = 20
     /// The longest body that is sent twice.
     package static let largestBody = 64 * 1024
@@ -50,7 +50,8 @@ public struct Hedging: Sendable {
         switch request.body {
         case .none: return true
         case .data(let data): return data.count <= Self.largestBody
-        // Sending takes the longest then, and a second copy would double it. A stream cannot be read twice at a time.
+        // Sending such a body takes most of the time, and a second copy would double it. A stream cannot be read twice
+        // at a time.
         case .file, .stream: return false
         }
     }
@@ -135,7 +136,7 @@ package struct LatencySample: Sendable {
         sorted.insert(latency, at: index(of: latency))
     }
 
-    /// Returns the shortest latency that at least this share of all is not longer than. Call it if there are any.
+    /// Returns the shortest latency that at least this share of all latencies does not exceed. There must be one.
     package func percentile(_ share: Double) -> Duration {
         let rank = Int((share * Double(sorted.count)).rounded(.up))
         return sorted[min(max(rank, 1), sorted.count) - 1]

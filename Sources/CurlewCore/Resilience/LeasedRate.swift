@@ -1,22 +1,22 @@
-/// Shares the rates of several processes.
+/// Shares rates among several processes.
 package protocol RateLeasing: Sendable {
     /// The share of a rate that this process may use alone while nobody answers: above 0, at most 1.
     var localShare: Double { get }
 
-    /// Asks for requests. Returns `nil` if nobody answers. Takes a bounded time.
+    /// Asks for a lease. Returns `nil` if nobody answers. Takes a bounded time.
     func lease(_ order: RateLeaseOrder) async -> RateLease?
 }
 
-/// A question for requests of a rate.
+/// An order for requests of a rate.
 package struct RateLeaseOrder: Sendable, Equatable {
     /// The name of the requests that share the rate.
     package let name: String
     package let rate: CellRate
-    /// The number of requests to lease. Zero if only the rest is to be reported.
+    /// The number of requests to lease. Zero if the order only reports.
     package let wanted: Int
-    /// The requests that were sent without a lease and count, less those that were leased and not sent.
+    /// The requests to charge: those that were sent without a lease, less those that were leased and not sent.
     package let charge: Int
-    /// The requests that were sent without a lease since the last question.
+    /// The requests that were sent without a lease since the last order.
     package let sentLocally: Int
 
     package init(name: String, rate: CellRate, wanted: Int, charge: Int = 0, sentLocally: Int = 0) {
@@ -30,11 +30,11 @@ package struct RateLeaseOrder: Sendable, Equatable {
 
 /// The answer: requests that this process may send.
 package struct RateLease: Sendable, Equatable {
-    /// Their number, at most the one wanted.
+    /// The number of requests, at most the wanted one.
     package let granted: Int
     /// The time until the rate permits the first of them. If none was granted, until it permits a request.
     package let wait: Duration
-    /// The time after which another question makes sense, if none was granted.
+    /// The time after which another order makes sense, if none was granted.
     package let retry: Duration
 
     package init(granted: Int, wait: Duration = .zero, retry: Duration = .zero) {
@@ -52,11 +52,11 @@ package struct RateLease: Sendable, Equatable {
 ///     none is left ───────────────────────▶ requests wait for the lease that is ordered, or that begins later
 ///     no answer, or none lately ──────────▶ the local share: a rate of this process alone
 ///
-/// What the local share lets through before the first answer is reported and charged with the next order, and so is what
-/// of a lease was not used, with the opposite sign. While nobody answers it is not charged. So a rare request
-/// never waits for an answer, and the sum of all processes is right nevertheless.
+/// Requests that the local share permits are reported and charged with the next order, except while nobody answers. The
+/// unused rest of a lease is charged with the opposite sign. So a rare request never waits for an answer, and yet all
+/// processes together keep the rate.
 ///
-/// A value: times are durations since any fixed start. The caller carries the orders out, one at a time.
+/// A value type. Times are durations since any fixed start. The caller carries out the orders, one at a time.
 package struct LeasedRate: Sendable {
     private struct Lease: Sendable {
         let start: Duration
@@ -64,22 +64,22 @@ package struct LeasedRate: Sendable {
         var left: Int
         var used = 0
 
-        /// Returns the time of a request behind `ahead` others: one interval after the other from the start, so that a
-        /// process never sends faster than the whole rate.
+        /// Returns the time of a request that follows `ahead` others. Requests follow the rate from the start of the
+        /// lease, so that a process never sends faster than the whole rate.
         func opens(after ahead: Int, _ rate: CellRate) -> Duration {
             start + max(.zero, rate.interval * (used + ahead) - rate.tolerance)
         }
     }
 
-    /// The time for which a lease holds after its start. What is not used then is given back.
+    /// The time for which a lease is valid after its start. Its unused rest is then given back.
     package static let validity = Duration.seconds(1)
-    /// The time for which a lease should last at the rate at which requests come.
+    /// The time for which a lease should suffice at the present rate of requests.
     package static let span = Duration.milliseconds(100)
     /// The longest time for which requests wait for an answer before they use the local share.
     package static let patience = Duration.milliseconds(100)
     private static let shortestPause = Duration.milliseconds(250)
     private static let longestPause = Duration.seconds(8)
-    /// The shortest time between two questions, the first of which was in vain.
+    /// The shortest time between an order that was not granted and the next one.
     private static let shortestRetry = Duration.milliseconds(10)
 
     private let rate: CellRate
@@ -100,7 +100,8 @@ package struct LeasedRate: Sendable {
     private var pause: Duration?
     private var charge = 0
     private var sentLocally = 0
-    /// The requests since the last order, and its time. Before the first one, so long ago that a request is a rare one.
+    /// The number of requests since the last order, and the time of that order. The initial time is so long ago that
+    /// the first request counts as rare.
     private var taken: (count: Int, since: Duration) = (0, .zero - validity)
 
     /// `share` is the part of the rate for times without an answer.
@@ -111,7 +112,7 @@ package struct LeasedRate: Sendable {
 
     // MARK: Asking
 
-    /// Returns the time at which a request may be sent, if `ahead` others go first and no answer comes.
+    /// Returns the time at which a request may be sent, if `ahead` others are sent first and no answer arrives.
     package func opens(after ahead: Int = 0, at now: Duration) -> Duration {
         var ahead = ahead
         for lease in [current, next] {
@@ -123,7 +124,7 @@ package struct LeasedRate: Sendable {
         return local.opens(after: ahead, at: max(now, patienceEnds))
     }
 
-    /// Returns the time before which a request behind `ahead` others is not sent, whatever the next answer is.
+    /// Returns the time before which a request that follows `ahead` others is not sent, whatever the next answer is.
     package func soonest(after ahead: Int, at now: Duration) -> Duration {
         let opens = opens(after: ahead, at: now)
         if pause != nil { return opens }
@@ -150,7 +151,7 @@ package struct LeasedRate: Sendable {
         }
     }
 
-    /// Removes leases that are used up or over.
+    /// Removes leases that are used up or expired.
     private mutating func expire(at now: Duration) {
         while let lease = current, lease.left == 0 || lease.end <= now {
             charge -= lease.left
@@ -179,7 +180,8 @@ package struct LeasedRate: Sendable {
         let most = max(1, Self.span / rate.interval)
         let perSpan: Double = Self.span / max(elapsed, Self.shortestRetry)
         var wanted = Double(taken.count) * perSpan
-        // Requests that come more often than leases end need one each time. Rarer ones are only reported.
+        // An order that follows the last one within the validity of a lease asks for at least one. Rarer requests are
+        // only reported.
         if taken.count > 0, elapsed < Self.validity { wanted = max(wanted, 1) }
         wanted = min(max(wanted, Double(waiting)), most)
         let order = RateLeaseOrder(
@@ -210,7 +212,7 @@ package struct LeasedRate: Sendable {
             if asked.wanted > 0 { asksFrom = now + max(lease.retry, Self.shortestRetry) }
             return
         }
-        // From the time of the question, which is before that of the answer in the other process.
+        // Counted from the time of the order, which is before the time of the grant in the other process.
         let end = asked.time + lease.wait + Self.validity
         wordHolds = max(end, now)
         add(Lease(start: now + lease.wait, end: end, left: granted), at: now)
@@ -219,7 +221,8 @@ package struct LeasedRate: Sendable {
     private mutating func add(_ lease: Lease, at now: Duration) {
         expire(at: now)
         guard let first = current else { return current = lease }
-        // An order is made when little is left, so there is no third one.
+        // An order is made when little is left, so a third lease is rare. It replaces the second, whose rest is given
+        // back.
         if let next { charge -= next.left }
         (current, next) = lease.start < first.start ? (lease, first) : (first, lease)
     }

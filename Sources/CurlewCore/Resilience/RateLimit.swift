@@ -3,21 +3,21 @@
 ///     configuration.resilience.rateLimit = .requests(100, per: .seconds(1), burst: 20)
 ///
 /// Requests beyond it wait for their turn. Several limits apply together with `and(_:)`. By default the session also
-/// follows what the server says: `Retry-After` of a 429 or 503, and the fields `RateLimit`, `RateLimit-Policy` and
-/// `X-RateLimit-…`.
+/// follows the server's announcements: `Retry-After` of a 429 or 503, and the fields `RateLimit`, `RateLimit-Policy`
+/// and `X-RateLimit-…`.
 public struct RateLimit: Sendable {
     /// One rate, and the requests that share it.
     package struct Part: Sendable {
         package let rate: CellRate
         package let scope: ResilienceScope
-        /// The processes that share the rate. `nil` if it is this session's.
+        /// The processes that share the rate. `nil` if only this session uses it.
         package var fleet: (any RateLeasing)?
     }
 
     package private(set) var parts: [Part]
-    /// The requests that share what the server says.
+    /// The requests that share the server's announcements.
     package let scope: ResilienceScope
-    /// Whether what the server says counts.
+    /// Whether the limits that the server announces are followed.
     public var followsServer = true
 
     /// Returns a limit of `count` requests per `period`, evenly spaced, of which `burst` may be sent at once.
@@ -29,7 +29,7 @@ public struct RateLimit: Sendable {
         RateLimit(parts: [Part(rate: CellRate(count, per: period, burst: burst), scope: scope)], scope: scope)
     }
 
-    /// Returns a limit that only follows what the server says.
+    /// Returns a limit that only follows the limits that the server announces.
     public static func server(per scope: ResilienceScope = .origin) -> RateLimit {
         RateLimit(parts: [], scope: scope)
     }
@@ -41,16 +41,16 @@ public struct RateLimit: Sendable {
         return shared
     }
 
-    /// Returns the name of the requests that share what the server says. `nil` if that does not count. A server speaks
-    /// for itself: other origins do not follow it, unless the limit has no rate and its scope says so.
+    /// Returns the name of the requests that share the server's announcements; `nil` if they are not followed. They
+    /// apply to the server's origin alone, unless the limit has no rate and a larger scope.
     package func quotaName(of request: TransferRequest, origin: String) -> String? {
         guard followsServer else { return nil }
         let name = scope.name(of: request, origin: origin)
         return parts.isEmpty || name == origin ? name : "\(origin) \(name)"
     }
 
-    /// Returns this limit and another one: a request is sent when both permit it. What the server says counts as for this
-    /// one.
+    /// Returns this limit and another one: a request is sent when both permit it. The server's announcements are
+    /// followed as by this one.
     public func and(_ other: RateLimit) -> RateLimit {
         var both = self
         both.parts += other.parts
@@ -61,7 +61,7 @@ public struct RateLimit: Sendable {
 /// A rate of requests, by the generic cell rate algorithm (GCRA).
 ///
 /// Its whole state is one instant, `due`: the time at which a source that sends exactly at the rate would send its next
-/// request. A request conforms if it comes at most `tolerance` before that. Times are durations since any fixed start.
+/// request. A request conforms if it is at most `tolerance` before that. Times are durations since any fixed start.
 package struct CellRate: Sendable, Equatable {
     package let interval: Duration
     package let tolerance: Duration
@@ -115,7 +115,8 @@ package enum AdmissionRate: Sendable {
         }
     }
 
-    /// Returns the time before which the request is certainly not sent. Less than `opens`, if a lease may come first.
+    /// Returns the time before which the request is certainly not sent. Earlier than `opens` if a lease may arrive
+    /// first.
     package func soonest(after ahead: Int, at now: Duration) -> Duration {
         switch self {
         case .own(let rate): rate.opens(after: ahead, at: now)

@@ -22,7 +22,7 @@ public struct ResilienceScope: Sendable {
         ResilienceScope(kind: .key(key))
     }
 
-    /// Returns the name of the requests that share with this one. `origin` is the name of its origin.
+    /// Returns the name that all requests have that share with this one. `origin` is the name of its origin.
     package func name(of request: TransferRequest, origin: String) -> String {
         switch kind {
         case .origin: origin

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What a server says about the requests that it will accept: the fields of one response.
+/// A server's announcement of the requests that it will accept, from the fields of one response.
 package struct ServerAdvice: Sendable, Equatable {
     /// The time for which no request is welcome.
     package var pause: Duration?
@@ -30,9 +30,9 @@ package struct ServerAdvice: Sendable, Equatable {
         Array(list.prefix(4_096).split(separator: ",", maxSplits: 32).prefix(32))
     }
 
-    /// `RateLimit: "default";r=50;t=30`, of several policies the one that is used up first. If `t` is missing, the window
-    /// `w` of the policy of that name in `RateLimit-Policy` counts. `RateLimit: limit=100, remaining=50, reset=5` is an
-    /// older form.
+    /// `RateLimit: "default";r=50;t=30`, of several policies the one that is used up first. If `t` is missing, the
+    /// window `w` of the policy of that name in `RateLimit-Policy` counts. An older form is
+    /// `RateLimit: limit=100, remaining=50, reset=5`.
     private static func structured(_ fields: HTTPHeaders) -> (Int, Duration)? {
         guard let text = fields.value(for: "RateLimit") else { return nil }
         let flat = parameters(items(text).joined(separator: ";"))
@@ -68,7 +68,7 @@ package struct ServerAdvice: Sendable, Equatable {
     }
 
     /// `X-RateLimit-Remaining` and `X-RateLimit-Reset`. The reset is a number of seconds, or a time since 1970: GitHub
-    /// sends that, others the first. A number above ten years of seconds is a time.
+    /// sends a time, others send seconds. A number above ten years of seconds is a time.
     private static func older(_ fields: HTTPHeaders, _ now: Date) -> (Int, Duration)? {
         guard let remaining = fields.value(for: "X-RateLimit-Remaining").flatMap({ number($0) }) else { return nil }
         guard let text = fields.value(for: "X-RateLimit-Reset"), let reset = Double(text), reset >= 0
@@ -78,7 +78,7 @@ package struct ServerAdvice: Sendable, Equatable {
     }
 }
 
-/// The requests that a server still accepts, by its own word.
+/// The requests that a server still accepts, as it has announced.
 package struct ServerQuota: Sendable, Equatable {
     /// No request before this time.
     private var closedUntil: Duration?
@@ -100,12 +100,13 @@ package struct ServerQuota: Sendable, Equatable {
         if resetsAt <= now { self.resetsAt = nil } else { remaining -= 1 }
     }
 
-    /// Windows whose ends differ by less are one: servers round to seconds, and responses take different times.
+    /// Windows whose ends differ by at most this count as one: servers round to seconds, and responses take different
+    /// times.
     private static let tolerance = Duration.seconds(2)
 
-    /// Records what a response says. Responses overtake each other, so within one window only less counts. A response
-    /// with another end of the window, as of a window that slides, replaces what was known. A longer pause replaces a
-    /// shorter one.
+    /// Records the announcement of a response. Responses overtake each other, so within one window only a smaller
+    /// number counts. A response with another end, as of a sliding window, replaces the known window. A longer pause
+    /// replaces a shorter one.
     package mutating func learn(_ advice: ServerAdvice, at now: Duration) {
         if let pause = advice.pause { closedUntil = max(closedUntil ?? now, now + pause) }
         guard let told = advice.remaining, let reset = advice.reset else { return }

@@ -191,7 +191,6 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// Whether the consumer waits.
     package var hasWaiter: Bool {
         switch state {
         case .awaited: true

@@ -1,13 +1,13 @@
-/// Chooses HTTP/3 alternatives for origins, and learns from the results. Called in callers' tasks and on the
-/// transport's thread, so every member must be quick.
+/// Chooses HTTP/3 alternatives for origins, and learns from the results. Called in callers' tasks and in turns of the
+/// transport's loop, so every member must be quick.
 package protocol AlternativeServices: AnyObject, Sendable {
     /// Whether no alternative is known, read without a lock.
     var isEmpty: Bool { get }
 
     /// Returns the HTTP/3 alternative for the next exchange with an origin; `nil` if it connects as usual.
     ///
-    /// If `mayTry` is true, the alternative may be one that has not proved itself. Others do not use it until the caller
-    /// reports the result to `ended`, which it must do even if it sends no request.
+    /// If `mayTry` is true, the alternative may be one that has not proved itself. Other exchanges do not use it until
+    /// the caller reports the result to `ended`, which it must do even if it sends no request.
     func route(to origin: SecureOrigin, allowing freedom: AlternativeFreedom, mayTry: Bool) -> AlternativeRoute?
 
     /// Records the alternatives that a response from an origin announces.

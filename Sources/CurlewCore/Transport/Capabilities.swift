@@ -49,7 +49,7 @@ public struct Capabilities: Sendable, Hashable {
         self.publicSuffixLibrary = publicSuffixLibrary
     }
 
-    /// Whether libcurl has this version or a later one. What depends on that is one of the `quirks`.
+    /// Whether libcurl has this version or a later one. Behaviour that depends on the version belongs in `quirks`.
     package func isAtLeast(_ major: Int, _ minor: Int, _ patch: Int) -> Bool {
         versionNumber >= major << 16 | minor << 8 | patch
     }

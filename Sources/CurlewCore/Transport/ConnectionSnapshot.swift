@@ -6,7 +6,7 @@ public import Foundation
 ///     for (origin, pool) in snapshot.origins { print(origin, pool.inUse, pool.idle, pool.waiting) }
 ///
 /// An origin is listed while it has a connection, is being connected to, or has a request that waits. Requests that are
-/// suspended before they were sent, or wait for the session's resolver, are in no number.
+/// suspended before they were sent, or wait for the session's resolver, are not counted.
 public struct ConnectionSnapshot: Sendable, Hashable {
     /// The pools by the origin of the requests that opened their connections.
     public var origins: [Origin: Pool]
@@ -35,8 +35,8 @@ public struct ConnectionSnapshot: Sendable, Hashable {
             self.port = port
         }
 
-        /// Creates the origin of a URL, with the scheme's own port if the URL has none. A WebSocket's URL has the origin
-        /// of its handshake. `nil` for any other scheme, and without a host.
+        /// Creates the origin of a URL, with the scheme's default port if the URL has none. A WebSocket's URL has the
+        /// origin of its handshake. `nil` for any other scheme, and without a host.
         public init?(_ url: URL) {
             guard let host = url.host(percentEncoded: false), !host.isEmpty else { return nil }
             switch url.scheme?.lowercased() {
@@ -46,7 +46,7 @@ public struct ConnectionSnapshot: Sendable, Hashable {
             }
         }
 
-        /// The origin as a URL without a path, with its port if that is not the scheme's own.
+        /// The origin as a URL without a path, with its port if that is not the scheme's default.
         public var description: String {
             let name = Hostname.bracketed(host)
             return port == (scheme == "https" ? 443 : 80) ? "\(scheme)://\(name)" : "\(scheme)://\(name):\(port)"
@@ -75,7 +75,6 @@ public struct ConnectionSnapshot: Sendable, Hashable {
         /// Creates a pool without connections.
         public init() {}
 
-        /// Adds the numbers of another pool.
         package mutating func add(_ other: Pool) {
             open += other.open
             inUse += other.inUse
@@ -84,7 +83,6 @@ public struct ConnectionSnapshot: Sendable, Hashable {
             add(version: other.version, age: other.oldestAge)
         }
 
-        /// Adds the version and the age of a connection.
         package mutating func add(version new: HTTPVersion?, age: Duration?) {
             if let new { version = version.map { $0.rawValue < new.rawValue ? new : $0 } ?? new }
             if let age { oldestAge = oldestAge.map { max($0, age) } ?? age }

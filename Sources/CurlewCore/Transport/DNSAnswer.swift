@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The addresses of a host, as your own resolver has found them. See ``DNSConfiguration/resolver``.
+/// The addresses of a host, as your resolver has found them. See ``DNSConfiguration/resolver``.
 public struct DNSAnswer: Sendable, Hashable {
     /// IPv4 and IPv6 addresses as text, in the order in which they are tried. Of each IP version, the next one is tried
     /// if the one before cannot be reached. The first 64 are used.
@@ -66,7 +66,7 @@ extension DNSConfiguration.IPVersion {
 }
 
 extension CurlewError {
-    /// The user's resolver has given no usable answer; `underlying` is what it has thrown.
+    /// The user's resolver has given no usable answer; `underlying` is the error that it has thrown.
     package static func unresolved(_ reason: String, _ underlying: (any Error)? = nil) -> CurlewError {
         CurlewError(.resolveFailed, phase: .resolve, reason: reason, underlying: underlying)
     }

@@ -11,8 +11,8 @@ package struct LibcurlQuirks: Sendable, Hashable {
     package let takesProtocolsAsText: Bool
     /// Whether a handle can be removed without waiting for its resolver (CURLOPT_QUICK_EXIT, since 7.87).
     package let quitsWithoutResolver: Bool
-    /// Whether curl_easy_upkeep reaches the connections of a multi handle (since 8.10). Older versions look only at those
-    /// of curl_easy_perform.
+    /// Whether curl_easy_upkeep reaches the connections of a multi handle (since 8.10). Older versions look only at
+    /// those of curl_easy_perform.
     package let sendsPings: Bool
     /// Whether libcurl races QUIC with TCP (since 7.88).
     package let racesQUIC: Bool
@@ -35,7 +35,8 @@ package struct LibcurlQuirks: Sendable, Hashable {
     /// Whether a request body that ends before its announced length fails the transfer, even after the response has
     /// refused the body (since 8.7).
     package let failsShortBodies: Bool
-    /// Whether a handle that has sent trailers writes outside its buffer when it sends another chunked body (before 8.7).
+    /// Whether a handle that has sent trailers writes outside its buffer when it sends another chunked body (before
+    /// 8.7).
     package let sendsTrailersOnce: Bool
     /// Whether libcurl tries a host's next address only when it is run again, and sets no timer for that (before 8.8).
     package let forgetsNextAddress: Bool
@@ -67,7 +68,7 @@ package struct LibcurlQuirks: Sendable, Hashable {
     /// Whether libcurl takes the end of an HTTP/2 connection for the end of the responses on it, even if the server has
     /// violated the protocol (before 8.1).
     package let hidesBrokenConnections: Bool
-    /// Whether libcurl takes an idle HTTP/2 connection on which nothing but TLS session tickets has come for dead, and
+    /// Whether libcurl considers an idle HTTP/2 connection dead if only TLS session tickets have arrived on it, and
     /// makes another one (before 8.2).
     package let takesTicketsForEnd: Bool
     /// Whether a repetition over HTTP/2 without an error message proves that the server refused the stream (before

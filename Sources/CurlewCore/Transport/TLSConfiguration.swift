@@ -84,7 +84,7 @@ public enum ClientIdentity: Sendable, Hashable {
     case pkcs12(Data, passphrase: String? = nil)
 }
 
-/// Decides whether to trust a server. Called on the transport's thread, so it must not block or do I/O.
+/// Decides whether to trust a server. Called in turns of the transport's loop, so it must not block or do I/O.
 package protocol TrustEvaluation: Sendable {
     /// Throws if the server is not to be trusted.
     func evaluate(_ trust: ServerTrust) throws
@@ -113,7 +113,6 @@ package struct UntrustedServer: Error, Sendable, Hashable {
     /// issuer, 23 revoked; 0 if the chain is trusted but the certificate is for another host.
     package let trust: ServerTrust
 
-    /// Creates an error for a server that presented these certificates.
     package init(trust: ServerTrust) { self.trust = trust }
 }
 

@@ -31,8 +31,7 @@ public struct TransferMetrics: Sendable {
     }
 
     private var shared: CopyOnWrite<Values>
-    /// The part that the cache had in the response; `nil` without a cache. A response from the cache has no network
-    /// dates.
+    /// The cache's part in the response; `nil` without a cache. A response from the cache has no network dates.
     // Stored beside `shared`: the cache sets it while the transport still holds the metrics, so that setting it in
     // `shared` would copy all values.
     public var cacheStatus: CacheStatus?
@@ -242,7 +241,6 @@ public struct RedirectHop: Sendable, Equatable {
     /// The URL to which the redirect led.
     public var location: URL
 
-    /// Creates a hop.
     package init(url: URL, status: Int, location: URL) {
         self.url = url
         self.status = status

@@ -95,7 +95,7 @@ public struct TransferOptions: Sendable {
         get { values.mayBeResentSilently }
         _modify { yield &values.mayBeResentSilently }
     }
-    /// The use of a cache; `nil` follows the rules of HTTP.
+    /// The caching options; `nil` follows the rules of HTTP.
     package var cache: CacheOverrides? {
         get { values.cache }
         _modify { yield &values.cache }

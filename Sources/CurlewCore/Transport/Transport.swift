@@ -39,8 +39,9 @@ public struct TransferOutcome: Sendable {
     public var metrics: TransferMetrics
     /// The heads with status 401 that the transport answered itself with the request's credentials.
     package var answeredChallenges: [ResponseHead] = []
-    /// Whether the server has refused the session's credentials exactly if the status is 401. False if middleware made
-    /// or changed that status, or if an adapter or middleware set an `Authorization` field instead.
+    /// Whether the status is the server's verdict on the session's credentials: 401 means that it has refused them.
+    /// False if middleware made or changed that status, or if an adapter or middleware set an `Authorization` field
+    /// instead.
     package var isServersVerdict = true
 
     /// Creates an outcome.
@@ -82,14 +83,14 @@ extension TransferSink {
 package protocol KeepingSink: TransferSink {
     /// Whether the sink keeps the next bytes. Otherwise they are delivered in small pieces, at the sink's speed.
     var keepsData: Bool { get }
-    /// Does what `didReceive(body:)` does, with bytes that may be kept.
+    /// Receives bytes as `didReceive(body:)` does, but they may be kept.
     func didReceive(data: Data) -> Disposition
 }
 
-/// A response that may not be delivered: a redirect, a challenge that can be answered, or the response to the validation
-/// of a stored one.
+/// A response that may not be delivered: a redirect, a challenge that can be answered, or the response to the
+/// validation of a stored one.
 ///
-/// Its sink keeps it until it is known what follows. Nothing else sees it before that: not the request, not its delegate,
+/// Its sink keeps it until the next step is known. Nothing else sees it before that: not the request, not its delegate,
 /// not monitors.
 package struct ProvisionalResponse: Sendable {
     package enum Reason: Sendable {
@@ -108,7 +109,7 @@ package struct ProvisionalResponse: Sendable {
         self.reason = reason
     }
 
-    /// Stores body bytes. Throws if they exceed the limit: an endless body must not delay what follows forever.
+    /// Stores body bytes. Throws if they exceed the limit: an endless body must not delay the next step forever.
     package mutating func keep(_ bytes: UnsafeRawBufferPointer) throws(CurlewError) {
         guard bytes.count <= Self.limit - body.count else { throw tooLarge }
         body.append(contentsOf: bytes)
@@ -158,7 +159,7 @@ package protocol TurnControl: TransferControl {
     func atEndOfTurn(tell observer: any TurnObserver)
 }
 
-/// Notified at the end of a turn, on the transport's thread. It must not block.
+/// Notified at the end of a turn, on the thread that has the turn. It must not block.
 package protocol TurnObserver: AnyObject, Sendable {
     func turnEnded()
 }

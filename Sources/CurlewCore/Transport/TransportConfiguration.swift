@@ -131,9 +131,10 @@ public struct DNSConfiguration: Sendable, Hashable {
     /// the connect and total timeouts. It is cancelled when no request waits for it any longer. If it throws, or
     /// returns no usable address, the waiting requests fail with `.resolveFailed`; failures are not cached.
     ///
-    /// It is not called for IP addresses, `localhost` and the names below it, hosts in `overrides` or `tls.connectTo`, a
-    /// Unix socket, and proxies that resolve names themselves. `addressPolicy` and `ipVersion` apply to what it returns.
-    /// A new answer concerns new connections: open ones are reused by the name of their host, whatever their address.
+    /// It is not called for IP addresses, `localhost` and the names below it, hosts in `overrides` or `tls.connectTo`,
+    /// a Unix socket, and proxies that resolve names themselves. `addressPolicy` and `ipVersion` apply to the addresses
+    /// that it returns. A new answer concerns new connections: open ones are reused by the name of their host, whatever
+    /// their address.
     public var resolver: (@Sendable (_ host: String, _ port: Int) async throws -> DNSAnswer)? {
         get { ownResolver?.resolve }
         set { ownResolver = newValue.map(DNSResolver.init) }
@@ -188,8 +189,8 @@ public struct KeepAlive: Sendable, Hashable {
     public var interval: Duration
     /// The number of unanswered probes in a row after which the connection ends.
     public var probes: Int
-    /// The time for which sent bytes may stay unacknowledged before the connection ends; `nil` is the system's, about 15
-    /// minutes.
+    /// The time for which sent bytes may stay unacknowledged before the connection ends; `nil` is the system's, about
+    /// 15 minutes.
     ///
     /// The system applies it to probes as well, instead of `probes`, and to bytes that wait because the peer reads
     /// nothing. So it should be longer than any pause of a slow reader.

@@ -1,4 +1,4 @@
-/// The conditions under which a lost WebSocket is opened again, and the pauses before.
+/// The conditions under which a lost WebSocket is opened again, and the pauses before each attempt.
 ///
 ///     let socket = session.webSocket("wss://example.org/feed")
 ///         .reconnecting(ReconnectionPolicy(limit: 20)) { socket in try await socket.send("subscribe") }

@@ -30,7 +30,6 @@ package struct WebSocketSender: Sendable {
 
     private func mask(_ key: WebSocketMaskKey) -> WebSocketMaskKey? { role.masksWhatItSends ? key : nil }
 
-    /// Appends one frame.
     package static func frame(
         _ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer, isFinal: Bool = true, isCompressed: Bool = false,
         mask: WebSocketMaskKey?, to output: inout [UInt8]

@@ -16,7 +16,7 @@ package struct WebSocketStateMachine: Sendable {
         package var pongTimeout: Duration
         /// The time that the peer has for its close frame, and to take the last frame of this side.
         package var closeTimeout: Duration
-        /// The time that the peer of a dropped WebSocket has to take what is queued. A dropped WebSocket frees its
+        /// The time that the peer of a dropped WebSocket has to take the queued frames. A dropped WebSocket frees its
         /// connection within 50 ms.
         package static let dropTimeout = Duration.milliseconds(20)
 

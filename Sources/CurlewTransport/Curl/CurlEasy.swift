@@ -9,7 +9,7 @@ class CurlEasy {
     /// The index of the multi handle that the handle is in.
     var multi = MultiIndex.none
 
-    /// The use of the debug callback.
+    /// The purposes of the debug callback.
     struct Trace: OptionSet {
         let rawValue: UInt8
         /// libcurl's work, line by line.
@@ -20,7 +20,7 @@ class CurlEasy {
 
     final private(set) var trace: Trace = []
 
-    /// Sets what the debug callback is called for. libcurl has one switch for all of it.
+    /// Sets the purposes of the debug callback. libcurl has one switch for all of them.
     final func setTrace(_ wanted: Trace) {
         if wanted.isEmpty != trace.isEmpty { curlew_set_long(handle, CURLOPT_VERBOSE, wanted.isEmpty ? 0 : 1) }
         trace = wanted
@@ -96,10 +96,10 @@ class CurlEasy {
         blobs.removeAll()
     }
 
-    /// Gives libcurl the addresses of the next transfer's host, or takes back those of the last one. Call it for every
-    /// transfer if there are either, after its options are set: libcurl reads the list when the transfer begins, and puts
-    /// it into its cache in place of an older one. A handle whose options have addresses is reset before, so that it
-    /// never has both.
+    /// Gives libcurl the addresses of the next transfer's host, or removes those of the last one. Call it for a
+    /// transfer if there are either, after its options are set: libcurl reads the list when the transfer begins, and
+    /// puts it into its cache in place of an older one. A handle whose options have addresses is reset before, so that
+    /// it never has both.
     final func setAnswer(_ list: HeaderList?) -> CURLcode {
         let code = curlew_set_list(handle, CURLOPT_RESOLVE, list?.head)
         answer = list

@@ -86,7 +86,7 @@ enum GnuTLSFailure {
     ]
 
     /// The code for an alert of the server; `nil` if the text names none. libcurl names no alert after the handshake,
-    /// and hence none of a client certificate over TLS 1.3.
+    /// and hence none about a client certificate over TLS 1.3.
     static func alert(_ text: String) -> CurlewError.Code? {
         guard text.hasPrefix(handshakeAlert) else { return nil }
         return refusals.contains(String(text.dropFirst(handshakeAlert.count))) ? .clientCertificateRequired : .tlsFailed

@@ -73,7 +73,7 @@ public final class CurlTransport: Transport {
         return try transfer.outcome()
     }
 
-    /// The guards for which this transport's configuration has the same settings.
+    /// Returns the guards whose settings are equal in `configuration` and in this transport's configuration.
     public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
         planner.configuration.guards(equalTo: configuration)
     }
@@ -175,7 +175,7 @@ extension CurlTransport: PoolingTransport {
     }
 }
 
-/// Owns the loop thread and, through it, everything that one engine has of libcurl. Its `deinit` ends the thread.
+/// Owns the loop thread and, through it, all libcurl objects of one engine. Its `deinit` ends the thread.
 final class TransferEngine: Sendable {
     let loop: EngineLoop
 

@@ -19,7 +19,7 @@ final class EngineSettings: Sendable {
     /// The user's resolver; `nil` if libcurl resolves names.
     let resolver: DNSResolver?
     let ipVersion: DNSConfiguration.IPVersion
-    /// libcurl also looks up HTTPS records, and announces that as it does the look-up of addresses.
+    /// libcurl also looks up HTTPS records, and calls the resolver callback for them as it does for addresses.
     let looksUpHTTPSRecords: Bool
     /// When connections take no further requests; `nil` if nothing limits them.
     let retirement: ConnectionRetirement?

@@ -3,8 +3,8 @@ internal import CurlewCore
 
 /// The transfers of one engine: which are in flight, how they start, how commands act on them, and how they end.
 ///
-/// Used only in the loop's turns, as are `Sockets` and `Handles`; debug builds assert this at most entries. No access to
-/// a stored property spans a call into libcurl or user code: methods read values, make the call, and then store the
+/// Used only in the loop's turns, as are `Sockets` and `Handles`; debug builds assert this at most entries. No access
+/// to a stored property spans a call into libcurl or user code: methods read values, make the call, and then store the
 /// results.
 final class Transfers {
     let settings: EngineSettings
@@ -129,7 +129,8 @@ final class Transfers {
             }
         }
         easy.transfer = transfer
-        // Without a call before sending only the trace tells of it, and only the trace tells of requests for tunnels.
+        // A libcurl that does not ask before it sends shows a send only in its trace. Every libcurl shows requests for
+        // tunnels only there.
         let mayTunnel = transfer.plan.isTLS || transfer.plan.connectsOnly
         if !settings.quirks.asksBeforeSending || mayTunnel && transfer.meetsChallengesOfProxy(settings) {
             easy.setTrace(.work)
@@ -238,7 +239,7 @@ final class Transfers {
             let next = transfer.clocks.next
             if next.at <= instant {
                 if transfer.plan.prewarms, case .receive = transfer.clocks.stretch {
-                    // The connection is up, and has had the time to settle that the timeouts leave.
+                    // The connection is up. Its time to settle is over, or a timeout has cut it short.
                     release(transfer)
                 } else if next.timeout == .idle, transfer.response.isComplete, let easy = transfer.easy {
                     transfer.measure(easy)
@@ -298,7 +299,8 @@ final class Transfers {
         release(transfer)
     }
 
-    /// Releases everything that a transfer used, once its result is known.
+    /// Releases everything that a transfer used, once its result is known. Must be called once for each transfer; `end`
+    /// ignores a transfer that has ended.
     func release(_ transfer: ActiveTransfer) {
         transfer.plan.route?.ended(transfer.routeEnd)
         if let easy = transfer.easy {
@@ -335,7 +337,7 @@ final class Transfers {
         forget(transfer)
     }
 
-    /// Removes the transfer from the containers of those that libcurl has.
+    /// Removes the transfer from the containers of transfers that libcurl has.
     func forget(_ transfer: ActiveTransfer) {
         if transfer.place.handshake != nil { handshakes.forget(transfer) }
         lines.left(transfer)
@@ -343,16 +345,17 @@ final class Transfers {
         if settings.quirks.closesUnseen { sockets.forgetVanished(of: transfer) }
     }
 
-    /// Sends the transfer again over another handle. The current handle is freed, because libcurl remembers in it what
-    /// was refused.
+    /// Sends the transfer again over another handle. The current handle is freed, because libcurl would remember the
+    /// refusal in it.
     private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         releaseHandle(easy, of: transfer)
         transfer.reset()
         launch(transfer)
     }
 
-    /// Called when a transfer was not sent, because it was suspended or its connection held bytes that no request had
-    /// asked for. A suspended transfer waits for `resume` without a handle; any other is launched again.
+    /// Called when a transfer was not sent, because it was suspended, its connection held bytes that no request had
+    /// asked for, or the connection takes no further requests. A suspended transfer waits for `resume` without a
+    /// handle; any other is launched again.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         releaseHandle(easy, of: transfer)
         handles.recycle(easy, after: transfer)

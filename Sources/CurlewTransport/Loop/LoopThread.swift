@@ -8,7 +8,7 @@ protocol LoopClient: AnyObject, Sendable {
     /// The work that other threads send.
     associatedtype Work: Sendable
 
-    /// Decides how long the next wait may last. The turn may be lent from then on.
+    /// Decides how long the next wait may last. The turn may be lent during the wait.
     func planWait()
     /// Whether callers may borrow turns during the wait.
     var lendsTurns: Bool { get }

@@ -81,7 +81,7 @@ struct Poller {
         registrations[Int(fd)].inode = 0
     }
 
-    /// Does what `socketClosed` does if the socket was closed unseen. Another thread may use its number by now.
+    /// Calls `socketClosed` if the socket was closed unseen. Another thread may use its number by now.
     mutating func forgetIfVanished(_ fd: Int32) {
         guard Int(fd) < registrations.count, registrations[Int(fd)].inode != 0,
             Self.inode(of: fd) != registrations[Int(fd)].inode
@@ -114,7 +114,7 @@ struct Poller {
         register(fd)
     }
 
-    /// Tells the system the events that are wanted.
+    /// Registers the wanted events with the system.
     private mutating func register(_ fd: Int32) {
         let (wanted, registered) = (audible(fd), registrations[Int(fd)].registered)
         if wanted.isEmpty { return drop(fd) }

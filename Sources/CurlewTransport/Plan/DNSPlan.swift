@@ -58,7 +58,7 @@ enum DNSPlan {
         return []
     }
 
-    /// Addresses as `CURLOPT_RESOLVE` has them.
+    /// Formats addresses for `CURLOPT_RESOLVE`.
     static func list(_ addresses: [String]) -> String {
         addresses.map(Hostname.bracketed).joined(separator: ",")
     }
@@ -76,12 +76,12 @@ enum DNSPlan {
 
     // MARK: The user's resolver
 
-    /// The time for which libcurl keeps a resolver's answer, at least. Each request brings the current one.
+    /// The shortest time for which libcurl keeps a resolver's answer. Each request brings the current answer.
     static let leastLifetime = Duration.seconds(60)
 
-    /// Returns the question for the configuration's resolver; `nil` if libcurl does not need the host's address. `proxy`
-    /// is the one that the request uses. Called in the task that makes the request; throws if the resolver's answer
-    /// waits for that task.
+    /// Returns the question for the configuration's resolver; `nil` if libcurl does not need the host's address.
+    /// `proxy` is the one that the request uses. Called in the task that makes the request; throws if the resolver's
+    /// answer waits for that task.
     static func question(
         for resolver: DNSResolver, _ configuration: TransportConfiguration, _ wire: WireURL, proxy: Proxy
     ) throws(CurlewError) -> HostQuestion? {
@@ -109,8 +109,8 @@ enum DNSPlan {
         return HostQuestion(name: asked, key: isASCII ? host : name, isDirect: isDirect, callers: callers)
     }
 
-    /// Whether the name is that of this machine, which no resolver is asked for (RFC 6761, 6.3). Requests without TLS rely
-    /// on that.
+    /// Whether the name is that of this machine, which no resolver is asked for (RFC 6761, 6.3). Requests without TLS
+    /// rely on that.
     private static func isLocal(_ name: String) -> Bool { name == "localhost" || name.hasSuffix(".localhost") }
 
     /// Whether `connectTo` sends connections for the host elsewhere (CURLOPT_CONNECT_TO: an empty host or port matches
@@ -141,8 +141,8 @@ final class HostQuestion: Sendable {
         (self.name, self.key, self.isDirect, self.callers) = (name, key, isDirect, callers)
     }
 
-    /// The entry for `CURLOPT_RESOLVE`. It replaces that of an earlier request, and expires with libcurl's others: a
-    /// permanent one would stay in libcurl's cache for good, and there is no bound on the number of names.
+    /// The entry for `CURLOPT_RESOLVE`. It replaces the entry of an earlier request, and expires like libcurl's other
+    /// entries: a permanent one would stay in libcurl's cache for good, and there is no bound on the number of names.
     func line(_ addresses: [String]) -> String {
         "+\(key):\(name.port):\(DNSPlan.list(addresses))"
     }
@@ -167,10 +167,10 @@ final class ResolverCall: Sendable {
         self.resolver == resolver && self.name == name && !hasEnded.withLock { $0 }
     }
 
-    /// The calls around the current task. A task that a resolver has started keeps them when they have ended.
+    /// The calls around the current task. A task that a resolver has started still has them after they have ended.
     @TaskLocal static var current: [ResolverCall] = []
 
-    /// Runs the resolver as one more of the calls around the task.
+    /// Runs the resolver, with its call added to those around the task.
     static func run(
         _ resolver: DNSResolver, for name: HostAndPort, within callers: [ResolverCall]
     ) async throws -> DNSAnswer {

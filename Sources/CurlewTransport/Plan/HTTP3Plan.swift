@@ -8,7 +8,7 @@ enum HTTP3Plan {
     struct Obstacle: Equatable, Sendable {
         let feature: String
         let needs: String
-        /// Whether another libcurl would not have the obstacle.
+        /// Whether a different libcurl would remove the obstacle.
         let isOfLibcurl: Bool
 
         init(_ feature: ConditionalFeature) { self.init(feature.name, needs: feature.needs, isOfLibcurl: true) }
@@ -82,7 +82,8 @@ enum HTTP3Plan {
     static func freedom(_ configuration: TransportConfiguration) -> AlternativeFreedom {
         // The resolver is asked for the origin, and its answer says nothing about another host or port.
         if configuration.dns.ownResolver != nil { return .sameEndpoint }
-        // RFC 7838, 2.1: an alternative on another host must prove with its certificate that it may speak for the origin.
+        // RFC 7838, 2.1: an alternative on another host must prove with its certificate that it may speak for the
+        // origin.
         return configuration.tls.certificateVerification == .full ? .anyHost : .sameHost
     }
 
@@ -110,8 +111,8 @@ enum HTTP3Plan {
     }
 }
 
-/// An HTTP/3 route as options, which are appended to those of the usual route. If it tries an alternative, its owner must
-/// call `ended`. A class, so that an absent route costs one pointer in every plan.
+/// An HTTP/3 route as options, which are appended to those of the usual route. If it tries an alternative, its owner
+/// must call `ended`. A class, so that an absent route costs one pointer in every plan.
 final class PlannedRoute: Sendable {
     let route: AlternativeRoute
     private let services: any AlternativeServices

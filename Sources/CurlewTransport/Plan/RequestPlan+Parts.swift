@@ -243,7 +243,8 @@ extension RequestPlan {
             throw .unsupported(
                 feature: "opening a connection in advance", needs: "requests that may share their connections")
         }
-        // From 8.13 on libcurl uses no plain connection of HTTP/2 that has not had a response, and 7.88 uses none again.
+        // libcurl from 8.13 on does not use a plain HTTP/2 connection that has had no response, and 7.88 uses none
+        // twice.
         guard isTLS || planner.configuration.httpVersion != .http2PriorKnowledge else {
             throw .unsupported(feature: "opening a plain HTTP/2 connection in advance", needs: "TLS")
         }

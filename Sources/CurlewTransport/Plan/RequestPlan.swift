@@ -5,7 +5,7 @@ internal import Foundation
 
 /// The options and header lines of one request, for its easy handle. Made in the caller's task, without a handle.
 ///
-/// This file has what a plan says, its header lines, and the changes with which a transfer starts over;
+/// This file has the parts of a plan, its header lines, and the changes with which a transfer starts over;
 /// `RequestPlan+Parts` has the options.
 struct RequestPlan: Sendable {
     /// The way in which libcurl gets the body.
@@ -17,7 +17,6 @@ struct RequestPlan: Sendable {
         case upload(Int64?)
     }
 
-    /// The use of the transfer.
     enum Purpose: Sendable {
         case exchange
         /// Makes a connection for arbitrary bytes, over which its user speaks HTTP/1.1. `sendBuffer` is the number of
@@ -140,7 +139,8 @@ struct RequestPlan: Sendable {
         return plan
     }
 
-    /// Plans the request's own header lines. They include the session's fields only if the request replaces one of them.
+    /// Plans the request's own header lines. They include the session's fields only if the request replaces one of
+    /// them.
     mutating func planHeaders(_ request: TransferRequest, _ configuration: TransportConfiguration)
         throws(CurlewError)
     {
@@ -221,8 +221,8 @@ struct RequestPlan: Sendable {
         ]
     }
 
-    /// Adds settings that other requests of its kind do not have. Even without any, the request gets a handle that is not
-    /// shared.
+    /// Adds settings that other requests of its kind do not have. Even without any, the request gets a handle that is
+    /// not shared.
     mutating func add(_ more: [OptionValue]) {
         ownSettings = (cached?.settings ?? ownSettings) + more
         cached = nil

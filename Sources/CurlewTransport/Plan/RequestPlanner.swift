@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Plans the requests of one transport, and caches what requests of one kind have in common.
+/// Plans the requests of one transport, and caches the parts of plans that requests of one kind share.
 final class RequestPlanner: Sendable {
     let configuration: TransportConfiguration
     let capabilities: Capabilities
@@ -85,8 +85,7 @@ struct PlanKey: Equatable, Sendable {
     /// Without the total timeout, which shrinks from attempt to attempt.
     private let timeouts: Timeouts
 
-    /// `nil` if no other request can have the same settings: the request has a body, or credentials or a proxy of its
-    /// own.
+    /// `nil` if no other request can have the same settings: the request has a body, or its own credentials or proxy.
     init?(_ request: TransferRequest, isTLS: Bool) {
         let options = request.options
         guard !request.hasBody, !options.hasAuthentication, options.proxy == nil else { return nil }
@@ -110,7 +109,8 @@ final class CachedPlan: Sendable {
     let clocks: TransferClocks
     let defaultHeaderList: HeaderList?
     fileprivate let key: PlanKey
-    /// The fields of `defaultHeaderList`. Compared by identity; retained, so that no other object can get the same identity.
+    /// The fields of `defaultHeaderList`. Compared by identity; retained, so that no other object can get the same
+    /// identity.
     fileprivate let defaultHeaders: DefaultHeaders?
 
     init(_ plan: RequestPlan, for key: PlanKey, _ defaultHeaders: DefaultHeaders?) {
@@ -139,7 +139,7 @@ struct CachedPlans: Sendable {
         // Several requests of one kind may have been planned at the same time. The first one stored its plan.
         guard plan(for: new.key, new.defaultHeaders) == nil else { return }
         if let like = plans.firstIndex(where: { $0.key == new.key }) {
-            // A redirect to another origin has fields of its own. Its plan must not replace one of another kind.
+            // A redirect to another origin has other fields. Its plan must not replace one of another kind.
             plans[like] = new
         } else if plans.count < Self.capacity {
             plans.append(new)

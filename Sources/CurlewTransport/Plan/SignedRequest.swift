@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// A request with its signature (AWS Signature Version 4) in its header fields. Works the same with every libcurl.
+/// A request with its signature (AWS Signature Version 4) in its header fields. Independent of libcurl's version.
 ///
 /// CURLOPT_AWS_SIGV4 is not used. Up to 8.5 at least it signs the path unchanged, although all services but S3 sign it
 /// encoded once more; 7.88 does not sort the fields and the query; and every version signs only bodies that are in
@@ -37,7 +37,7 @@ struct SignedRequest {
             wire.string, takesPathAsItIs: scope.takesPathAsItIs, keepsDotSegments: keepsDotSegments)
         url = target.text
         var signed = unsigned
-        // A field that the request has already takes precedence.
+        // A field that the request already has takes precedence.
         guard !signed.headers.contains(name: "Authorization") else {
             request = signed
             return
@@ -130,8 +130,8 @@ struct SignedRequest {
         return HTTPHeaders(
             received: request.effectiveHeaders.filter { field in
                 let name = field.name.lowercased()
-                // The transport writes the length, and not always. A caller's field is signed only if it equals the
-                // body's length.
+                // The transport itself writes the length, but not in every request. A caller's field is signed only if
+                // it equals the body's length.
                 return name == "content-length" ? length.map(String.init) == field.value : !unsigned.contains(name)
             })
     }

@@ -1,6 +1,6 @@
 internal import CurlewCore
 
-/// The five timeouts of a transfer: those that run at a moment, and the time at which the first of them expires.
+/// The five timeouts of a transfer: which of them run, and when the first of them expires.
 ///
 /// The current time is passed to each method.
 struct TransferClocks {
@@ -73,7 +73,7 @@ struct TransferClocks {
     /// Called when the transfer begins to wait for the user's resolver.
     mutating func resolvingStarted(at now: LoopInstant) { enter(.connect, now) }
 
-    /// Called when the resolver has answered. The transfer then waits for a connection, with what is left of the connect
+    /// Called when the resolver has answered. The transfer then waits for a connection, with the rest of the connect
     /// timeout.
     mutating func resolvingEnded(at now: LoopInstant) {
         resolving += now.nanoseconds(since: stretchBegan)
@@ -109,7 +109,7 @@ struct TransferClocks {
 
     private static let patience: UInt64 = 1_000_000_000
 
-    /// Called when a connection that was made in advance is up. It is given to others after `length`.
+    /// Called when a connection that was made in advance is up. The transfer ends after `length`.
     mutating func settlingStarted(for length: UInt64, at now: LoopInstant) {
         idle = length
         enter(.receive, now)

@@ -1,6 +1,6 @@
 internal import CurlewCore
 
-/// Undoes the content codings of one body, and can stop in the middle of a chunk. Loop thread only.
+/// Undoes the content codings of one body, and can stop in the middle of a chunk. Used only in the loop's turns.
 ///
 /// If the sink pauses, libcurl delivers the current chunk again later. The decoder therefore stores how much of the
 /// chunk is decoded, and the output that the sink has not consumed.

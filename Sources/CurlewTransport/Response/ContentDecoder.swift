@@ -1,7 +1,7 @@
 internal import CCurl
 internal import CurlewCore
 
-/// Undoes one content coding. Loop thread only.
+/// Undoes one content coding. Used only in the loop's turns.
 protocol ContentDecoder: AnyObject {
     /// Consumes bytes from the front of `input` and writes to `room`. Returns the number of bytes written. If `room` is
     /// not full, the whole input has been consumed. If it is full, more output may follow without more input.

@@ -28,7 +28,7 @@ final class ZlibDecoder: ContentDecoder {
     init(_ format: Format) throws(BrokenCoding) {
         self.format = format
         stream.initialize(to: z_stream())
-        // 32 has zlib accept both gzip and zlib data, which servers confuse.
+        // 32 makes zlib accept both gzip and zlib data, which servers confuse.
         let bits = format == .gzip ? Self.window + 32 : Self.window
         guard inflateInit2_(stream, bits, zlibVersion(), Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             throw BrokenCoding(reason: "zlib could not create a decoder")

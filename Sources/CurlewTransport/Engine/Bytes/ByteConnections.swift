@@ -4,7 +4,7 @@ internal import Foundation
 
 /// The byte connections of one engine: reads and writes for their users, and how they end.
 ///
-/// Used only in the loop's turns, as is `Transfers`; debug builds assert this at every entry.
+/// Used only in the loop's turns, as is `Transfers`; debug builds assert this at most entries.
 final class ByteConnections {
     private let sockets: Sockets
     private let handles: Handles
@@ -68,7 +68,6 @@ final class ByteConnections {
         sockets.setEvents(wanted, of: connection.fd)
     }
 
-    /// Ends every connection.
     func closeAll() {
         loop.assertOnLoop()
         isShutDown = true
@@ -146,7 +145,6 @@ struct ConnectionWaits<Value: Sendable> {
 
     mutating func append(_ wait: Wait) { waits.append(wait) }
 
-    /// Answers the first call.
     mutating func answerFirst(_ result: Result<Value, CurlewError>) {
         waits.removeFirst().answer.resume(returning: result)
     }

@@ -109,7 +109,7 @@ final class SendQueue: Sendable {
         }
     }
 
-    /// Whether an end that a read finds is that of a connection that broke during a write.
+    /// Whether a write found the connection broken. An end that a read then finds is not an ordinary one.
     var isBroken: Bool { state.withLock { $0.isBroken } }
 
     /// Adds bytes to be sent. Returns true if the sender has to wait; throws the reason if sending has ended.

@@ -116,7 +116,7 @@ final class ConnectionLine {
 
     /// The number of transfers that wait outside of libcurl.
     var waitingCount: Int { outside.count - start - endedCount }
-    /// One of them.
+    /// The first transfer that waits outside of libcurl; `nil` if none waits.
     var firstWaiting: ActiveTransfer? { outside[start...].lazy.compactMap { $0 }.first { !$0.hasEnded } }
 
     func append(_ transfer: ActiveTransfer) { outside.append(transfer) }

@@ -12,8 +12,8 @@ struct ConnectionRetirement: Equatable, Sendable {
     private let maximumAge: UInt64?
     private let maximumRequests: Int?
 
-    /// `nil` if the configuration sets no limit. A limit of zero is taken for the least that lets a new connection carry
-    /// a request.
+    /// `nil` if the configuration sets no limit. A limit of zero is taken for the least that lets a new connection
+    /// carry a request.
     init?(_ configuration: TransportConfiguration) {
         guard configuration.maximumConnectionAge != nil || configuration.maximumRequestsPerConnection != nil else {
             return nil
@@ -22,7 +22,7 @@ struct ConnectionRetirement: Equatable, Sendable {
         maximumRequests = configuration.maximumRequestsPerConnection.map { max(1, $0) }
     }
 
-    /// The verdict on a connection of this age, in nanoseconds, that has carried so many requests.
+    /// The verdict on a connection of this age, in nanoseconds, that has carried this number of requests.
     func verdict(age: UInt64, requests: Int) -> Verdict {
         if let maximumAge, age >= maximumAge { return .refuses }
         guard let maximumRequests else { return .takes }
@@ -31,14 +31,15 @@ struct ConnectionRetirement: Equatable, Sendable {
     }
 }
 
-// A connection of HTTP/1 that is refused, or has carried its last request, is closed by libcurl: it carries one request
-// at a time. One of HTTP/2 carries others, and libcurl would give it further ones as long as it is in use
-// (CURLOPT_MAXLIFETIME_CONN is for idle connections, CURLOPT_FORBID_REUSE for the last transfer). So its origin moves to
-// another multi handle, which does not know the connection, and the transfers on it have libcurl close it behind them.
-// Until then it does not count towards the limits: a new request must not wait for a stream that may never end.
+// An HTTP/1 connection carries one request at a time, so libcurl closes it once it is refused or has carried its last
+// request. An HTTP/2 connection carries other requests, and libcurl would give it further ones as long as it is in use
+// (CURLOPT_MAXLIFETIME_CONN is for idle connections, CURLOPT_FORBID_REUSE for the last transfer). So its origin moves
+// to another multi handle, which does not know the connection, and libcurl closes the connection after the last
+// transfer on it. Until then the connection does not count towards the limits: a new request must not wait for a stream
+// that may never end.
 extension Transfers {
-    /// Counts the exchange that the transfer begins as one of the connection's requests. Returns false if the connection
-    /// has reached a limit: the transfer gives it up before a byte is sent, and is launched again.
+    /// Counts the exchange that the transfer begins as one of the connection's requests. Returns false if the
+    /// connection has reached a limit: the transfer gives it up before a byte is sent, and is launched again.
     ///
     /// Called for every send if the transport has limits. Repetitions are never refused: they continue a handshake, or
     /// an exchange that the connection's server has begun.
@@ -72,22 +73,23 @@ extension Transfers {
         guard connection.isRetired else {
             return limits.verdict(age: now.nanoseconds(since: connection.since), requests: connection.requests)
         }
-        // A new connection whose origin moved while it was being opened carries the request that it was opened for. One
-        // for later requests is of no use there, and is opened again.
+        // A new connection whose origin moved while it was being opened carries the request that it was opened for. A
+        // connection in advance is of no use there; the transfer opens another one.
         return connection.requests == 0 && !transfer.plan.prewarms ? .takesLast : .refuses
     }
 
     /// Counts the refusal. Returns false if the transfer has to be sent over the connection after all, because it would
-    /// find the connection again when it is launched again, and be refused for ever. That is so if several origins share
-    /// the connection: only the origin of the request that opened it has moved. `maximumRefusals` bounds any other case.
+    /// find the connection again when it is launched again, and be refused for ever. That is so if several origins
+    /// share the connection: only the origin of the request that opened it has moved. `maximumRefusals` bounds any
+    /// other case.
     private func recordRefusal(
         of transfer: ActiveTransfer, by connection: OpenConnection, _ easy: TransferHandle
     ) -> Bool {
         if connection.isMultiplexed, sockets.connections.usesMulti(easy.multi, for: transfer.plan.origin) {
             return false
         }
-        // By name, because a new connection often has the socket number of one that has closed: under load, a transfer
-        // may come too late for one connection after the other.
+        // Counted by name, because a new connection often has the socket number of a closed one: under load, one
+        // connection after the other may refuse the transfer.
         let last = transfer.sending.refusals
         guard last.name == connection.name else {
             transfer.sending.refusals = (connection.name, 1)
@@ -100,8 +102,8 @@ extension Transfers {
     /// The number of times in a row that one connection may refuse the same transfer.
     private static let maximumRefusals = 3
 
-    /// Lets no further request use the connection, and has libcurl close it when its last one has ended. Returns false
-    /// if the origin has nowhere else to go: then the connection stays in use.
+    /// Lets no further request use the connection, and makes libcurl close it when its last request has ended. Returns
+    /// false if there is no multi handle that the origin can move to: then the connection stays in use.
     @discardableResult
     private func retire(_ connection: OpenConnection, at socket: Int32, with easy: TransferHandle) -> Bool {
         if connection.isMultiplexed, !connection.isRetired {
@@ -121,7 +123,7 @@ extension Transfers {
         return true
     }
 
-    /// Shuts down a retired connection that its last transfer has left. Usually libcurl has closed it behind that
+    /// Shuts down a retired connection that its last transfer has left. Usually libcurl has closed it after that
     /// transfer, but not if libcurl was done with the transfer before the connection was retired.
     func endRetiredConnection(of transfer: ActiveTransfer) {
         guard let (socket, connection) = sockets.connections.find(transfer.connection.name), connection.isRetired,

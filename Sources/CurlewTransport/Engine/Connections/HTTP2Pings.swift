@@ -18,10 +18,10 @@ struct HTTP2Pings {
     }
 }
 
-// libcurl sends PINGs in curl_easy_upkeep, which has each connection of a multi handle queue one, and from 8.1 on does not
-// write it. A connection with running requests is run after it, which writes what is queued. An idle one cannot be run:
-// its PINGs would leave together, before its next request, and servers take several in a row for an attack. So an idle
-// connection is given up at the second.
+// curl_easy_upkeep queues a PING on each connection of a multi handle, and from libcurl 8.1 on does not write it.
+// Running a connection with requests afterwards writes the PING. An idle connection cannot be run: its PINGs would be
+// written together, before its next request, and servers take several in a row for an attack. So an idle connection is
+// shut down at its second PING.
 extension Transfers {
     /// Sends a PING on each HTTP/2 connection with running requests. Called when PINGs are due.
     func sendPings() {

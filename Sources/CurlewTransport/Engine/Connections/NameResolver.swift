@@ -3,10 +3,10 @@ internal import CurlewLocks
 
 /// Asks the user's resolver for addresses, once for all transfers that wait for the same host.
 ///
-/// A transfer asks when it is launched. If the answer is known, the transfer proceeds at once; otherwise it waits, without a
-/// handle, for the command `.resolved`. The user's code runs in a task of its own, never in the loop's turns: no single
-/// transfer owns the question, so the cancellation of one must not end it for the others. The task is cancelled when the
-/// last transfer that waits for it has ended.
+/// A transfer asks when it is launched. If the answer is known, the transfer proceeds at once; otherwise it waits,
+/// without a handle, for the command `.resolved`. The user's code runs in a detached task, never in the loop's turns:
+/// no single transfer owns the question, so the cancellation of one must not end it for the others. The task is
+/// cancelled when the last transfer that waits for it has ended.
 ///
 /// Two races have no effect. An answer that arrives while its transfer ends finds it ended (`Transfers.take`). A task
 /// that has answered although its question was dropped has another number than the question that was asked since.
@@ -34,7 +34,7 @@ final class NameResolver: Sendable {
             case .known(let addresses): return addresses
             case .joined: return nil
             case .ask(let number):
-                // Detached: the question gets no values of the task that happens to be the first.
+                // Detached: the resolver must not see the task-local values of the caller that happens to ask first.
                 state.tasks[number] = Task.detached { await self.ask(question, number) }
                 return nil
             }
@@ -56,7 +56,7 @@ final class NameResolver: Sendable {
     private func ask(_ question: HostQuestion, _ number: Int) async {
         let result = await answer(question)
         let answer = try? result.get()
-        // The task is released without the lock.
+        // The task is released outside of the lock.
         let (waiting, _) = state.withLock { state in
             let known = answer.map { (addresses: $0.addresses, timeToLive: $0.timeToLive) }
             return (
@@ -68,7 +68,7 @@ final class NameResolver: Sendable {
         for transfer in waiting { transfer.send(.resolved(addresses)) }
     }
 
-    /// Runs the user's code. The addresses of the result can be used.
+    /// Runs the user's resolver. A result contains only addresses that can be used.
     private func answer(_ question: HostQuestion) async -> Result<DNSAnswer, CurlewError> {
         var answer: DNSAnswer
         do {

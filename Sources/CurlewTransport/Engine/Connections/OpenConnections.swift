@@ -1,9 +1,8 @@
 internal import CurlewCore
 internal import Glibc
 
-/// Identifies a connection by what libcurl says of it before it sends a request: the addresses and ports of both ends.
-/// Less would not do, because Linux gives one local port to several connections if their peers differ, even by the
-/// port alone.
+/// Identifies a connection by the addresses and ports of both ends, which libcurl reports before it sends a request.
+/// The local port is not enough: Linux gives it to several connections if their peers differ, even by the port alone.
 struct ConnectionName: Hashable {
     /// One end of a connection.
     struct End {
@@ -63,8 +62,8 @@ struct OpenConnection {
 
 /// The established connections of one engine, by their sockets.
 ///
-/// A connection is added when it is about to carry its first request, and removed when its socket is closed: requests on
-/// connections that are used again cost nothing here.
+/// A connection is added when it is about to carry its first request, and removed when its socket is closed: requests
+/// on connections that are used again cost nothing here.
 struct OpenConnections {
     private(set) var all: [Int32: OpenConnection] = [:]
     private var sockets: [ConnectionName: Int32] = [:]
@@ -86,8 +85,9 @@ struct OpenConnections {
         all[socket] = connection
         if let name = connection.name { sockets[name] = socket }
         guard connection.isShared, !usesMulti(connection.multi, for: connection.origin) else { return }
-        // It was being opened when its origin changed its multi handle. An origin that returned to its usual one,
-        // because it had no connection left, follows this one. Any other origin's requests would not find it.
+        // The connection was being opened when its origin moved to another multi handle. If the origin has returned to
+        // its usual one because it had no connection left, it moves to this connection's multi handle. Otherwise its
+        // requests would not find the connection, which retires.
         if detours[connection.origin] == nil, !hasConnections(connection.origin, besides: socket) {
             detours[connection.origin] = connection.multi
         } else {
@@ -95,7 +95,7 @@ struct OpenConnections {
         }
     }
 
-    /// Call it when a socket is closed, whatever it was, and when a connection was shut down.
+    /// Called when any socket is closed, and when a connection was shut down.
     mutating func closed(_ socket: Int32) {
         guard let connection = all.removeValue(forKey: socket) else { return }
         if let name = connection.name, sockets[name] == socket { sockets[name] = nil }
@@ -108,10 +108,9 @@ struct OpenConnections {
         all.contains { $0.key != socket && $0.value.isShared && $0.value.origin == origin }
     }
 
-    /// Counts a request.
     mutating func countRequest(on socket: Int32) { all[socket]?.requests += 1 }
 
-    /// Called when a request is about to be sent: it takes the queued PINGs along.
+    /// Called when a request is about to be sent: libcurl writes the queued PINGs with it.
     mutating func pingsWritten(to name: ConnectionName) {
         if let socket = sockets[name] { all[socket]?.queuedPings = 0 }
     }
@@ -128,7 +127,7 @@ struct OpenConnections {
         return full
     }
 
-    /// The number of PINGs on an idle connection that ends it.
+    /// An idle connection with this number of queued PINGs is shut down.
     static let mostQueuedPings = 2
 
     // MARK: Retired connections
@@ -138,8 +137,8 @@ struct OpenConnections {
 
     private static let spares = MultiIndex.firstSpare..<MultiIndex.firstSpare + mostSpares
 
-    /// The index of a multi handle in which no retired connection of the origin is left, if it has to leave the one of
-    /// this connection: a spare one, or 0 for the usual ones. `nil` if there is none.
+    /// The multi handle that the origin moves to when this connection retires: one that has no retired connection of
+    /// the origin. Returns the index of a spare one, or 0 for the usual ones; `nil` if each has such a connection.
     func destination(behind connection: OpenConnection) -> Int? {
         var taken: Set<Int> = [connection.multi]
         for other in all.values where other.isRetired && other.origin == connection.origin { taken.insert(other.multi) }
@@ -147,16 +146,16 @@ struct OpenConnections {
     }
 
     /// Retires a multiplexed connection, and directs its origin to another multi handle, which `destination` has found.
-    /// The origin's other connections are retired as well, because its requests would not find them any more.
-    /// `carrying` has the sockets of those that carry requests. The others have no last request behind which libcurl
-    /// would close them: they are removed, and the caller must shut down the sockets that are returned.
+    /// The origin's other connections are retired as well, because its requests would not find them. `carrying` has the
+    /// sockets of connections that carry requests. The others have no last request after which libcurl would close
+    /// them: they are removed, and the caller must shut down the sockets that are returned.
     mutating func retire(_ socket: Int32, carrying: Set<Int32>, movingTo destination: Int) -> [Int32] {
         guard let origin = all[socket]?.origin else { return [] }
         detours[origin] = Self.spares.contains(destination) ? destination : nil
         var idle: [Int32] = []
         for (other, connection) in all where connection.isShared && connection.origin == origin {
-            // Shutting down a socket of UDP tells nobody anything, and whether a connection without a name carries
-            // requests is not known. If libcurl offers such a connection, it is refused.
+            // Shutting down a UDP socket informs no peer, and it is unknown whether a connection without a name carries
+            // requests. If libcurl offers such a connection, it is refused.
             if other == socket || carrying.contains(other) || connection.version == .http3 || connection.name == nil {
                 all[other]?.isRetired = true
             } else {
@@ -194,7 +193,7 @@ struct OpenConnections {
         }
     }
 
-    /// Whether the socket is one of UDP, over which connections speak HTTP/3.
+    /// Whether this is a UDP socket. Connections over UDP speak HTTP/3.
     static func isDatagram(_ socket: Int32) -> Bool {
         var kind: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

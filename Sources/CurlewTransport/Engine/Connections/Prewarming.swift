@@ -2,10 +2,10 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-// A connection for later requests is made by a transfer that ends before it sends: libcurl looks at CURLOPT_CONNECT_ONLY
-// after the prerequest callback, and the callback sets it. Whether a connection may be used again was decided when it was
-// made, without the option, so it goes into the pool as after any exchange. (With the option from the beginning, as for
-// byte connections, no request could use it.)
+// A connection for later requests is made by a transfer that ends before it sends: libcurl looks at
+// CURLOPT_CONNECT_ONLY after the prerequest callback, and the callback sets it. Whether a connection may be used again
+// was decided when it was made, without the option, so it goes into the pool as after any exchange. (With the option
+// from the beginning, as for byte connections, no request could use it.)
 extension ActiveTransfer {
     /// Ends the transfer instead of sending its request. Called in the prerequest callback.
     func stopBeforeSending(_ transfers: Transfers) -> Bool {
@@ -19,12 +19,13 @@ extension ActiveTransfer {
     }
 }
 
-// After a handshake of TLS 1.3 the server sends session tickets. Usually libcurl reads them with the response. On an idle
-// connection of HTTP/1 they look like bytes that nobody has asked for: libcurl from 8.0 on closes such a connection when
-// it would be used again, and so does the engine with older ones (`hasUnaskedBytes`). So the transfer keeps the connection
-// for as long as tickets usually take, and reads them. With HTTP/2, libcurl reads what has come before it uses the
-// connection. Older versions take it for dead if tickets have come and nothing else: there the transfer lets the whole time
-// pass, until the server's first frames have come as well, and reads nothing. Others may take the connection meanwhile.
+// After a handshake of TLS 1.3 the server sends session tickets. Usually libcurl reads them with the response. On an
+// idle HTTP/1 connection they look like bytes that nobody has asked for: libcurl from 8.0 on closes such a connection
+// instead of using it again, and the engine does so with older versions (`hasUnaskedBytes`). So the transfer keeps the
+// connection for as long as tickets usually take, and reads them. Over HTTP/2, libcurl reads the received bytes before
+// it uses the connection again, but older versions take the connection for dead if only tickets have arrived. With
+// these, the transfer reads nothing and lets the whole time pass, until the server's first frames have arrived as well.
+// Requests may take the connection meanwhile.
 extension Transfers {
     /// Called when a connection for later requests is up.
     func prewarmed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
@@ -32,7 +33,7 @@ extension Transfers {
         if !settle(transfer, easy) { release(transfer) }
     }
 
-    /// Lets the time pass in which the server's first messages come on a new connection. Returns false if none are
+    /// Waits for the time in which a server sends its first messages on a new connection. Returns false if none are
     /// expected.
     func settle(_ transfer: ActiveTransfer, _ easy: TransferHandle) -> Bool {
         let speaksTLS13 = transfer.plan.isTLS && (transfer.result.metrics.tlsVersion ?? "TLSv1.3") == "TLSv1.3"
@@ -61,14 +62,14 @@ extension Transfers {
     private func watch(_ socket: Int32, of transfer: ActiveTransfer, until end: LoopInstant) {
         settling[socket] = SettlingTransfer(transfer: transfer, end: end.advanced(byNanoseconds: Self.pauseOfTickets))
         transfer.connection.settlingSocket = socket
-        // The first reading binds the connection to the handle, so that nobody else takes it.
+        // The first read binds the connection to the handle, so that no request takes it.
         socketReady(ofSettling: socket)
         if settling[socket]?.transfer === transfer {
             sockets.setEvents(.read, of: socket, as: MultiIndex.settlingConnection)
         }
     }
 
-    /// Called when something has come on a connection that is watched.
+    /// Called when bytes or an end have arrived on a connection that is watched.
     func socketReady(ofSettling socket: Int32) {
         loop.assertOnLoop()
         guard let entry = settling[socket], let easy = entry.transfer.easy else { return }
@@ -76,8 +77,9 @@ extension Transfers {
         var (byte, count): (UInt8, Int) = (0, 0)
         let result = curl_easy_recv(easy.handle, &byte, 1, &count)
         if result == CURLE_AGAIN {
-            // After the first reading, something has come: tickets come together. From the end on the clock is left
-            // alone, or a server that sends a byte in every turn would put it off for ever.
+            // After the first read, this means that tickets have been read. They arrive together, so only a short pause
+            // follows. After `entry.end` the clock is left alone, or a server that sends a byte in every turn would
+            // postpone the end for ever.
             if entry.isBound, now < entry.end {
                 transfer.clocks.settlingStarted(
                     for: min(Self.pauseOfTickets, entry.end.nanoseconds(since: now)), at: now)

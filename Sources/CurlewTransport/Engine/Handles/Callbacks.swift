@@ -3,8 +3,9 @@ internal import CurlewCore
 internal import Glibc
 
 /// The callbacks of easy handles; `CurlMulti` sets those for sockets and for the timer. Each finds its transfer and
-/// delegates to it. None calls libcurl back, except for getinfo and to switch the trace. All run in the loop's turns,
-/// within `curl_multi_*` or `curl_easy_pause`.
+/// delegates to it. None calls libcurl back, except to read information (`curl_easy_getinfo`) and to set the trace,
+/// CURLOPT_CONNECT_ONLY and CURLOPT_FORBID_REUSE. All run in the loop's turns, within `curl_multi_*` or
+/// `curl_easy_pause`.
 enum Callbacks {
     /// Calls `body` with the transfer that runs on the handle and with its engine's transfers; returns `otherwise` if
     /// none runs.
@@ -127,15 +128,15 @@ enum Callbacks {
         }
     }
 
-    // Called without a transfer, too, when libcurl closes a cached connection.
+    // Also called without a transfer, when libcurl closes a cached connection.
     private static let closeSocket: curl_closesocket_callback = { data, fd in
         guard let data else { return close(fd) }
         // SAFETY: the data is the Sockets, which the engine frees after every libcurl handle.
         return Unmanaged<Sockets>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.close(fd) }
     }
 
-    // Called only while a handle traces or shows a line. libcurl's internal handles for names over HTTPS may inherit
-    // it, so the handle is compared.
+    // Called only while the handle's trace is on. libcurl's internal handles for names over HTTPS may inherit it, so
+    // the handle is compared.
     private static let trace: curl_debug_callback = { handle, kind, bytes, count, data in
         guard let bytes, count > 0 else { return 0 }
         withTransfer(data, or: ()) { transfer, transfers in
@@ -160,7 +161,7 @@ enum Callbacks {
         return 0
     }
 
-    /// The trace for each request for a tunnel begins so: "Establish HTTP proxy tunnel to ...".
+    /// The beginning of the trace line for a tunnel request: "Establish HTTP proxy tunnel to ...".
     private static let tunnel = Array("Establish HTTP".utf8)
     /// The beginning of a head that asks a proxy for a tunnel, as opposed to the request's head.
     private static let connect = Array("CONNECT ".utf8)

@@ -4,7 +4,7 @@ internal import CurlewCore
 /// The libcurl objects of one engine: the pool of easy handles, the multi handles, and the TLS sessions that they
 /// share.
 ///
-/// Used only in the loop's turns, as are `Transfers` and `Sockets`; debug builds assert this at every entry.
+/// Used only in the loop's turns, as are `Transfers` and `Sockets`; debug builds assert this at most entries.
 final class Handles {
     private let settings: EngineSettings
     private let loop: TurnHolder
@@ -16,7 +16,8 @@ final class Handles {
     /// request closes its connection, so no idle connection is ever reused, and the later rounds of a handshake find
     /// the connection of the first.
     private var loneMulti: CurlMulti?
-    /// The multi handles of origins that have left their usual one (`OpenConnections.retire`). The limits apply to each.
+    /// The multi handles of origins that have left their usual one (`OpenConnections.retire`). The limits apply to
+    /// each.
     private var spareMultis: [CurlMulti] = []
     private var idle: [TransferHandle] = []
     private var share: UnsafeMutableRawPointer?
@@ -88,10 +89,10 @@ final class Handles {
     func recycle(_ easy: TransferHandle, after transfer: ActiveTransfer) {
         loop.assertOnLoop()
         guard !isClosed, idle.count < Self.maximumIdle, easy.isReusable else { return }
-        // A handle remembers four things that must not affect its next transfer. It has libcurl close a connection that
-        // was retired. It counts libcurl's silent repetitions over all its transfers, and gives up at the sixth. It
-        // keeps the verdict on a certificate chain until there is another. And it keeps the scheme that one proxy has
-        // asked for, and would use it unasked with another.
+        // A handle remembers four things that must not affect its next transfer: that it closes its connection, which
+        // was retired; the number of libcurl's silent repetitions over all its transfers, of which libcurl permits
+        // five; the verdict on a certificate chain, until there is another; and the scheme that one proxy has asked
+        // for, which it would use unasked with another.
         if transfer.plan.needsOwnHandle || easy.closesConnection || transfer.sending.count > 1
             || transfer.result.error?.isTLS == true
             || (mayHaveSeveralProxies && curlew_get_long(easy.handle, CURLINFO_PROXYAUTH_AVAIL) != 0)

@@ -20,7 +20,7 @@ final class TransferHandle: CurlEasy {
     private(set) var sendsTrailers = false
 
     /// Whether the handle may serve an unrelated request after this one. False if its plan enlarged the receive buffer,
-    /// which libcurl does not reduce again, and if it sends trailers.
+    /// which libcurl does not reduce again, or if it sends trailers.
     var isReusable: Bool { !hasEnlargedBuffer && !sendsTrailers }
     private var hasEnlargedBuffer = false
     /// libcurl closes the connection after the transfer, whatever its plan says.
@@ -42,7 +42,8 @@ final class TransferHandle: CurlEasy {
         return Unmanaged<TransferHandle>.fromOpaque(UnsafeRawPointer(own)).takeUnretainedValue()
     }
 
-    /// Has libcurl close the connection after the transfer, unless others use it. May be called while the transfer runs.
+    /// Has libcurl close the connection after the transfer, unless others use it. May be called while the transfer
+    /// runs.
     func closesConnectionAfterwards() {
         closesConnection = curlew_set_long(handle, CURLOPT_FORBID_REUSE, 1) == CURLE_OK
     }
@@ -53,7 +54,8 @@ final class TransferHandle: CurlEasy {
     }
 
     /// Called with each header line if libcurl has `LibcurlQuirks.keepsFreedField`. After a status line, lets the trace
-    /// see the next line before libcurl stores it: libcurl would append a folded line there to memory that it has freed.
+    /// see the next line before libcurl stores it: if that line is folded, libcurl would append it to memory that it
+    /// has freed.
     func lookAhead(behind line: UnsafeRawBufferPointer) {
         let isStatusLine = line.count > 5 && HeadCollector.isStatusLine(line)
         setTrace(isStatusLine ? trace.union(.nextLine) : trace.subtracting(.nextLine))
@@ -112,7 +114,7 @@ final class TransferHandle: CurlEasy {
         defaultHeaderList = nil
     }
 
-    /// Sets what every request of the engine has.
+    /// Sets the options that all requests of the engine share.
     private func applyBase(_ share: UnsafeMutableRawPointer?) -> CURLcode {
         let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: outlives its handle
         curlew_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText)

@@ -35,16 +35,16 @@ struct SendingState {
 }
 
 /// The answer to libcurl's question whether it may send the request. If nothing is sent, libcurl ends the transfer as
-/// aborted, and `Transfers.finish` does what the answer says. libcurl before 7.80 never asks.
+/// aborted, and `Transfers.finish` acts on the answer. libcurl before 7.80 never asks.
 enum SendAnswer: Equatable {
     case send
-    /// Not now: the transfer is suspended, or its connection cannot be used. It is launched again, if it is suspended
+    /// Not now: the transfer is suspended, or its connection cannot be used. It is launched again; if it is suspended,
     /// once it is resumed.
     case holdBack
     /// Not again: the response that has arrived is the result.
     case keepResponse
-    /// Not in this way: the transfer starts over. If its body cannot be rewound, a challenge is the result, and after any
-    /// other response the transfer fails.
+    /// Not in this way: the transfer starts over. If its body cannot be rewound, a challenge is the result, and after
+    /// any other response the transfer fails.
     case restart(TransferRestart)
     /// Not at all: `ActiveTransfer.failure` has the reason.
     case fail
@@ -62,8 +62,8 @@ extension ActiveTransfer {
         transfers.clockChanged(self)
     }
 
-    /// Answers libcurl whether it may send the request. Called before the first byte of each send, including repetitions
-    /// by libcurl. The callback can only make libcurl give the connection up, so the answer is stored for
+    /// Answers libcurl whether it may send the request. Called before the first byte of each send, including
+    /// repetitions by libcurl. The callback can only make libcurl give the connection up, so the answer is stored for
     /// `Transfers.finish`.
     func mayBeSent(_ transfers: Transfers, over connection: ConnectionName) -> Bool {
         transfers.loop.assertOnLoop()
@@ -85,8 +85,8 @@ extension ActiveTransfer {
         return true
     }
 
-    /// The first rule that applies decides. The user's evaluator comes after the rules that need no user code, and the
-    /// connection counts only a request that the evaluator accepts.
+    /// The first rule that applies decides. The user's evaluator is asked after the rules that need no user code, and
+    /// the connection counts only a request that the evaluator accepts.
     private func answer(_ transfers: Transfers, over connection: ConnectionName) -> SendAnswer {
         if sending.count == 0 {
             if pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self) { return .holdBack }

@@ -171,7 +171,7 @@ extension ActiveTransfer {
         return chunk
     }
 
-    /// Returns the trailer lines behind a body that has ended. `nil` if the transfer has to end.
+    /// Returns the trailer lines that follow a body that has ended. `nil` if the transfer has to end.
     func trailerLines() -> [String]? {
         guard !hasFailed else { return nil }
         // The response has refused the rest of the body, so this is not its end.
@@ -221,7 +221,7 @@ final class TransferWaker: BodyWaker {
     }
 }
 
-/// The file of a body, opened in the caller's task and read on the loop. It is closed with the last reference.
+/// The file of a body, opened in the caller's task and read in the loop's turns. It is closed with the last reference.
 ///
 /// It is opened before the transfer starts, because its errors (missing, unreadable, a directory) must not cost a
 /// connection.

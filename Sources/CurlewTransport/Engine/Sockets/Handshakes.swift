@@ -4,7 +4,7 @@ internal import Foundation
 
 /// The TLS handshakes of one engine's new connections, and the evaluation of the certificates that servers present.
 ///
-/// Used only in the loop's turns; debug builds assert this at every entry.
+/// Used only in the loop's turns; debug builds assert this at most entries.
 final class Handshakes {
     let settings: EngineSettings
     private let loop: TurnHolder

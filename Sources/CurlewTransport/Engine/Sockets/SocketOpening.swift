@@ -3,12 +3,12 @@ internal import CurlewCore
 internal import Glibc
 
 extension Sockets {
-    /// Opens a socket for the transfer's connection, or for a name server of libcurl's. Returns CURL_SOCKET_BAD if the
-    /// address policy refuses the address, and if the system has no socket.
+    /// Opens a socket for the transfer's connection, or for one of libcurl's name servers. Returns CURL_SOCKET_BAD if
+    /// the address policy refuses the address or the system has no socket.
     func open(for transfer: ActiveTransfer, _ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
         loop.assertOnLoop()
-        // A proxy that may be used was configured as trusted, whatever its address. The plan decides which requests
-        // bypass it and tells libcurl, which decides nothing itself.
+        // A configured proxy is trusted, whatever its address. The plan decides which requests bypass it and tells
+        // libcurl, which decides nothing itself.
         if settings.refusesPrivateAddresses, !transfer.isProxied {
             let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
             if let refused {

@@ -5,7 +5,7 @@ internal import Glibc
 /// The sockets of one engine: the events that libcurl waits for, the established connections, and the transfers that
 /// still connect. `SocketOpening` opens them, `TransferPauses` mutes them.
 ///
-/// Used only in the loop's turns, as are `Transfers` and `Handles`; debug builds assert this at every entry.
+/// Used only in the loop's turns, as are `Transfers` and `Handles`; debug builds assert this at most entries.
 final class Sockets {
     let settings: EngineSettings
     let loop: TurnHolder
@@ -77,7 +77,7 @@ final class Sockets {
         end(curlew_get_socket(easy.handle))
     }
 
-    /// Shuts down a connection that carries no request, as above.
+    /// Shuts down the socket of a connection that carries no request.
     func end(_ fd: Int32) {
         loop.assertOnLoop()
         if fd >= 0 { _ = shutdown(fd, Int32(SHUT_RDWR)) }
@@ -85,8 +85,8 @@ final class Sockets {
 
     // MARK: Established connections
 
-    /// Called when the transfer is about to be sent. Records the connection that it has made; `name` is `nil` if libcurl
-    /// does not say it.
+    /// Called when the transfer is about to be sent. Records the connection that it has made; `name` is `nil` if
+    /// libcurl does not report it.
     func recordConnection(of transfer: ActiveTransfer, named name: ConnectionName?) {
         loop.assertOnLoop()
         guard !transfer.connection.openedSockets.isEmpty else { return }
@@ -105,11 +105,11 @@ final class Sockets {
             at: socket)
     }
 
-    /// The protocol of the connection over which the transfer is about to be sent. `nil` if the TLS library does not say
-    /// what the peers agreed on.
+    /// The protocol of the connection over which the transfer is about to be sent. `nil` if the TLS library does not
+    /// say what the peers agreed on.
     func version(of transfer: ActiveTransfer) -> HTTPVersion? {
         loop.assertOnLoop()
-        // Connections over Unix sockets are not found.
+        // A connection without a name is not found, for example one over a Unix socket.
         if let known = connections.find(transfer.connection.name) { return known.connection.version }
         return transfer.easy.flatMap { negotiatedVersion($0, transfer.plan) }
     }

@@ -44,7 +44,7 @@ struct TransferConnection {
         if !hasOpenedSocket || SystemError.isShortage(code) { socketError = code }
     }
 
-    /// A handshake needs three, and libcurl may make its connection again.
+    /// A handshake needs three, and libcurl may make the connection anew.
     static let maximumTunnelRequests = 12
 
     /// Called by `ActiveTransfer.reset`. The failures of addresses and the certificates are kept for the error.
@@ -136,7 +136,7 @@ extension ActiveTransfer {
 
     // MARK: HTTP/3 routes
 
-    /// Whether the route has worked, once the transfer has ended.
+    /// The outcome of the HTTP/3 route, once the transfer has ended.
     var routeEnd: AlternativeEnd {
         if let head = response.head ?? response.deferredHead {
             if head.status == 421 { return .misdirected }

@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// How libcurl ended a transfer, as far as its number and its text tell.
+/// libcurl's report of a transfer's end: its number and its text.
 private struct CurlReport {
     /// The number of libcurl's result.
     let number: Int
@@ -25,8 +25,8 @@ private struct CurlReport {
         }
     }
 
-    /// Whether a trailer field of a chunked body exceeds libcurl's limit. It is reported as a lack of memory, under a
-    /// number of each version's own.
+    /// Whether a trailer field of a chunked body exceeds libcurl's limit. libcurl reports it as a lack of memory, with
+    /// a number that depends on the version.
     var isOfLongTrailer: Bool { text.hasPrefix("Out of memory in chunked-encoding") }
 }
 
@@ -83,7 +83,7 @@ extension ActiveTransfer {
         return report
     }
 
-    /// The error with its code, its phase, and a reason that says what happened.
+    /// Returns the error with its code, its phase and its reason.
     private func classified(_ report: CurlReport, _ easy: TransferHandle) -> CurlewError {
         var (code, phase) = classify(report, easy)
         var text = Redaction.text(report.text)
@@ -166,7 +166,7 @@ extension ActiveTransfer {
         // libcurl's limit for all heads of an exchange appears as a failure to receive.
         if text.hasPrefix("Too large response headers") { return (.limitExceeded, phase) }
         if report.isOfLongTrailer { return (.limitExceeded, phase) }
-        // The proxy is one of the environment, which libcurl reads itself.
+        // The environment names the proxy, and libcurl reads it itself.
         if text.hasPrefix("HTTP/3 is not supported") { return (.unsupported, .creation) }
         switch number {
         case CurlCode.peerFailedVerification, CurlCode.oldPeerFailedVerification:

@@ -20,9 +20,9 @@ extension ActiveTransfer {
     private static let maximumRestarts = 5
 
     /// Resets a transfer that has to be sent again, and changes its plan for that. Called when libcurl is done with it.
-    /// Returns false if it has ended: nothing asks for another start, or its body cannot be rewound. In that case a
-    /// challenge can be the result. The body of any other response that asks for a restart was discarded, so the transfer
-    /// fails.
+    /// Returns false if the transfer has ended: nothing asks for another start, or its body cannot be rewound. In that
+    /// case a challenge can be the result. The body of any other response that asks for a restart was discarded, so the
+    /// transfer fails.
     func startOver(after result: CURLcode, _ settings: EngineSettings) -> Bool {
         guard let restart = restart(after: result) else { return false }
         let isBodyDiscarded = restartOfResponse != nil
@@ -81,8 +81,8 @@ extension ActiveTransfer {
 
     /// The restart that a deferred response asks for by its status; `nil` if the body cannot be read again.
     ///
-    /// libcurl repeats a request after a 417, too (RFC 9110, 10.1.1), but only if it has added the expectation itself and
-    /// the server leaves the connection open.
+    /// libcurl repeats a request after a 417, too (RFC 9110, 10.1.1), but only if it has added the expectation itself
+    /// and the server leaves the connection open.
     var restartOfResponse: TransferRestart? {
         guard let status = response.deferredHead?.status else { return nil }
         let restart: TransferRestart

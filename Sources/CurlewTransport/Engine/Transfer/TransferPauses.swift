@@ -23,7 +23,7 @@ struct TransferPauses {
 }
 
 extension Transfers {
-    /// Called when a reason to pause has come or gone. Stops or starts the timeouts, and pauses or resumes libcurl.
+    /// Called after a reason to pause has changed. Stops or starts the timeouts, and pauses or resumes libcurl.
     func applyPauses(_ transfer: ActiveTransfer) {
         if transfer.pauses.isHeld {
             transfer.clocks.held(at: now)
