@@ -228,7 +228,7 @@ final class HeldDownload {
 }
 
 extension Run {
-    /// Whether a retrier has to be asked about the status of an acceptable response.
+    /// Whether a retrier names the status of an acceptable response as one to retry.
     func retriersDecide(_ response: LazyResponse?) -> Bool {
         guard attempt.options.hasRetriers, let status = response?.head.status, status != 200 else { return false }
         return request.retriers.contains { $0.retryableHTTPStatusCodes.contains(status) }

@@ -6,8 +6,8 @@ extension Request {
     /// Begins an exchange, in one step under the request's lock, and reports it to monitors and observers. `Run.send`
     /// starts it: at once, or if it `waits`, when the request is resumed. Throws if the request was cancelled.
     ///
-    /// With `readsOptions`, it waits in any case, if only for a moment: the options and the total timeout were read
-    /// before the result was asked for, and are read again after the wait.
+    /// With `readsOptions`, it always waits: the options and the total timeout were read before the result was asked
+    /// for, and are read again after the wait.
     // Never inlined; see `Run`.
     @inline(never)
     func beginExchange(

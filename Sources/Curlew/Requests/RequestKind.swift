@@ -81,5 +81,5 @@ enum RequestSource: Sendable {
     }
 }
 
-/// A programming error: the kind does not fit the class of the request.
+/// Thrown if a kind is used with another subclass of `Request`, which the factories of the session never do.
 struct NoDescription: Error {}

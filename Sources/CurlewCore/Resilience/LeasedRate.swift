@@ -227,7 +227,7 @@ package struct LeasedRate: Sendable {
         (current, next) = lease.start < first.start ? (lease, first) : (first, lease)
     }
 
-    /// Whether the state is that of a rate that was never used.
+    /// Whether the state can be forgotten, because it equals that of a rate that was never used.
     package func isIdle(at now: Duration) -> Bool {
         asked == nil && [current, next].allSatisfy { $0.map { $0.end <= now } ?? true } && local.isIdle(at: now)
             && max(wordHolds, asksFrom) <= now

@@ -94,7 +94,7 @@ package struct CellRate: Sendable, Equatable {
 
     package mutating func admit(at now: Duration) { due = max(due ?? now, now) + interval }
 
-    /// Whether the state is that of a rate that was never used.
+    /// Whether the state can be forgotten, because it equals that of a rate that was never used.
     package func isIdle(at now: Duration) -> Bool { due.map { $0 <= now } ?? true }
 }
 
@@ -135,7 +135,7 @@ package enum AdmissionRate: Sendable {
         }
     }
 
-    /// Whether the state is that of a rate that was never used.
+    /// Whether the state can be forgotten, because it equals that of a rate that was never used.
     package func isIdle(at now: Duration) -> Bool {
         switch self {
         case .own(let rate): rate.isIdle(at: now)

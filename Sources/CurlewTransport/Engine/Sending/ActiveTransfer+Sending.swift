@@ -43,7 +43,7 @@ enum SendAnswer: Equatable {
     case holdBack
     /// Not again: the response that has arrived is the result.
     case keepResponse
-    /// Not in this way: the transfer starts over. If its body cannot be rewound, a challenge is the result, and after
+    /// The transfer starts over with a changed plan. If its body cannot be rewound, a challenge is the result, and after
     /// any other response the transfer fails.
     case restart(TransferRestart)
     /// Not at all: `ActiveTransfer.failure` has the reason.
