@@ -38,8 +38,9 @@ extension SessionContext {
         return lowered.body.isReplayable ? .mayAnswer : .none
     }
 
-    /// Stores credentials that the server has accepted, and forgets those that it has refused. A 401 made by middleware
-    /// can ask for credentials, but never removes stored ones. Returns the credentials to send the request again with, or `nil`.
+    /// Stores credentials that the server has accepted, and forgets those that it has refused. A 401 made by
+    /// middleware can ask for credentials, but never removes stored ones. Returns the credentials to send the request
+    /// again with, or `nil`.
     func updateCredentials(after response: TransferOutcome, of exchange: Exchange) -> TransferAuthentication? {
         let (head, url) = (response.head, exchange.url)
         let challenge = response.isServersVerdict ? response.answeredChallenges.last : nil

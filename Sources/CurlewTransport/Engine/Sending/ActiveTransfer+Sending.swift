@@ -43,8 +43,8 @@ enum SendAnswer: Equatable {
     case holdBack
     /// Not again: the response that has arrived is the result.
     case keepResponse
-    /// The transfer starts over with a changed plan. If its body cannot be rewound, a challenge is the result, and after
-    /// any other response the transfer fails.
+    /// The transfer starts over with a changed plan. If its body cannot be rewound, a challenge is the result, and
+    /// after any other response the transfer fails.
     case restart(TransferRestart)
     /// Not at all: `ActiveTransfer.failure` has the reason.
     case fail
