@@ -64,8 +64,7 @@ struct FleetTimingTests {
         let result = try await result(of: probes)
         let rate = result.rate(from..<from + 40)
         #expect(rate <= Double(Self.rate) * 1.05)
-        // A machine that is busy with other things reaches less.
-        if !Self.isSanitized { #expect(rate >= Double(Self.rate) * 0.85) }
+        if !Self.isSanitized { #expect(rate >= Double(Self.rate) * 0.95) }
         #expect(Double(result.operations) <= 0.1 * Double(result.sent))
         #expect(result.refused == 0)
     }
@@ -91,6 +90,6 @@ struct FleetTimingTests {
         let end = result.tenths.keys.max() ?? 0
         let after = result.rate(end - 15..<end - 5)
         #expect(after <= Double(Self.rate) * 1.05)
-        if !Self.isSanitized { #expect(after >= Double(Self.rate) * 0.8) }
+        if !Self.isSanitized { #expect(after >= Double(Self.rate) * 0.9) }
     }
 }

@@ -63,11 +63,8 @@ struct SegmentedTransfer: Sendable {
             var part = exchange.sent
             for field in fields { part.headers.add(field) }
             part.options.decodesContent = false
-            exchange.budget.apply(to: &part)
-            let described = exchange.outgoing.transfer
-            if let field = exchange.budget.deadlineField(for: described, in: exchange.request.context) {
-                part.headers.add(field)
-            }
+            exchange.budget.apply(
+                to: &part, describedBy: exchange.outgoing.transfer, in: exchange.request.context)
             let before = progress.current.segments[index].written
             let sink = SegmentSink(self, index: index, controls)
             do throws(CurlewError) {

@@ -68,10 +68,7 @@ final class Exchange: KeepingSink {
         let context = request.context
         credentials = context.storedCredentials(for: outgoing, onlyBasic: request.opensWebSocket)
         var sent = outgoing.transfer
-        budget.apply(to: &sent)
-        if budget.total != nil, let field = budget.deadlineField(for: outgoing.transfer, in: context) {
-            sent.headers.append(name: field.name, value: field.value)
-        }
+        budget.apply(to: &sent, describedBy: outgoing.transfer, in: context)
         if case .offered(let authentication) = credentials { sent.options.authentication = authentication }
         // A `Cookie` field that the user set, for the request or the session, is sent unchanged.
         if let jar = context.configuration.cookies, outgoing.snapshot.handlesCookies,

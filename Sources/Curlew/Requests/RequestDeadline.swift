@@ -72,12 +72,13 @@ public enum RequestDeadline {
 }
 
 extension TimeoutBudget {
-    /// Returns the field that tells the server how much time is left. `nil` if there is no total timeout, if the
-    /// session names no field, or if the user sets it.
-    func deadlineField(for described: TransferRequest, in context: SessionContext) -> HTTPHeader? {
+    /// Sets the remaining time as the total timeout of a request that is about to be sent, and tells it to the server in
+    /// the session's field. A field of this name in the user's request, as `described`, is sent unchanged.
+    func apply(to request: inout TransferRequest, describedBy described: TransferRequest, in context: SessionContext) {
+        apply(to: &request)
         guard let remaining, let name = context.configuration.resilience.deadlineField,
             !described.headers.contains(name: name), described.defaultHeaders?.headers.contains(name: name) != true
-        else { return nil }
-        return HTTPHeader(name: name, value: RequestDeadline.fieldValue(name, for: remaining))
+        else { return }
+        request.headers.add(HTTPHeader(name: name, value: RequestDeadline.fieldValue(name, for: remaining)))
     }
 }

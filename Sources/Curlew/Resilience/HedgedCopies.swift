@@ -226,12 +226,3 @@ final class HedgedCopies: TurnControl {
         state.withLock { ($0[copy].outcome, $0[copy].badHead) }
     }
 }
-
-extension AttemptOutcome {
-    /// The outcome of an attempt that has no response. `nil` if the failure says nothing about the server: it occurred
-    /// on this side, or the attempt waited for a connection in vain.
-    static func ofFailure(_ error: CurlewError, after latency: Duration) -> AttemptOutcome? {
-        let outcome = AttemptOutcome(error: error, latency: latency)
-        return error.phase != .queue && outcome.isServerFailure ? outcome : nil
-    }
-}

@@ -58,6 +58,14 @@ package final class ResilienceControl: Sendable {
 
     /// Decides about a request that waits for at most `limit`.
     package func ask(_ keys: AdmissionKeys, _ priority: RequestPriority, waitingFor limit: Duration?) -> Answer {
+        ask(keys, priority, waitingFor: limit) { $0.add($1) }
+    }
+
+    /// `count` counts a verdict that is known at once.
+    private func ask(
+        _ keys: AdmissionKeys, _ priority: RequestPriority, waitingFor limit: Duration?,
+        counting count: (inout ResilienceSnapshot.Counts, AdmissionState.Verdict) -> Void
+    ) -> Answer {
         let now = now
         let (answer, news, orders) = state.withLock { state -> (Answer, News, [AdmissionState.LeaseOrder]) in
             let (answer, others) = state.admission.ask(
@@ -65,7 +73,7 @@ package final class ResilienceControl: Sendable {
             let news = self.news(of: others, in: &state)
             switch answer {
             case .decided(let verdict):
-                state.counts.add(verdict)
+                count(&state.counts, verdict)
                 return (.decided(verdict), news, state.admission.leaseOrders(at: now))
             case .waits(let ticket):
                 let verdict = OneShot<AdmissionState.Verdict>()
@@ -93,25 +101,13 @@ package final class ResilienceControl: Sendable {
         return didLeave ? nil : await place.verdict.waitThroughCancellation()
     }
 
-    /// Admits the second copy of a request, if every limit permits it at once and no other request waits for the place.
+    /// Admits the second copy of a request, if every limit permits it at once and nobody else wants the place.
     func admitHedge(_ keys: AdmissionKeys) -> AdmissionState.Permit? {
-        let now = now
-        let (permit, news) = state.withLock { state -> (AdmissionState.Permit?, News) in
-            let (answer, others) = state.admission.ask(
-                keys, urgency: RequestPriority.background.urgency, deadline: now, at: now)
-            let news = self.news(of: others, in: &state)
-            switch answer {
-            case .decided(.admitted(let permit)):
-                state.counts.hedged += 1
-                return (permit, news)
-            case .decided(.refused): return (nil, news)
-            case .waits(let ticket):
-                // Cannot happen, because the deadline is now.
-                _ = state.admission.leave(ticket, keys)
-                return (nil, news)
-            }
+        let answer = ask(keys, .background, waitingFor: .zero) { counts, verdict in
+            if case .admitted = verdict { counts.hedged += 1 }
         }
-        for (waiter, verdict) in news { waiter.resolve(verdict) }
+        // Without time to wait, the answer is a verdict.
+        guard case .decided(.admitted(let permit)) = answer else { return nil }
         return permit
     }
 

@@ -85,24 +85,13 @@ extension Run {
     func recordOutcome(of result: RunResult) {
         endpoints?.finish(result.error) { elapsed in
             guard !request.isCancelled, !result.isFromCache else { return nil }
-            // The endpoint has answered with a redirect to another server, whose response says nothing about it.
-            if let first = attempt.hops.first, let last = attempt.hops.last,
-                !RedirectLocation.isSameOrigin(first.url, last.location)
-            {
-                return AttemptOutcome(status: first.status)
-            }
-            return result.outcome(admittedFor: elapsed)
+            return attempt.redirectAway ?? result.outcome(admittedFor: elapsed)
         }
         guard let control = request.context.resilience, let permit = admission?.permit else { return }
         admission?.permit = nil
         guard !request.isCancelled, !result.isFromCache else { return control.finish(permit, nil, nil) }
-        // The response is another server's. The one to which the attempt was admitted has answered with a redirect.
-        // Only its circuit records that, because the time of the redirect is not known.
-        if let last = attempt.hops.last, let first = attempt.hops.first,
-            ConnectionSnapshot.Origin(last.location)?.description != admission?.origin
-        {
-            return control.finish(permit, nil, nil, seenByCircuit: AttemptOutcome(status: first.status))
-        }
+        // Only the circuit records a redirect to another server, because its time is not known.
+        if let redirect = attempt.redirectAway { return control.finish(permit, nil, nil, seenByCircuit: redirect) }
         let advice =
             control.policy.rateLimit?.followsServer == true
             ? result.response.flatMap { ServerAdvice($0.head.headers, status: $0.head.status, now: Date()) } : nil
@@ -115,6 +104,16 @@ extension Run {
         // The circuit belongs to the endpoint that has failed, but the retry is sent to another one.
         let keys = endpoints?.hasOthers == true ? nil : admission.keys
         return control.permitsRetry(of: keys, to: admission.origin, after: delay)
+    }
+}
+
+extension AttemptState {
+    /// The answer of the server to which the attempt was sent, if it was a redirect to another one, whose response says
+    /// nothing about the first.
+    fileprivate var redirectAway: AttemptOutcome? {
+        guard let first = hops.first, let last = hops.last, !RedirectLocation.isSameOrigin(first.url, last.location)
+        else { return nil }
+        return AttemptOutcome(status: first.status)
     }
 }
 
@@ -143,15 +142,22 @@ extension RunResult {
         let status = response?.head.status
         // The time was spent in exchange adapters, middleware or a redirect handler.
         if let error, error.code == .totalTimedOut, [.adaptation, .redirect].contains(error.phase) { return nil }
-        if status == nil, let error {
-            guard error.phase != .queue, AttemptOutcome(error: error).isServerFailure else { return nil }
-        }
+        if status == nil, let error, AttemptOutcome.ofFailure(error, after: elapsed) == nil { return nil }
         var latency = elapsed
         if let metrics, let firstByte = metrics.firstByte {
             // The dates come from a clock that may be changed meanwhile; the elapsed time does not.
             latency = min(.bounded(seconds: firstByte.timeIntervalSince(metrics.queued)), elapsed)
         }
         return AttemptOutcome(status: status, error: error, latency: latency)
+    }
+}
+
+extension AttemptOutcome {
+    /// The outcome of an attempt that has no response. `nil` if the failure says nothing about the server: it occurred
+    /// on this side, or the attempt waited for a connection in vain.
+    static func ofFailure(_ error: CurlewError, after latency: Duration) -> AttemptOutcome? {
+        let outcome = AttemptOutcome(error: error, latency: latency)
+        return error.phase != .queue && outcome.isServerFailure ? outcome : nil
     }
 }
 

@@ -36,8 +36,8 @@ package final class SessionContext: Sendable {
     /// The endpoints, which take precedence over `baseURL`. `nil` if the session has none, a failure if they cannot be
     /// used.
     let endpoints: Result<EndpointControl, CurlewError>?
-    /// Whether relative URLs may be resolved. One flag, because it is asked for every request.
-    let hasBase: Bool
+    /// Whether relative URLs may be resolved.
+    var hasBase: Bool { if case .none = baseURL, case .none = endpoints { false } else { true } }
     /// The fields of every request. One object, so that a transport converts it only once.
     let defaultHeaders: DefaultHeaders
     /// The transport options of a request whose body is kept in memory, and which sets no options.
@@ -67,7 +67,6 @@ package final class SessionContext: Sendable {
         endpoints = configuration.endpoints.map { group in
             Result { () throws(CurlewError) in try EndpointControl(group) }
         }
-        hasBase = configuration.baseURL != nil || configuration.endpoints != nil
         let codings = Capabilities.current.contentCodings
         defaultHeaders = DefaultHeaders(configuration.fields(transportUndoes: codings))
         var timeouts = configuration.timeouts

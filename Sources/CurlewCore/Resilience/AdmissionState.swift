@@ -6,7 +6,7 @@ package struct AdmissionPolicy: Sendable {
     package var waits: Bool
     package var maximumWaiting: Int
     /// Whether rates are leased from a fleet.
-    package let isShared: Bool
+    package var isShared: Bool { rateLimit?.parts.contains { $0.fleet != nil } ?? false }
 
     package init(
         rateLimit: RateLimit? = nil, concurrency: ConcurrencyLimit? = nil, breaker: CircuitBreaker? = nil,
@@ -17,7 +17,6 @@ package struct AdmissionPolicy: Sendable {
         self.breaker = breaker
         self.waits = waits
         self.maximumWaiting = max(maximumWaiting, 0)
-        isShared = rateLimit?.parts.contains { $0.fleet != nil } ?? false
     }
 
     /// Returns the names by which a request shares limits with others. Calls user code.

@@ -66,32 +66,7 @@ struct CancelledWaitTests {
         }
         let session = Session(
             configuration: SessionConfiguration { $0.resilience.concurrency = .fixed(2) }, transport: transport)
-        await withTaskGroup(of: Void.self) { group in
-            for worker in 0..<32 as Range<UInt64> {
-                group.addTask {
-                    var random = SplitMix(seed: worker)
-                    for _ in 0..<50 {
-                        let request = session.request("https://api.example.org/")
-                        let task = Task {
-                            if hasHandler {
-                                await withCheckedContinuation { continuation in
-                                    request.responseData { _ in continuation.resume() }
-                                }
-                            } else {
-                                _ = await request.response()
-                            }
-                        }
-                        for _ in 0..<Int.random(in: 0...6, using: &random) { await Task.yield() }
-                        switch Int.random(in: 0..<4, using: &random) {
-                        case 0: task.cancel()
-                        case 1, 2: request.cancel()
-                        default: break
-                        }
-                        await task.value
-                    }
-                }
-            }
-        }
+        await cancelAtRandom(50, hasHandler: hasHandler) { session.request("https://api.example.org/") }
         await session.drain()
         let snapshot = await session.resilience.snapshot()
         #expect(snapshot.waiting == 0 && snapshot.concurrency["https://api.example.org"]?.inFlight == 0)

@@ -243,32 +243,7 @@ struct EndpointTests {
         let rule = EndpointGroup.Ejection(time: .milliseconds(1))
         let group = EndpointGroup(Self.three, strategy: .leastOutstanding, ejection: rule)
         let session = session(transport, group) { if hasHandler { $0.resilience.concurrency = .fixed(2) } }
-        await withTaskGroup(of: Void.self) { tasks in
-            for worker in 0..<32 as Range<UInt64> {
-                tasks.addTask {
-                    var random = SplitMix(seed: worker)
-                    for _ in 0..<32 {
-                        let request = session.request("x").retry(using: Self.policy)
-                        let task = Task {
-                            if hasHandler {
-                                await withCheckedContinuation { continuation in
-                                    request.responseData { _ in continuation.resume() }
-                                }
-                            } else {
-                                _ = await request.response()
-                            }
-                        }
-                        for _ in 0..<Int.random(in: 0...6, using: &random) { await Task.yield() }
-                        switch Int.random(in: 0..<4, using: &random) {
-                        case 0: task.cancel()
-                        case 1, 2: request.cancel()
-                        default: break
-                        }
-                        await task.value
-                    }
-                }
-            }
-        }
+        await cancelAtRandom(32, hasHandler: hasHandler) { session.request("x").retry(using: Self.policy) }
         await session.drain()
         #expect(!transport.requests.isEmpty)
         #expect(await session.resilience.snapshot().endpoints.map(\.outstanding) == [0, 0, 0])
