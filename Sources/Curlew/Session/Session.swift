@@ -294,24 +294,31 @@ extension Session {
         _ convertible: any URLConvertible, connections count: Int = 1
     ) async throws(CurlewError) {
         try checkTakesRequests()
-        let urls: [URL]
-        do {
-            urls = try context.absolutes(of: convertible.asURL())
-        } catch {
-            throw ErrorWrapping.creation(error)
-        }
-        let lowering = Lowering(context: context, own: nil, purpose: .memory)
+        let requests = try connectionRequests(to: convertible)
         var failure: CurlewError?
-        for url in urls {
+        for request in requests {
             do throws(CurlewError) {
-                let request = try lowering.lower(
-                    .plain(url: url, method: .get, fields: []), body: nil, task: TaskIdentifier(rawValue: 0),
-                    attempt: 0, remaining: RequestDeadline.bound(configuration.timeouts.total))
                 try await transport.prewarmPool(for: request, connections: count)
             } catch {
                 failure = failure ?? error
             }
         }
         if let failure { throw failure }
+    }
+
+    /// Returns a request for each server that the URL may mean.
+    private nonisolated func connectionRequests(
+        to convertible: any URLConvertible
+    ) throws(CurlewError) -> [TransferRequest] {
+        let lowering = Lowering(context: context, own: nil, purpose: .memory)
+        do {
+            return try context.absolutes(of: convertible.asURL()).map { url in
+                try lowering.lower(
+                    .plain(url: url, method: .get, fields: []), body: nil, task: TaskIdentifier(rawValue: 0),
+                    attempt: 0, remaining: RequestDeadline.bound(configuration.timeouts.total))
+            }
+        } catch {
+            throw ErrorWrapping.creation(error)
+        }
     }
 }
