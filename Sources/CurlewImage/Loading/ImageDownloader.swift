@@ -159,11 +159,9 @@ public final class ImageDownloader: Sendable {
         cacheKey: String? = nil,
         filter: (any ImageFilter)? = nil
     ) async throws(CurlewError) -> Image {
-        do {
-            return try await image(for: URLRequest(url: try convertible.asURL()), cacheKey: cacheKey, filter: filter)
-        } catch {
-            throw Self.failure(error)
-        }
+        let url: URL
+        do { url = try convertible.asURL() } catch { throw Self.failure(error) }
+        return try await image(for: URLRequest(url: url), cacheKey: cacheKey, filter: filter)
     }
 
     /// Returns the image of a request, for example one with additional header fields.
