@@ -242,7 +242,7 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// Continuous integration builds fewer tests for the address sanitizer (.ci/run).
+// Continuous integration builds fewer tests for the sanitizers (.ci/run).
 if let names = Context.environment["CURLEW_TEST_TARGETS"]?.split(separator: " ") {
     package.targets.removeAll { $0.isTest && !names.contains(Substring($0.name)) }
 }

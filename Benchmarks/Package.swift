@@ -59,6 +59,14 @@ let package = Package(
             dependencies: ["BenchmarkSupport", .product(name: "Curlew", package: "Curlew")],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "release-probe",
+            dependencies: [
+                "Curlew", "CurlewAFNetworking", "CurlewAlamofire", "CurlewDiskCache", "CurlewImage", "CurlewJSON",
+                "CurlewRedis", "CurlewTesting", "CurlewTransport", "CurlewXML",
+            ].map { .product(name: $0, package: "Curlew") },
+            swiftSettings: strict
+        ),
         .executableTarget(name: "bench-urlsession", dependencies: ["BenchmarkSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
