@@ -66,12 +66,14 @@ final class Transfers {
             clockChanged(transfer)
             return
         }
-        launch(transfer)
+        enqueue(transfer)
     }
 
-    private func launch(_ transfer: ActiveTransfer) {
+    /// Gives the transfer to libcurl, unless it has to wait: for its host's addresses, or in its origin's line. Without
+    /// `answer` the user's resolver is asked, if there is one.
+    func enqueue(_ transfer: ActiveTransfer, answer: [String]? = nil) {
         if let question = transfer.plan.question, let resolver {
-            transfer.addresses = resolver.find(question, for: transfer)
+            transfer.addresses = answer ?? resolver.find(question, for: transfer)
             guard transfer.addresses != nil else {
                 // It waits without a handle, while its connect timeout runs.
                 transfer.stage = .resolving
@@ -80,13 +82,8 @@ final class Transfers {
                 return
             }
         }
-        enterLine(transfer)
-    }
-
-    /// Gives the transfer to libcurl, or lets it wait in its origin's line.
-    func enterLine(_ transfer: ActiveTransfer) {
         transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
-        if lines.mayEnter(transfer) { return handOver(transfer) }
+        if lines.mayEnter(transfer) { return addToMulti(transfer) }
         transfer.stage = .inLine
         clockChanged(transfer)
     }
@@ -96,7 +93,7 @@ final class Transfers {
         loop.assertOnLoop()
         while let transfer = lines.next() {
             guard transfer.pauses.isSuspended else {
-                handOver(transfer)
+                addToMulti(transfer)
                 continue
             }
             lines.left(transfer)
@@ -105,7 +102,7 @@ final class Transfers {
         }
     }
 
-    private func handOver(_ transfer: ActiveTransfer) {
+    private func addToMulti(_ transfer: ActiveTransfer) {
         if transfer.plan.prewarms, hasNothingToOpen(transfer) { return release(transfer) }
         // Another transfer may have got a newer answer while this one was in line.
         if let question = transfer.plan.question, let newest = resolver?.newest(question.name) {
@@ -158,7 +155,7 @@ final class Transfers {
             applyPauses(transfer)
         case .resume:
             transfer.pauses.isSuspended = false
-            if case .held = transfer.stage { launch(transfer) } else { applyPauses(transfer) }
+            if case .held = transfer.stage { enqueue(transfer) } else { applyPauses(transfer) }
         case .resumeReceiving:
             transfer.pauses.sinkPaused = false
             applyPauses(transfer)
@@ -275,7 +272,7 @@ final class Transfers {
         // A final response without an error is the usual end: nothing can ask for another start.
         let mayStartOver =
             result != CURLE_OK || transfer.response.deferredHead != nil || transfer.connection.hasLostAddresses
-        if mayStartOver, transfer.startOver(after: result, settings) { return repeatLaunch(transfer, easy) }
+        if mayStartOver, transfer.startOver(after: result, settings) { return enqueueAgain(transfer, easy) }
         if transfer.hasFailed { return fail(transfer, transfer.failure(for: Int(result.rawValue), easy)) }
         if result == CURLE_OK, transfer.plan.connectsOnly { return connected(transfer, easy) }
         if result == CURLE_OK, transfer.plan.prewarms { return prewarmed(transfer, easy) }
@@ -347,20 +344,20 @@ final class Transfers {
 
     /// Sends the transfer again over another handle. The current handle is freed, because libcurl would remember the
     /// refusal in it.
-    private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+    private func enqueueAgain(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         releaseHandle(easy, of: transfer)
         transfer.reset()
-        launch(transfer)
+        enqueue(transfer)
     }
 
     /// Called when a transfer was not sent, because it was suspended, its connection held bytes that no request had
     /// asked for, or the connection takes no further requests. A suspended transfer waits for `resume` without a
-    /// handle; any other is launched again.
+    /// handle; any other is enqueued again.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         releaseHandle(easy, of: transfer)
         handles.recycle(easy, after: transfer)
         transfer.reset()
-        if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
+        if transfer.pauses.isSuspended { transfer.stage = .held } else { enqueue(transfer) }
     }
 
     // MARK: The end of a turn

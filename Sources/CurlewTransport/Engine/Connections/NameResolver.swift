@@ -3,7 +3,7 @@ internal import CurlewLocks
 
 /// Asks the user's resolver for addresses, once for all transfers that wait for the same host.
 ///
-/// A transfer asks when it is launched. If the answer is known, the transfer proceeds at once; otherwise it waits,
+/// A transfer asks when it is enqueued. If the answer is known, the transfer proceeds at once; otherwise it waits,
 /// without a handle, for the command `.resolved`. The user's code runs in a detached task, never in the loop's turns:
 /// no single transfer owns the question, so the cancellation of one must not end it for the others. The task is
 /// cancelled when the last transfer that waits for it has ended.
@@ -98,9 +98,8 @@ extension Transfers {
                 transfer.stage = .held
                 return
             }
-            transfer.addresses = addresses
             transfer.stage = .created
-            enterLine(transfer)
+            enqueue(transfer, answer: addresses)
         }
     }
 }

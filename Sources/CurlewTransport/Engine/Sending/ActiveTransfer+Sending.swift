@@ -38,7 +38,7 @@ struct SendingState {
 /// aborted, and `Transfers.finish` acts on the answer. libcurl before 7.80 never asks.
 enum SendAnswer: Equatable {
     case send
-    /// Not now: the transfer is suspended, or its connection cannot be used. It is launched again; if it is suspended,
+    /// Not now: the transfer is suspended, or its connection cannot be used. It is enqueued again; if it is suspended,
     /// once it is resumed.
     case holdBack
     /// Not again: the response that has arrived is the result.

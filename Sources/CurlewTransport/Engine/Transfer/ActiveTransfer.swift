@@ -104,7 +104,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         stage = .running
     }
 
-    /// Called by `Transfers.repeatLaunch` and `holdBack`: the transfer has left its handle and will be launched again.
+    /// Called by `Transfers.enqueueAgain` and `holdBack`: the transfer has left its handle, and is enqueued again or
+    /// waits for `resume`.
     func reset() {
         easy = nil
         stage = .created
@@ -223,7 +224,7 @@ extension ActiveTransfer: TurnControl {
         }
     }
 
-    /// Records the failure; the transfer ends before it is launched.
+    /// Records the failure; the transfer ends before it is enqueued.
     func cancelBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
 }
 
