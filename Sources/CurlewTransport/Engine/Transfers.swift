@@ -83,7 +83,7 @@ final class Transfers {
             }
         }
         transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
-        if lines.mayEnter(transfer) { return addToMulti(transfer) }
+        if lines.add(transfer) { return addToMulti(transfer) }
         transfer.stage = .inLine
         clockChanged(transfer)
     }
@@ -96,7 +96,7 @@ final class Transfers {
                 addToMulti(transfer)
                 continue
             }
-            lines.left(transfer)
+            lines.remove(transfer)
             transfer.clocks.startOver(isHeld: true)
             transfer.stage = .held
         }
@@ -308,7 +308,7 @@ final class Transfers {
             resolver?.abandon(question.name, by: transfer)
         }
         transfer.end()
-        lines.ended(transfer)
+        lines.remove(transfer)
         deadlines.remove(transfer)
         let last = live.removeLast()
         if last !== transfer {
@@ -337,7 +337,7 @@ final class Transfers {
     /// Removes the transfer from the containers of transfers that libcurl has.
     func forget(_ transfer: ActiveTransfer) {
         if transfer.place.handshake != nil { handshakes.forget(transfer) }
-        lines.left(transfer)
+        lines.remove(transfer)
         sockets.connecting.remove(transfer)
         if settings.quirks.closesUnseen { sockets.forgetVanished(of: transfer) }
     }

@@ -57,7 +57,7 @@ extension ActiveTransfer {
     func connectionStarted(_ transfers: Transfers) {
         guard case .queue = clocks.stretch else { return }
         transfers.loop.assertOnLoop()
-        transfers.lines.left(self)
+        transfers.lines.remove(self)
         clocks.connectionStarted(at: transfers.now)
         transfers.clockChanged(self)
     }
@@ -67,7 +67,7 @@ extension ActiveTransfer {
     /// `Transfers.finish`.
     func mayBeSent(_ transfers: Transfers, over connection: ConnectionName) -> Bool {
         transfers.loop.assertOnLoop()
-        transfers.lines.left(self)
+        transfers.lines.remove(self)
         transfers.sockets.connecting.remove(self)
         guard !hasFailed else { return false }
         transfers.sockets.recordConnection(of: self, named: connection)
@@ -168,7 +168,7 @@ extension ActiveTransfer {
     func wasSent(_ transfers: Transfers) {
         guard sending.count == 0, !hasFailed else { return }
         transfers.loop.assertOnLoop()
-        transfers.lines.left(self)
+        transfers.lines.remove(self)
         transfers.sockets.connecting.remove(self)
         transfers.sockets.recordConnection(of: self, named: nil)
         sending.count = 1

@@ -240,7 +240,7 @@ struct TransferPlace {
     /// The transfer's line in `ConnectionLines`, which alone sets these two.
     var line: ConnectionLine?
     /// libcurl has the transfer and may make it wait for a connection.
-    var waitsForConnection = false
+    var waitsInLibcurl = false
     /// The number under which `Handshakes` finds the transfer.
     var handshake: UInt64?
 }
