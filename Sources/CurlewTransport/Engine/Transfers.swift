@@ -134,7 +134,7 @@ final class Transfers {
         }
         transfer.attach(to: easy)
         clockChanged(transfer)
-        let added = handles.add(easy, to: multi)
+        let added = multi.add(easy)
         guard added == CURLM_OK else {
             return end(transfer, transfer.makeError(.`internal`, String(cString: curl_multi_strerror(added))))
         }
@@ -300,15 +300,17 @@ final class Transfers {
     /// ignores a transfer that has ended.
     func release(_ transfer: ActiveTransfer) {
         transfer.plan.route?.ended(transfer.routeEnd)
-        if let easy = transfer.easy {
-            releaseHandle(easy, of: transfer)
+        let easy = transfer.easy
+        if let easy {
+            removeFromMulti(easy, of: transfer)
             handles.recycle(easy, after: transfer)
         }
         if case .resolving = transfer.stage, let question = transfer.plan.question {
             resolver?.abandon(question.name, by: transfer)
         }
         transfer.end()
-        lines.remove(transfer)
+        // A transfer with a handle has left its line. A line counts the transfers in it that have ended.
+        if easy == nil { lines.remove(transfer) }
         deadlines.remove(transfer)
         let last = live.removeLast()
         if last !== transfer {
@@ -321,31 +323,34 @@ final class Transfers {
     }
 
     /// Takes the handle back from libcurl. The transfer still refers to it.
-    private func releaseHandle(_ easy: TransferHandle, of transfer: ActiveTransfer) {
+    private func removeFromMulti(_ easy: TransferHandle, of transfer: ActiveTransfer) {
         if transfer.connection.mutedSocket >= 0 { sockets.receivingResumes(transfer) }
         if transfer.plan.prewarms { returnConnectionToPool(of: transfer, easy) }
         if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }
-        let multi = easy.multi
-        handles.remove(easy)
+        // `nil` if the handle could not be added.
+        let multi = handles.multi(at: easy.multi)
+        multi?.remove(easy)
+        easy.transfer = nil
         if settings.retirement != nil { endRetiredConnection(of: transfer) }
         // A connection that settled was in use until now, and a request may wait for it. libcurl 8.10 to 8.18 wakes the
         // request by a timer that it does not report.
-        if transfer.plan.prewarms, multi != MultiIndex.none { handles.multi(at: multi)?.askForTimer() }
-        forget(transfer)
+        if transfer.plan.prewarms { multi?.askForTimer() }
+        stopConnecting(transfer)
     }
 
-    /// Removes the transfer from the containers of transfers that libcurl has.
-    func forget(_ transfer: ActiveTransfer) {
+    /// Removes the transfer from the containers of transfers that libcurl connects. Most have left the lines and
+    /// `connecting` when they were sent.
+    func stopConnecting(_ transfer: ActiveTransfer) {
         if transfer.place.handshake != nil { handshakes.forget(transfer) }
-        lines.remove(transfer)
-        sockets.connecting.remove(transfer)
+        if transfer.place.waitsInLibcurl { lines.remove(transfer) }
+        if transfer.place.connecting >= 0 { sockets.connecting.remove(transfer) }
         if settings.quirks.closesUnseen { sockets.forgetVanished(of: transfer) }
     }
 
     /// Sends the transfer again over another handle. The current handle is freed, because libcurl would remember the
     /// refusal in it.
     private func enqueueAgain(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        releaseHandle(easy, of: transfer)
+        removeFromMulti(easy, of: transfer)
         transfer.reset()
         enqueue(transfer)
     }
@@ -354,7 +359,7 @@ final class Transfers {
     /// asked for, or the connection takes no further requests. A suspended transfer waits for `resume` without a
     /// handle; any other is enqueued again.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        releaseHandle(easy, of: transfer)
+        removeFromMulti(easy, of: transfer)
         handles.recycle(easy, after: transfer)
         transfer.reset()
         if transfer.pauses.isSuspended { transfer.stage = .held } else { enqueue(transfer) }

@@ -140,9 +140,7 @@ final class Turns: LoopClient, @unchecked Sendable {
     private func runConnecting() {
         var done: Set<Int> = []
         for transfer in sockets.connecting.late(at: sockets.now) {
-            guard let index = transfer.easy?.multi, index != MultiIndex.none, done.insert(index).inserted else {
-                continue
-            }
+            guard let index = transfer.easy?.multi, done.insert(index).inserted else { continue }
             handles.multi(at: index)?.runAll()
         }
     }
@@ -164,7 +162,8 @@ final class Turns: LoopClient, @unchecked Sendable {
     private func publish() {
         var snapshot = TransportStatistics()
         snapshot.liveTransfers = transfers.liveCount
-        snapshot.easyHandlesInUse = handles.inUse
+        // A byte connection keeps its handle in a multi handle, without a transfer.
+        snapshot.easyHandlesInUse = handles.addedCount - transfers.connections.count
         snapshot.easyHandlesIdle = handles.idleCount
         snapshot.openSockets = sockets.poller.ownedCount
         snapshot.connectionsMade = sockets.poller.openedCount

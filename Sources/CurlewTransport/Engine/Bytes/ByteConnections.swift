@@ -91,8 +91,9 @@ extension Transfers {
             return fail(transfer, transfer.makeError(.connectFailed, "the connection was closed at once"))
         }
         transfer.result.connection = connection
-        forget(transfer)
-        handles.detach(easy)
+        stopConnecting(transfer)
+        // The handle stays in its multi handle, through which alone libcurl finds the connection.
+        easy.transfer = nil
         transfer.detach()
         release(transfer)
     }
