@@ -56,7 +56,7 @@ final class Transfers {
         live.append(transfer)
         // A turn that starts hundreds of transfers takes a while, and each transfer's timeouts begin when it starts.
         sockets.now = .now()
-        transfer.clocks.transferStarted(at: now)
+        transfer.clocks.started = now
         if isClosed { return end(transfer, transfer.completed(.transportShutDown)) }
         if let failure = transfer.failure { return end(transfer, failure) }
         transfer.sink.willStart(transfer)
@@ -82,7 +82,7 @@ final class Transfers {
                 return
             }
         }
-        transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
+        transfer.clocks.enqueued(at: now)
         if lines.add(transfer) { return addToMulti(transfer) }
         transfer.stage = .inLine
         clockChanged(transfer)
@@ -155,7 +155,10 @@ final class Transfers {
             applyPauses(transfer)
         case .resume:
             transfer.pauses.isSuspended = false
-            if case .held = transfer.stage { enqueue(transfer) } else { applyPauses(transfer) }
+            guard case .held = transfer.stage else { return applyPauses(transfer) }
+            // Its timeouts have to run again; otherwise they would never expire.
+            if !transfer.pauses.isHeld { transfer.clocks.released(at: now) }
+            enqueue(transfer)
         case .resumeReceiving:
             transfer.pauses.sinkPaused = false
             applyPauses(transfer)

@@ -68,7 +68,7 @@ final class Turns: LoopClient, @unchecked Sendable {
     func beginTurn() {
         sockets.beginTurn(eventCount: foundCount)
         deadlineGuard.waited(from: wait.began, found: foundCount, of: mostEvents, watched: sockets.poller.mostWatched)
-        if foundCount > 0 { wait.somethingHappened() }
+        if foundCount > 0 { wait.isBusy = true }
         loopTurns += 1
     }
 
@@ -81,7 +81,7 @@ final class Turns: LoopClient, @unchecked Sendable {
     }
 
     func take(_ work: EngineWork) {
-        wait.somethingHappened()
+        wait.isBusy = true
         switch work {
         case .start(let transfer): transfers.start(transfer)
         case .command(let transfer, let command): transfers.take(command, for: transfer)
