@@ -372,7 +372,7 @@ final class Transfers {
 
     /// Notifies the observers that everything the turn received has been delivered, and resumes the callers of the
     /// transfers that ended in it.
-    func handBackEnded() {
+    func resumeCallers() {
         loop.assertOnLoop()
         if !turnObservers.isEmpty {
             for index in turnObservers.indices { turnObservers[index].turnEnded() }
@@ -380,7 +380,7 @@ final class Transfers {
         }
         resumedCount = ended.count
         guard !ended.isEmpty else { return }
-        for index in ended.indices { ended[index].handBack() }
+        for index in ended.indices { ended[index].resumeCaller() }
         ended.removeAll(keepingCapacity: true)
     }
 

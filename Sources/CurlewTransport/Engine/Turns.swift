@@ -130,7 +130,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         publish()
         // Observers and callers are notified last: a caller that continues at once would compete with the work of this
         // turn.
-        transfers.handBackEnded()
+        transfers.resumeCallers()
         guard !closing.isEmpty else { return }
         for waiter in closing { waiter.resume() }
         closing.removeAll()

@@ -146,11 +146,11 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         if loop.sendOrDo(.start(self)) { return }
         plan.route?.ended(.undecided)
         result.error = completed(.transportShutDown)
-        handBack()
+        resumeCaller()
     }
 
     /// Resumes the caller, which owns the transfer from then on.
-    func handBack() {
+    func resumeCaller() {
         // Read first: nothing of the transfer may be accessed once the caller may own it.
         let continuation = result.continuation
         // SAFETY: the thread sanitizer gets the address and does not access the object.
@@ -158,7 +158,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         continuation?.resume()
     }
 
-    /// The result of the exchange. Call it after the transfer was handed back.
+    /// The result of the exchange. Call it after the caller was resumed.
     // Never inlined: see `CurlTransport.makeTransfer`.
     @inline(never)
     func outcome() throws(CurlewError) -> TransferOutcome {
@@ -172,7 +172,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         return outcome
     }
 
-    /// The byte connection that the transfer has made. Call it after the transfer was handed back.
+    /// The byte connection that the transfer has made. Call it after the caller was resumed.
     func madeConnection() throws(CurlewError) -> CurlByteConnection {
         try checkEnd()
         guard let connection = exchange(&result.connection, with: nil) else {
@@ -181,9 +181,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         return connection
     }
 
-    /// Throws the transfer's error, if it has failed. Call it after the transfer was handed back.
+    /// Throws the transfer's error, if it has failed. Call it after the caller was resumed.
     func checkEnd() throws(CurlewError) {
-        // SAFETY: as in `handBack`.
+        // SAFETY: as in `resumeCaller`.
         curlew_after(Unmanaged.passUnretained(self).toOpaque())
         if var error = result.error {
             // A transfer that ended in line or suspended had no handle to measure it.
