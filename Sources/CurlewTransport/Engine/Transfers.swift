@@ -14,7 +14,7 @@ final class Transfers {
     let connections: ByteConnections
     /// `nil` if libcurl resolves names.
     private let resolver: NameResolver?
-    let loop: TurnHolder
+    let loop: EngineLoop
     var addresses = AddressTexts()
     var pings = HTTP2Pings()
     /// The transfers whose connections are watched before they are given to others, by socket. See `Prewarming`.
@@ -34,7 +34,7 @@ final class Transfers {
     /// The observers to notify at the end of the turn.
     var turnObservers: [any TurnObserver] = []
 
-    init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: TurnHolder) {
+    init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: EngineLoop) {
         self.settings = settings
         self.sockets = sockets
         self.handles = handles

@@ -16,7 +16,7 @@ enum EngineWork: Sendable {
 }
 
 /// The steps of the loop's turns, for one engine.
-// SAFETY: one thread at a time, the one that has the loop's turn, touches this object and what it owns; the inbox's lock
+// SAFETY: one thread at a time, the one that has the loop's turn, touches this object and what it owns; the loop's lock
 // hands the turn over. Before the loop thread starts, only the initializers run. `queue`, `waitingTime` and `foundCount`
 // belong to the loop thread alone. `published` is a lock.
 final class Turns: LoopClient, @unchecked Sendable {
@@ -39,7 +39,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         _ settings: EngineSettings,
         queue: any ReadinessQueue,
         published: Lock<TransportStatistics>,
-        loop: TurnHolder
+        loop: EngineLoop
     ) {
         sockets = Sockets(settings, queue: queue, loop: loop)
         handles = Handles(settings, sockets: sockets, loop: loop)

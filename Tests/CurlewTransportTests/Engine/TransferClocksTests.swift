@@ -152,9 +152,10 @@ struct TransferClocksTests {
     @Test func aBodyThatIsReadAgainHasItsTimeLimitsAgain() throws {
         let transport = CurlTransport()
         let settings = try EngineSettings(TransportConfiguration(), .current(.ofLibcurl), alternatives: nil)
-        let loop = TurnHolder()
+        let system = try #require(EpollQueue.make())
+        let loop = EngineLoop(wakeUp: system.wakeUp)
         loop.threadBegins()
-        let sockets = Sockets(settings, queue: try #require(EpollQueue.make()).queue, loop: loop)
+        let sockets = Sockets(settings, queue: system.queue, loop: loop)
         let handles = Handles(settings, sockets: sockets, loop: loop)
         let transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
         defer { handles.freeShare() }

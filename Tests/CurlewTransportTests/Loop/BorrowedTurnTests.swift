@@ -197,6 +197,6 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
     }
 
     private func note(_ text: String) {
-        seen.withLock { $0.notes.append(loop.turnHolder.isCurrentThread ? text : "outside of a turn") }
+        seen.withLock { $0.notes.append(loop.callerHasTurn ? text : "outside of a turn") }
     }
 }

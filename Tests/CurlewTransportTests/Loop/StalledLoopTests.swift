@@ -63,14 +63,13 @@ private struct HandLoop {
     let queue: InterruptedQueue
     private let turns: Turns
     private let transport: CurlTransport
-    private let wakeUp: EventDescriptor
 
     init() throws {
         var configuration = TransportConfiguration()
         configuration.proxy = .none
         let made = try #require(EpollQueue.make())
-        (queue, wakeUp) = (InterruptedQueue(made.queue), made.wakeUp)
-        let loop = TurnHolder()
+        queue = InterruptedQueue(made.queue)
+        let loop = EngineLoop(wakeUp: made.wakeUp)
         loop.threadBegins()
         transport = CurlTransport(configuration: configuration)
         turns = Turns(

@@ -8,7 +8,7 @@ internal import Foundation
 final class ByteConnections {
     private let sockets: Sockets
     private let handles: Handles
-    private let loop: TurnHolder
+    private let loop: EngineLoop
     private var live: [Int: LiveConnection] = [:]
     private var byDescriptor: [Int32: LiveConnection] = [:]
     private var lastNumber = 0
@@ -16,7 +16,7 @@ final class ByteConnections {
     /// Shared by all connections: bytes that are read are copied out before anything else happens.
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 * 1024, alignment: 16)
 
-    init(sockets: Sockets, handles: Handles, loop: TurnHolder) {
+    init(sockets: Sockets, handles: Handles, loop: EngineLoop) {
         (self.sockets, self.handles, self.loop) = (sockets, handles, loop)
     }
 

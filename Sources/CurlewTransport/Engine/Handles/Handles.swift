@@ -7,7 +7,7 @@ internal import CurlewCore
 /// Used only in the loop's turns, as are `Transfers` and `Sockets`; debug builds assert this at most entries.
 final class Handles {
     private let settings: EngineSettings
-    private let loop: TurnHolder
+    private let loop: EngineLoop
     private let sockets: Sockets
     private(set) var multis: [CurlMulti] = []
     /// The multi handles of byte connections, which do not count towards the connection limits.
@@ -28,7 +28,7 @@ final class Handles {
     /// The size of the pool. Each idle handle keeps about 20 KiB.
     static let maximumIdle = 128
 
-    init(_ settings: EngineSettings, sockets: Sockets, loop: TurnHolder) {
+    init(_ settings: EngineSettings, sockets: Sockets, loop: EngineLoop) {
         self.settings = settings
         self.sockets = sockets
         self.loop = loop

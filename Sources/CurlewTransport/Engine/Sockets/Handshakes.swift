@@ -7,14 +7,14 @@ internal import Foundation
 /// Used only in the loop's turns; debug builds assert this at most entries.
 final class Handshakes {
     let settings: EngineSettings
-    private let loop: TurnHolder
+    private let loop: EngineLoop
     /// The transfers on whose own new connection a TLS handshake has begun, by the handshake's number. The request's
     /// identifier cannot be the key: sessions that share an engine count separately, and the segments of a download
     /// share one identifier.
     private var transfers: [UInt64: ActiveTransfer] = [:]
     private var lastNumber: UInt64 = 0
 
-    init(_ settings: EngineSettings, loop: TurnHolder) {
+    init(_ settings: EngineSettings, loop: EngineLoop) {
         self.settings = settings
         self.loop = loop
     }

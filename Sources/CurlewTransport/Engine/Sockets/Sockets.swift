@@ -8,7 +8,7 @@ internal import Glibc
 /// Used only in the loop's turns, as are `Transfers` and `Handles`; debug builds assert this at most entries.
 final class Sockets {
     let settings: EngineSettings
-    let loop: TurnHolder
+    let loop: EngineLoop
     /// The time of the current turn: one clock reading serves all its callbacks until a transfer starts.
     var now = LoopInstant.now()
     var poller: Poller
@@ -17,7 +17,7 @@ final class Sockets {
     var connections = OpenConnections()
     private var refusedAsked = LoopInstant.unset
 
-    init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: TurnHolder) {
+    init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: EngineLoop) {
         self.settings = settings
         self.loop = loop
         poller = Poller(queue: queue)

@@ -28,7 +28,7 @@ enum TransferCommand {
 /// - `clocks`, `pauses`: which timeout runs, and what holds the transfer.
 /// - `place`: where the engine's containers find it.
 /// - `failure`, `result`: why it ends, and what its caller gets.
-// SAFETY: `perform` creates the transfer and hands it to the loop through the inbox, or borrows the loop's turn. Until
+// SAFETY: `perform` creates the transfer and hands it to the loop through its queue, or borrows the loop's turn. Until
 // the continuation is resumed only the thread that has the turn touches the variables, afterwards only `perform`. Other
 // threads use `loop` alone, which is constant.
 final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
@@ -208,7 +208,7 @@ extension ActiveTransfer: TurnControl {
     /// A call from within the sink's `willStart` takes effect at once, because a request that is suspended there must
     /// not be sent.
     private func hold(_ isSuspended: Bool) {
-        if loop.turnHolder.isCurrentThread, case .created = stage {
+        if loop.callerHasTurn, case .created = stage {
             pauses.isSuspended = isSuspended
         } else {
             send(isSuspended ? .suspend : .resume)
@@ -217,7 +217,7 @@ extension ActiveTransfer: TurnControl {
 
     /// A call from within the sink's `willStart` only records the failure: the transfer has not reached libcurl.
     func cancel(with error: CurlewError) {
-        if loop.turnHolder.isCurrentThread, case .created = stage {
+        if loop.callerHasTurn, case .created = stage {
             cancelBeforeStart(error)
         } else {
             send(.cancel(error))
