@@ -52,7 +52,7 @@ final class Transfers {
 
     func start(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        transfer.place.live = live.count
+        transfer.entries.live = live.count
         live.append(transfer)
         // A turn that starts hundreds of transfers takes a while, and each transfer's timeouts begin when it starts.
         sockets.now = .now()
@@ -317,10 +317,10 @@ final class Transfers {
         deadlines.remove(transfer)
         let last = live.removeLast()
         if last !== transfer {
-            live[transfer.place.live] = last
-            last.place.live = transfer.place.live
+            live[transfer.entries.live] = last
+            last.entries.live = transfer.entries.live
         }
-        transfer.place.live = -1
+        transfer.entries.live = -1
         endedCount += 1
         ended.append(transfer)
     }
@@ -344,9 +344,9 @@ final class Transfers {
     /// Removes the transfer from the containers of transfers that libcurl connects. Most have left the lines and
     /// `connecting` when they were sent.
     func stopConnecting(_ transfer: ActiveTransfer) {
-        if transfer.place.handshake != nil { handshakes.forget(transfer) }
-        if transfer.place.waitsInLibcurl { lines.remove(transfer) }
-        if transfer.place.connecting >= 0 { sockets.connecting.remove(transfer) }
+        if transfer.entries.handshake != nil { handshakes.forget(transfer) }
+        if transfer.entries.waitsInLibcurl { lines.remove(transfer) }
+        if transfer.entries.connecting >= 0 { sockets.connecting.remove(transfer) }
         if settings.quirks.closesUnseen { sockets.forgetVanished(of: transfer) }
     }
 

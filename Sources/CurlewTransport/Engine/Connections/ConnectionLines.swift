@@ -29,7 +29,7 @@ struct ConnectionLines {
             addInside(transfer, of: line)
             return true
         }
-        transfer.place.line = line
+        transfer.entries.line = line
         line.append(transfer)
         return false
     }
@@ -37,8 +37,8 @@ struct ConnectionLines {
     /// Counts a transfer that is given to libcurl.
     private mutating func addInside(_ transfer: ActiveTransfer, of line: ConnectionLine?) {
         waiting += 1
-        transfer.place.waitsInLibcurl = true
-        transfer.place.line = line
+        transfer.entries.waitsInLibcurl = true
+        transfer.entries.line = line
         line?.inside += 1
     }
 
@@ -53,9 +53,9 @@ struct ConnectionLines {
     /// Removes a transfer that waits no more: it has a connection, has left libcurl, or has ended in its line. Has no
     /// effect on a transfer that was removed before.
     mutating func remove(_ transfer: ActiveTransfer) {
-        let waitedInLibcurl = exchange(&transfer.place.waitsInLibcurl, with: false)
+        let waitedInLibcurl = exchange(&transfer.entries.waitsInLibcurl, with: false)
         if waitedInLibcurl { waiting -= 1 }
-        guard let line = exchange(&transfer.place.line, with: nil) else { return }
+        guard let line = exchange(&transfer.entries.line, with: nil) else { return }
         if waitedInLibcurl { line.inside -= 1 } else { line.hasEndedOutside() }
         if line.isEmpty {
             // `next` removes a line that is ready. Transfers that arrive before then still belong to it.

@@ -16,21 +16,21 @@ struct ConnectingTransfers {
     private(set) var due = LoopInstant.never
 
     mutating func opened(for transfer: ActiveTransfer, at now: LoopInstant) {
-        guard transfer.place.connecting < 0 else { return }
-        transfer.place.connecting = members.count
-        transfer.place.connectingSince = now
+        guard transfer.entries.connecting < 0 else { return }
+        transfer.entries.connecting = members.count
+        transfer.entries.connectingSince = now
         members.append(transfer)
         if due == .never { due = now.advanced(byNanoseconds: Self.interval) }
     }
 
     mutating func remove(_ transfer: ActiveTransfer) {
-        guard transfer.place.connecting >= 0 else { return }
+        guard transfer.entries.connecting >= 0 else { return }
         let last = members.removeLast()
         if last !== transfer {
-            members[transfer.place.connecting] = last
-            last.place.connecting = transfer.place.connecting
+            members[transfer.entries.connecting] = last
+            last.entries.connecting = transfer.entries.connecting
         }
-        transfer.place.connecting = -1
+        transfer.entries.connecting = -1
         if members.isEmpty { due = .never }
     }
 
@@ -38,6 +38,6 @@ struct ConnectingTransfers {
     mutating func late(at now: LoopInstant) -> [ActiveTransfer] {
         guard due <= now else { return [] }
         due = now.advanced(byNanoseconds: Self.interval)
-        return members.filter { $0.place.connectingSince.advanced(byNanoseconds: Self.interval) <= now }
+        return members.filter { $0.entries.connectingSince.advanced(byNanoseconds: Self.interval) <= now }
     }
 }

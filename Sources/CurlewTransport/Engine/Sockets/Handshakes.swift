@@ -24,9 +24,9 @@ final class Handshakes {
     func began(for transfer: ActiveTransfer) -> UInt64 {
         loop.assertOnLoop()
         transfer.connection.isSecuring = true
-        if let number = transfer.place.handshake { return number }
+        if let number = transfer.entries.handshake { return number }
         lastNumber += 1
-        transfer.place.handshake = lastNumber
+        transfer.entries.handshake = lastNumber
         transfers[lastNumber] = transfer
         return lastNumber
     }
@@ -34,7 +34,7 @@ final class Handshakes {
     /// Called when the transfer leaves the handle on which its handshake began.
     func forget(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard let number = exchange(&transfer.place.handshake, with: nil) else { return }
+        guard let number = exchange(&transfer.entries.handshake, with: nil) else { return }
         transfers[number] = nil
     }
 

@@ -26,7 +26,7 @@ enum TransferCommand {
 /// - `sending`, `response`: how far either direction has got.
 /// - `connection`: what is known of the connection that it makes or uses.
 /// - `clocks`, `pauses`: which timeout runs, and what holds the transfer.
-/// - `place`: where the engine's containers find it.
+/// - `entries`: its entries in the engine's containers.
 /// - `failure`, `result`: why it ends, and what its caller gets.
 // SAFETY: `perform` creates the transfer and hands it to the loop through its queue, or borrows the loop's turn. Until
 // the continuation is resumed only the thread that has the turn touches the variables, afterwards only `perform`. Other
@@ -64,7 +64,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) var plan: RequestPlan
     @exclusivity(unchecked) var clocks: TransferClocks
-    @exclusivity(unchecked) var place = TransferPlace()
+    @exclusivity(unchecked) var entries = ContainerEntries()
+    /// The index in the engine's heap of deadlines; -1 outside of it.
+    @exclusivity(unchecked) var deadlineIndex = -1
     @exclusivity(unchecked) var sending: SendingState
     @exclusivity(unchecked) var response = ResponseState()
     @exclusivity(unchecked) var connection = TransferConnection()
@@ -85,12 +87,6 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         result = TransferResult(queued: Date())
         // Assigned last, so that the plan is moved and not copied.
         self.plan = plan
-    }
-
-    /// The index in the engine's heap of deadlines.
-    var deadlineIndex: Int {
-        get { place.deadline }
-        set { place.deadline = newValue }
     }
 
     // MARK: Stages
@@ -228,12 +224,10 @@ extension ActiveTransfer: TurnControl {
     func cancelBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
 }
 
-/// The places of a transfer in the engine's containers, so that it is found in each without a search.
-struct TransferPlace {
+/// The entries of a transfer in the engine's containers, so that each finds it without a search.
+struct ContainerEntries {
     /// The index in `Transfers`' list of live transfers; -1 outside of it.
     var live = -1
-    /// The index in the heap of deadlines; -1 outside of it.
-    var deadline = -1
     /// The index in `ConnectingTransfers`, -1 outside of it, and the time of entry.
     var connecting = -1
     var connectingSince = LoopInstant.unset
