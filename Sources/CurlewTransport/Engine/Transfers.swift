@@ -22,6 +22,8 @@ final class Transfers {
 
     private var isClosed = false
     private(set) var endedCount = 0
+    /// The number of transfers that have a handle.
+    var handlesInUse = 0
     /// The number of callers that the last turn resumed. They may be about to start their next transfers.
     private(set) var resumedCount = 0
 
@@ -133,6 +135,7 @@ final class Transfers {
             easy.setTrace(.work)
         }
         transfer.attach(to: easy)
+        handlesInUse += 1
         clockChanged(transfer)
         let added = multi.add(easy)
         guard added == CURLM_OK else {
@@ -334,6 +337,7 @@ final class Transfers {
         let multi = handles.multi(at: easy.multi)
         multi?.remove(easy)
         easy.transfer = nil
+        handlesInUse -= 1
         if settings.retirement != nil { endRetiredConnection(of: transfer) }
         // A connection that settled was in use until now, and a request may wait for it. libcurl 8.10 to 8.18 wakes the
         // request by a timer that it does not report.

@@ -162,8 +162,7 @@ final class Turns: LoopClient, @unchecked Sendable {
     private func publish() {
         var snapshot = TransportStatistics()
         snapshot.liveTransfers = transfers.liveCount
-        // A byte connection keeps its handle in a multi handle, without a transfer.
-        snapshot.easyHandlesInUse = handles.addedCount - transfers.connections.count
+        snapshot.easyHandlesInUse = transfers.handlesInUse
         snapshot.easyHandlesIdle = handles.idleCount
         snapshot.openSockets = sockets.poller.ownedCount
         snapshot.connectionsMade = sockets.poller.openedCount

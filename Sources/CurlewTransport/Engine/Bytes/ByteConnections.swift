@@ -95,6 +95,7 @@ extension Transfers {
         // The handle stays in its multi handle, through which alone libcurl finds the connection.
         easy.transfer = nil
         transfer.detach()
+        handlesInUse -= 1
         release(transfer)
     }
 }

@@ -160,13 +160,6 @@ final class Handles {
         return earliest
     }
 
-    /// The number of easy handles that libcurl has.
-    var addedCount: Int {
-        var count = 0
-        forEachMulti { count += $0.count }
-        return count
-    }
-
     func forEachMulti(_ body: (CurlMulti) -> Void) {
         for multi in multis { body(multi) }
         for multi in connectionMultis { body(multi) }

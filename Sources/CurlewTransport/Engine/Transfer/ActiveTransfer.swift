@@ -84,7 +84,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         headerList = plan.headerList
         sending = SendingState(upload, plan.body)
         clocks = plan.clocks
-        result = TransferResult(queued: Date())
+        let now = Date()
+        result = TransferResult(metrics: TransferMetrics(queued: now, ended: now))
         // Assigned last, so that the plan is moved and not copied.
         self.plan = plan
     }
@@ -250,8 +251,6 @@ struct TransferResult {
     /// their threads contend in malloc.
     var metrics: TransferMetrics
     var isMeasured = false
-
-    init(queued: Date) { metrics = TransferMetrics(queued: queued, ended: queued) }
 }
 
 /// Replaces the sink of a transfer that has ended, and serves transfers that only connect.
