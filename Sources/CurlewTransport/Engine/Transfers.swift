@@ -145,7 +145,7 @@ final class Transfers {
 
     // MARK: Commands
 
-    func take(_ command: TransferCommand, for transfer: ActiveTransfer) {
+    func carryOut(_ command: TransferCommand, for transfer: ActiveTransfer) {
         loop.assertOnLoop()
         if transfer.hasEnded { return }
         switch command {

@@ -80,12 +80,12 @@ final class Turns: LoopClient, @unchecked Sendable {
         min(transfers.deadline, transfers.pings.due, sockets.connecting.due, sockets.refusedDue, handles.deadline)
     }
 
-    func take(_ work: EngineWork) {
+    func carryOut(_ work: EngineWork) {
         wait.isBusy = true
         switch work {
         case .start(let transfer): transfers.start(transfer)
-        case .command(let transfer, let command): transfers.take(command, for: transfer)
-        case .connection(let number, let command): transfers.connections.take(command, for: number)
+        case .command(let transfer, let command): transfers.carryOut(command, for: transfer)
+        case .connection(let number, let command): transfers.connections.carryOut(command, for: number)
         case .snapshot(let waiter): waiter.resume(returning: transfers.snapshot())
         case .usablePool(let origin, let waiter): waiter.resume(returning: transfers.usablePool(of: origin))
         case .job(let job, let executor): job.runSynchronously(on: executor.asUnownedTaskExecutor())

@@ -18,7 +18,8 @@ protocol LoopClient: AnyObject, Sendable {
     func waitForSockets(mayWait: Bool)
     /// Called after the wait, when the loop thread has its turn back.
     func beginTurn()
-    func take(_ work: Work)
+    /// Carries out one piece of work, in the order in which the pieces were sent.
+    func carryOut(_ work: Work)
     /// Serves the sockets that the wait has found.
     func serveSockets()
     /// Called when all work of the turn is done: runs timers and hands results over.
@@ -79,7 +80,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
     /// Returns false once the loop has ended.
     func sendOrDo(_ work: Client.Work) -> Bool {
         guard let client = borrowTurn() else { return add(.work(work)) }
-        client.take(work)
+        client.carryOut(work)
         client.endTurn()
         giveTurnBack(lender: client.lendsTurns ? client : nil, wakesLoop: client.waitsTooLong)
         return true
@@ -261,7 +262,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
         var stops = false
         for item in batch {
             switch item {
-            case .work(let work): client.take(work)
+            case .work(let work): client.carryOut(work)
             case .stop: stops = true
             }
         }

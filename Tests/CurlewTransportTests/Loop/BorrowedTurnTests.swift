@@ -163,7 +163,7 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
         seen.withLock { if $0.isBorrowed { $0.turnsWhileBorrowed += 1 } }
     }
 
-    func take(_ work: Work) {
+    func carryOut(_ work: Work) {
         switch work {
         case .note(let text): note(text + (isOnLoopThread ? ": loop thread" : ": own thread"))
         case .sendTwice:

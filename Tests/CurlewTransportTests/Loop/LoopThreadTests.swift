@@ -86,7 +86,7 @@ private final class RecordingClient: LoopClient, @unchecked Sendable {
     }
 
     func beginTurn() {}
-    func take(_ work: Int) { note("take") }
+    func carryOut(_ work: Int) { note("take") }
     func serveSockets() { note("serve") }
     func endTurn() { note("end of turn") }
 

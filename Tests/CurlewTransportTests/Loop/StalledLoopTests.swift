@@ -81,7 +81,7 @@ private struct HandLoop {
     func start(_ url: URL, firstByte: Duration?) throws -> ActiveTransfer {
         let timeouts = Timeouts(connect: nil, firstByte: firstByte, idle: nil, total: nil, queue: nil)
         let transfer = try transport.makeTransfer(request(url) { $0.options.timeouts = timeouts }, NoSink.shared)
-        turns.take(.start(transfer))
+        turns.carryOut(.start(transfer))
         turns.endTurn()
         return transfer
     }

@@ -40,13 +40,13 @@ final class ByteConnections {
             number: lastNumber, queue: queue, loop: transfer.loop, metrics: transfer.result.metrics)
     }
 
-    func take(_ command: ConnectionCommand, for number: Int) {
+    func carryOut(_ command: ConnectionCommand, for number: Int) {
         loop.assertOnLoop()
         guard let connection = live[number] else {
             return command.fail(isShutDown ? .transportShutDown : .connectionClosed())
         }
         if case .close = command { return end(connection, .connectionClosed()) }
-        connection.take(command, scratch)
+        connection.carryOut(command, scratch)
         watch(connection)
     }
 

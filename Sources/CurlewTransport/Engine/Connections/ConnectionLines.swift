@@ -16,8 +16,8 @@ struct ConnectionLines {
     private var lines: [String: ConnectionLine] = [:]
     private var ready: [ConnectionLine] = []
 
-    /// Adds a transfer. Returns true if it may be given to libcurl at once. Otherwise it waits in its origin's line until
-    /// `next` returns it.
+    /// Adds a transfer. Returns true if it may be given to libcurl at once. Otherwise it waits in its origin's line
+    /// until `next` returns it.
     mutating func add(_ transfer: ActiveTransfer) -> Bool {
         // A transfer with its own proxy does not wait for the connections that others of its origin wait for.
         guard waiting >= Self.most || !lines.isEmpty, transfer.request.options.proxy == nil else {

@@ -8,8 +8,8 @@ internal import CurlewLocks
 /// no single transfer owns the question, so the cancellation of one must not end it for the others. The task is
 /// cancelled when the last transfer that waits for it has ended.
 ///
-/// Two races have no effect. An answer that arrives while its transfer ends finds it ended (`Transfers.take`). A task
-/// that has answered although its question was dropped has another number than the question that was asked since.
+/// Two races have no effect. An answer that arrives while its transfer ends finds it ended (`Transfers.carryOut`). A
+/// task that has answered although its question was dropped has another number than the question that was asked since.
 final class NameResolver: Sendable {
     private struct State {
         var names = ResolvedNames<ActiveTransfer>()
