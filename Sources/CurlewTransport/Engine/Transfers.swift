@@ -91,7 +91,7 @@ final class Transfers {
     }
 
     /// Gives waiting transfers to libcurl, each origin's in order of arrival, while there is room.
-    func startWaiting() {
+    func addWaiting() {
         loop.assertOnLoop()
         while let transfer = lines.next() {
             guard transfer.pauses.isSuspended else {

@@ -16,9 +16,9 @@ enum EngineWork: Sendable {
 }
 
 /// The steps of the loop's turns, for one engine.
-// SAFETY: one thread at a time, the one that has the loop's turn, touches this object and what it owns; the loop's lock
-// hands the turn over. Before the loop thread starts, only the initializers run. `queue`, `waitingTime` and `foundCount`
-// belong to the loop thread alone. `published` is a lock.
+// SAFETY: one thread at a time, the one that has the loop's turn, touches this object and what it owns; the lock of
+// `LoopThread` hands the turn over. Before the loop thread starts, only the initializers run. `queue`, `waitingTime` and
+// `foundCount` belong to the loop thread alone. `published` is a lock.
 final class Turns: LoopClient, @unchecked Sendable {
     private let transfers: Transfers
     private let sockets: Sockets
@@ -126,7 +126,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         // Deadlines after `seenUntil` remain, so that the next wait returns at once and the sockets are checked first.
         // A borrowed turn does not wait for sockets, so it leaves `seenUntil` as it is.
         transfers.runDeadlines(until: deadlineGuard.seenUntil)
-        transfers.startWaiting()
+        transfers.addWaiting()
         publish()
         // Observers and callers are notified last: a caller that continues at once would compete with the work of this
         // turn.
