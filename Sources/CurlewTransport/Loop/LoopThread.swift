@@ -76,9 +76,9 @@ final class LoopThread<Client: LoopClient>: Sendable {
     @discardableResult
     func send(_ work: Client.Work) -> Bool { add(.work(work)) }
 
-    /// Does the work at once on the calling thread if the loop thread sleeps and lends its turn; queues it otherwise.
-    /// Returns false once the loop has ended.
-    func sendOrDo(_ work: Client.Work) -> Bool {
+    /// Carries the work out at once, on the calling thread, if the loop thread sleeps and lends its turn; queues it
+    /// otherwise. Returns false once the loop has ended.
+    func sendOrCarryOut(_ work: Client.Work) -> Bool {
         guard let client = borrowTurn() else { return add(.work(work)) }
         client.carryOut(work)
         client.endTurn()

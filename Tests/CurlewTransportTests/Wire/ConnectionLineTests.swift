@@ -214,6 +214,20 @@ struct ConnectionLineTests {
         #expect(lines.waiting == 0)
     }
 
+    /// libcurl reports a connection before each send, and the end of the transfer comes after all of them.
+    @Test func aTransferLeavesItsLineOnce() throws {
+        let transport = CurlTransport()
+        let transfer = try transport.makeTransfer(
+            request(try #require(URL(string: "http://a.example/"))), NoSink.shared)
+        var lines = ConnectionLines()
+        let isAdmitted = lines.add(transfer)
+        #expect(isAdmitted && lines.waiting == 1)
+        for _ in 0..<2 {
+            lines.remove(transfer)
+            #expect(lines.waiting == 0)
+        }
+    }
+
     @Test(arguments: [
         ("http://a.example:8080/b/c", "http://a.example:8080"), ("https://a.example?b=/", "https://a.example"),
         ("https://a.example", "https://a.example"), ("http://[::1]:80/", "http://[::1]:80"),

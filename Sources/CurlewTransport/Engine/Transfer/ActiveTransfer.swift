@@ -140,7 +140,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     /// loop. If the loop has ended, the transfer fails at once.
     func start(resuming continuation: UnsafeContinuation<Void, Never>) {
         result.continuation = continuation
-        if loop.sendOrDo(.start(self)) { return }
+        if loop.sendOrCarryOut(.start(self)) { return }
         plan.route?.ended(.undecided)
         result.error = completed(.transportShutDown)
         resumeCaller()
