@@ -35,7 +35,8 @@ final class CurlMulti {
     var deadline = LoopInstant.never
     /// The number of easy handles in the multi handle.
     private(set) var count = 0
-    /// Queues PINGs. It has no URL, so libcurl ends it at once; it stays in the multi handle, whose connections it reaches.
+    /// Queues PINGs. It has no URL, so libcurl ends it at once; it stays in the multi handle, whose connections it
+    /// reaches.
     private var pinger: CurlEasy?
     // SAFETY: the engine frees its multi handles before the object that records their wishes.
     unowned(unsafe) private let wishes: any SocketWishes

@@ -183,7 +183,7 @@ final class TransferEngine: Sendable {
     init?(_ settings: EngineSettings, published: Lock<TransportStatistics>) {
         guard CurlGlobal.isReady, let system = EpollQueue.make() else { return nil }
         let loop = EngineLoop(wakeUp: system.wakeUp)
-        let turns = Turns(settings, queue: system.queue, published: published, loop: loop.turnHolder)
+        let turns = Turns(settings, queue: system.queue, published: published, loop: loop)
         guard loop.start(turns) else { return nil }
         self.loop = loop
     }

@@ -14,7 +14,7 @@ final class Transfers {
     let connections: ByteConnections
     /// `nil` if libcurl resolves names.
     private let resolver: NameResolver?
-    let loop: TurnHolder
+    let loop: EngineLoop
     var addresses = AddressTexts()
     var pings = HTTP2Pings()
     /// The transfers whose connections are watched before they are given to others, by socket. See `Prewarming`.
@@ -22,6 +22,8 @@ final class Transfers {
 
     private var isClosed = false
     private(set) var endedCount = 0
+    /// The number of transfers that have a handle.
+    var handlesInUse = 0
     /// The number of callers that the last turn resumed. They may be about to start their next transfers.
     private(set) var resumedCount = 0
 
@@ -34,7 +36,7 @@ final class Transfers {
     /// The observers to notify at the end of the turn.
     var turnObservers: [any TurnObserver] = []
 
-    init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: TurnHolder) {
+    init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: EngineLoop) {
         self.settings = settings
         self.sockets = sockets
         self.handles = handles
@@ -52,11 +54,11 @@ final class Transfers {
 
     func start(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        transfer.place.live = live.count
+        transfer.entries.live = live.count
         live.append(transfer)
         // A turn that starts hundreds of transfers takes a while, and each transfer's timeouts begin when it starts.
         sockets.now = .now()
-        transfer.clocks.transferStarted(at: now)
+        transfer.clocks.started = now
         if isClosed { return end(transfer, transfer.completed(.transportShutDown)) }
         if let failure = transfer.failure { return end(transfer, failure) }
         transfer.sink.willStart(transfer)
@@ -66,12 +68,14 @@ final class Transfers {
             clockChanged(transfer)
             return
         }
-        launch(transfer)
+        enqueue(transfer)
     }
 
-    private func launch(_ transfer: ActiveTransfer) {
+    /// Gives the transfer to libcurl, unless it has to wait: for its host's addresses, or in its origin's line. Without
+    /// `answer` the user's resolver is asked, if there is one.
+    func enqueue(_ transfer: ActiveTransfer, answer: [String]? = nil) {
         if let question = transfer.plan.question, let resolver {
-            transfer.addresses = resolver.find(question, for: transfer)
+            transfer.addresses = answer ?? resolver.find(question, for: transfer)
             guard transfer.addresses != nil else {
                 // It waits without a handle, while its connect timeout runs.
                 transfer.stage = .resolving
@@ -80,32 +84,27 @@ final class Transfers {
                 return
             }
         }
-        enterLine(transfer)
-    }
-
-    /// Gives the transfer to libcurl, or lets it wait in its origin's line.
-    func enterLine(_ transfer: ActiveTransfer) {
-        transfer.clocks.launched(at: now, isHeld: transfer.pauses.isHeld)
-        if lines.mayEnter(transfer) { return handOver(transfer) }
+        transfer.clocks.enqueued(at: now)
+        if lines.add(transfer) { return addToMulti(transfer) }
         transfer.stage = .inLine
         clockChanged(transfer)
     }
 
     /// Gives waiting transfers to libcurl, each origin's in order of arrival, while there is room.
-    func startWaiting() {
+    func addWaiting() {
         loop.assertOnLoop()
         while let transfer = lines.next() {
             guard transfer.pauses.isSuspended else {
-                handOver(transfer)
+                addToMulti(transfer)
                 continue
             }
-            lines.left(transfer)
+            lines.remove(transfer)
             transfer.clocks.startOver(isHeld: true)
             transfer.stage = .held
         }
     }
 
-    private func handOver(_ transfer: ActiveTransfer) {
+    private func addToMulti(_ transfer: ActiveTransfer) {
         if transfer.plan.prewarms, hasNothingToOpen(transfer) { return release(transfer) }
         // Another transfer may have got a newer answer while this one was in line.
         if let question = transfer.plan.question, let newest = resolver?.newest(question.name) {
@@ -136,8 +135,9 @@ final class Transfers {
             easy.setTrace(.work)
         }
         transfer.attach(to: easy)
+        handlesInUse += 1
         clockChanged(transfer)
-        let added = handles.add(easy, to: multi)
+        let added = multi.add(easy)
         guard added == CURLM_OK else {
             return end(transfer, transfer.makeError(.`internal`, String(cString: curl_multi_strerror(added))))
         }
@@ -145,7 +145,7 @@ final class Transfers {
 
     // MARK: Commands
 
-    func take(_ command: TransferCommand, for transfer: ActiveTransfer) {
+    func carryOut(_ command: TransferCommand, for transfer: ActiveTransfer) {
         loop.assertOnLoop()
         if transfer.hasEnded { return }
         switch command {
@@ -158,7 +158,10 @@ final class Transfers {
             applyPauses(transfer)
         case .resume:
             transfer.pauses.isSuspended = false
-            if case .held = transfer.stage { launch(transfer) } else { applyPauses(transfer) }
+            guard case .held = transfer.stage else { return applyPauses(transfer) }
+            // Its timeouts have to run again; otherwise they would never expire.
+            if !transfer.pauses.isHeld { transfer.clocks.released(at: now) }
+            enqueue(transfer)
         case .resumeReceiving:
             transfer.pauses.sinkPaused = false
             applyPauses(transfer)
@@ -275,7 +278,7 @@ final class Transfers {
         // A final response without an error is the usual end: nothing can ask for another start.
         let mayStartOver =
             result != CURLE_OK || transfer.response.deferredHead != nil || transfer.connection.hasLostAddresses
-        if mayStartOver, transfer.startOver(after: result, settings) { return repeatLaunch(transfer, easy) }
+        if mayStartOver, transfer.startOver(after: result, settings) { return enqueueAgain(transfer, easy) }
         if transfer.hasFailed { return fail(transfer, transfer.failure(for: Int(result.rawValue), easy)) }
         if result == CURLE_OK, transfer.plan.connectsOnly { return connected(transfer, easy) }
         if result == CURLE_OK, transfer.plan.prewarms { return prewarmed(transfer, easy) }
@@ -303,71 +306,77 @@ final class Transfers {
     /// ignores a transfer that has ended.
     func release(_ transfer: ActiveTransfer) {
         transfer.plan.route?.ended(transfer.routeEnd)
-        if let easy = transfer.easy {
-            releaseHandle(easy, of: transfer)
+        let easy = transfer.easy
+        if let easy {
+            removeFromMulti(easy, of: transfer)
             handles.recycle(easy, after: transfer)
         }
         if case .resolving = transfer.stage, let question = transfer.plan.question {
             resolver?.abandon(question.name, by: transfer)
         }
         transfer.end()
-        lines.ended(transfer)
+        // A transfer with a handle has left its line. A line counts the transfers in it that have ended.
+        if easy == nil { lines.remove(transfer) }
         deadlines.remove(transfer)
         let last = live.removeLast()
         if last !== transfer {
-            live[transfer.place.live] = last
-            last.place.live = transfer.place.live
+            live[transfer.entries.live] = last
+            last.entries.live = transfer.entries.live
         }
-        transfer.place.live = -1
+        transfer.entries.live = -1
         endedCount += 1
         ended.append(transfer)
     }
 
     /// Takes the handle back from libcurl. The transfer still refers to it.
-    private func releaseHandle(_ easy: TransferHandle, of transfer: ActiveTransfer) {
+    private func removeFromMulti(_ easy: TransferHandle, of transfer: ActiveTransfer) {
         if transfer.connection.mutedSocket >= 0 { sockets.receivingResumes(transfer) }
         if transfer.plan.prewarms { returnConnectionToPool(of: transfer, easy) }
         if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }
-        let multi = easy.multi
-        handles.remove(easy)
+        // `nil` if the handle could not be added.
+        let multi = handles.multi(at: easy.multi)
+        multi?.remove(easy)
+        easy.transfer = nil
+        handlesInUse -= 1
         if settings.retirement != nil { endRetiredConnection(of: transfer) }
         // A connection that settled was in use until now, and a request may wait for it. libcurl 8.10 to 8.18 wakes the
         // request by a timer that it does not report.
-        if transfer.plan.prewarms, multi != MultiIndex.none { handles.multi(at: multi)?.askForTimer() }
-        forget(transfer)
+        if transfer.plan.prewarms { multi?.askForTimer() }
+        stopConnecting(transfer)
     }
 
-    /// Removes the transfer from the containers of transfers that libcurl has.
-    func forget(_ transfer: ActiveTransfer) {
-        if transfer.place.handshake != nil { handshakes.forget(transfer) }
-        lines.left(transfer)
-        sockets.connecting.remove(transfer)
+    /// Removes the transfer from the containers of transfers that libcurl connects. Most have left the lines and
+    /// `connecting` when they were sent.
+    func stopConnecting(_ transfer: ActiveTransfer) {
+        if transfer.entries.handshake != nil { handshakes.forget(transfer) }
+        if transfer.entries.waitsInLibcurl { lines.remove(transfer) }
+        if transfer.entries.connecting >= 0 { sockets.connecting.remove(transfer) }
         if settings.quirks.closesUnseen { sockets.forgetVanished(of: transfer) }
     }
 
     /// Sends the transfer again over another handle. The current handle is freed, because libcurl would remember the
     /// refusal in it.
-    private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        releaseHandle(easy, of: transfer)
+    private func enqueueAgain(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+        removeFromMulti(easy, of: transfer)
         transfer.reset()
-        launch(transfer)
+        enqueue(transfer)
     }
 
     /// Called when a transfer was not sent, because it was suspended, its connection held bytes that no request had
     /// asked for, or the connection takes no further requests. A suspended transfer waits for `resume` without a
-    /// handle; any other is launched again.
+    /// handle; any other is enqueued again.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
-        releaseHandle(easy, of: transfer)
+        removeFromMulti(easy, of: transfer)
         handles.recycle(easy, after: transfer)
         transfer.reset()
-        if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
+        if transfer.pauses.isSuspended { transfer.stage = .held } else { enqueue(transfer) }
     }
 
     // MARK: The end of a turn
 
     /// Notifies the observers that everything the turn received has been delivered, and resumes the callers of the
     /// transfers that ended in it.
-    func handBackEnded() {
+    func resumeCallers() {
         loop.assertOnLoop()
         if !turnObservers.isEmpty {
             for index in turnObservers.indices { turnObservers[index].turnEnded() }
@@ -375,7 +384,7 @@ final class Transfers {
         }
         resumedCount = ended.count
         guard !ended.isEmpty else { return }
-        for index in ended.indices { ended[index].handBack() }
+        for index in ended.indices { ended[index].resumeCaller() }
         ended.removeAll(keepingCapacity: true)
     }
 

@@ -16,9 +16,9 @@ enum EngineWork: Sendable {
 }
 
 /// The steps of the loop's turns, for one engine.
-// SAFETY: one thread at a time, the one that has the loop's turn, touches this object and what it owns; the inbox's lock
-// hands the turn over. Before the loop thread starts, only the initializers run. `queue`, `waitingTime` and `foundCount`
-// belong to the loop thread alone. `published` is a lock.
+// SAFETY: one thread at a time, the one that has the loop's turn, touches this object and what it owns; the lock of
+// `LoopThread` hands the turn over. Before the loop thread starts, only the initializers run. `queue`, `waitingTime` and
+// `foundCount` belong to the loop thread alone. `published` is a lock.
 final class Turns: LoopClient, @unchecked Sendable {
     private let transfers: Transfers
     private let sockets: Sockets
@@ -39,7 +39,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         _ settings: EngineSettings,
         queue: any ReadinessQueue,
         published: Lock<TransportStatistics>,
-        loop: TurnHolder
+        loop: EngineLoop
     ) {
         sockets = Sockets(settings, queue: queue, loop: loop)
         handles = Handles(settings, sockets: sockets, loop: loop)
@@ -68,7 +68,7 @@ final class Turns: LoopClient, @unchecked Sendable {
     func beginTurn() {
         sockets.beginTurn(eventCount: foundCount)
         deadlineGuard.waited(from: wait.began, found: foundCount, of: mostEvents, watched: sockets.poller.mostWatched)
-        if foundCount > 0 { wait.somethingHappened() }
+        if foundCount > 0 { wait.isBusy = true }
         loopTurns += 1
     }
 
@@ -80,12 +80,12 @@ final class Turns: LoopClient, @unchecked Sendable {
         min(transfers.deadline, transfers.pings.due, sockets.connecting.due, sockets.refusedDue, handles.deadline)
     }
 
-    func take(_ work: EngineWork) {
-        wait.somethingHappened()
+    func carryOut(_ work: EngineWork) {
+        wait.isBusy = true
         switch work {
         case .start(let transfer): transfers.start(transfer)
-        case .command(let transfer, let command): transfers.take(command, for: transfer)
-        case .connection(let number, let command): transfers.connections.take(command, for: number)
+        case .command(let transfer, let command): transfers.carryOut(command, for: transfer)
+        case .connection(let number, let command): transfers.connections.carryOut(command, for: number)
         case .snapshot(let waiter): waiter.resume(returning: transfers.snapshot())
         case .usablePool(let origin, let waiter): waiter.resume(returning: transfers.usablePool(of: origin))
         case .job(let job, let executor): job.runSynchronously(on: executor.asUnownedTaskExecutor())
@@ -126,11 +126,11 @@ final class Turns: LoopClient, @unchecked Sendable {
         // Deadlines after `seenUntil` remain, so that the next wait returns at once and the sockets are checked first.
         // A borrowed turn does not wait for sockets, so it leaves `seenUntil` as it is.
         transfers.runDeadlines(until: deadlineGuard.seenUntil)
-        transfers.startWaiting()
+        transfers.addWaiting()
         publish()
         // Observers and callers are notified last: a caller that continues at once would compete with the work of this
         // turn.
-        transfers.handBackEnded()
+        transfers.resumeCallers()
         guard !closing.isEmpty else { return }
         for waiter in closing { waiter.resume() }
         closing.removeAll()
@@ -140,9 +140,7 @@ final class Turns: LoopClient, @unchecked Sendable {
     private func runConnecting() {
         var done: Set<Int> = []
         for transfer in sockets.connecting.late(at: sockets.now) {
-            guard let index = transfer.easy?.multi, index != MultiIndex.none, done.insert(index).inserted else {
-                continue
-            }
+            guard let index = transfer.easy?.multi, done.insert(index).inserted else { continue }
             handles.multi(at: index)?.runAll()
         }
     }
@@ -164,7 +162,7 @@ final class Turns: LoopClient, @unchecked Sendable {
     private func publish() {
         var snapshot = TransportStatistics()
         snapshot.liveTransfers = transfers.liveCount
-        snapshot.easyHandlesInUse = handles.inUse
+        snapshot.easyHandlesInUse = transfers.handlesInUse
         snapshot.easyHandlesIdle = handles.idleCount
         snapshot.openSockets = sockets.poller.ownedCount
         snapshot.connectionsMade = sockets.poller.openedCount

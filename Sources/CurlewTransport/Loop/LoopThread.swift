@@ -1,5 +1,6 @@
 internal import CCurl
 internal import CurlewLocks
+internal import Dispatch
 internal import Glibc
 
 /// The work of a loop. The thread that has the turn makes every call, except for `waitForSockets`: the loop thread
@@ -17,7 +18,8 @@ protocol LoopClient: AnyObject, Sendable {
     func waitForSockets(mayWait: Bool)
     /// Called after the wait, when the loop thread has its turn back.
     func beginTurn()
-    func take(_ work: Work)
+    /// Carries out one piece of work, in the order in which the pieces were sent.
+    func carryOut(_ work: Work)
     /// Serves the sockets that the wait has found.
     func serveSockets()
     /// Called when all work of the turn is done: runs timers and hands results over.
@@ -30,10 +32,39 @@ protocol LoopClient: AnyObject, Sendable {
 
 /// A thread that runs an event loop, and lends its turns to callers while it sleeps.
 ///
+/// The turn is the right to touch the client's state. The loop thread has it while it is awake. While the loop thread
+/// sleeps, a caller may borrow it (Docs/Decisions/0019). One lock guards whose turn it is, together with the queue,
+/// which is the only other way into the loop and keeps a start and its cancellation in order.
+///
 /// The thread retains this object until it ends, which it does after `stop`. It is not joined.
 final class LoopThread<Client: LoopClient>: Sendable {
-    let turnHolder = TurnHolder()
-    private let inbox = Inbox<Client>()
+    private enum Item: Sendable {
+        case work(Client.Work)
+        case stop
+    }
+
+    private enum Phase {
+        /// The loop thread has the turn, and checks the queue before it sleeps.
+        case awake
+        /// The loop thread is in its wait, or about to enter it, and the queue is empty. If there is a lender, a caller
+        /// may borrow the turn.
+        case asleep(lender: Client?)
+        /// A caller has the turn. `isWanted`: the loop thread has woken up meanwhile and waits for the turn.
+        case lent(to: pthread_t, isWanted: Bool)
+        /// The loop has ended and accepts nothing.
+        case closed
+    }
+
+    private struct State {
+        var items: [Item] = []
+        var phase = Phase.awake
+        /// `nil` before the thread's first turn.
+        var thread: pthread_t?
+    }
+
+    private let state = Lock(State())
+    /// Signalled when a caller gives back a turn that the loop thread waits for.
+    private let returned = DispatchSemaphore(value: 0)
     /// `nil` once the thread has ended.
     private let wakeUp: Lock<EventDescriptor?>
 
@@ -45,35 +76,80 @@ final class LoopThread<Client: LoopClient>: Sendable {
     @discardableResult
     func send(_ work: Client.Work) -> Bool { add(.work(work)) }
 
-    /// Does the work at once on the calling thread if the loop thread sleeps and lends its turn; queues it otherwise.
-    /// Returns false once the loop has ended.
-    func sendOrDo(_ work: Client.Work) -> Bool {
-        guard let client = inbox.borrowTurn() else { return add(.work(work)) }
-        turnHolder.borrowedTurnBegins()
-        client.take(work)
+    /// Carries the work out at once, on the calling thread, if the loop thread sleeps and lends its turn; queues it
+    /// otherwise. Returns false once the loop has ended.
+    func sendOrCarryOut(_ work: Client.Work) -> Bool {
+        guard let client = borrowTurn() else { return add(.work(work)) }
+        client.carryOut(work)
         client.endTurn()
-        let lender = client.lendsTurns ? client : nil
-        let wakesLoop = client.waitsTooLong
-        turnHolder.borrowedTurnEnds()
-        if inbox.giveTurnBack(lender: lender, wakesLoop: wakesLoop) { wake() }
+        giveTurnBack(lender: client.lendsTurns ? client : nil, wakesLoop: client.waitsTooLong)
         return true
     }
 
     /// Ends the thread, after all work that was queued before.
     func stop() { _ = add(.stop) }
 
-    private func add(_ item: LoopItem<Client.Work>) -> Bool {
-        switch inbox.add(item) {
-        case .queued: return true
-        case .wakeNeeded:
-            wake()
-            return true
-        case .refused: return false
+    private func add(_ item: Item) -> Bool {
+        let (isAccepted, mustWake) = state.withLock { state in
+            switch state.phase {
+            case .closed: return (false, false)
+            case .awake, .lent:
+                state.items.append(item)
+                return (true, false)
+            case .asleep:
+                state.items.append(item)
+                state.phase = .awake
+                return (true, true)
+            }
         }
+        if mustWake { wake() }
+        return isAccepted
     }
 
     /// Ends the loop thread's wait. The reference taken here keeps the descriptor open until the signal is written.
     private func wake() { wakeUp.withLock { $0 }?.signal() }
+
+    /// The client, if its turn can be borrowed. The caller must give the turn back soon, because the loop thread may
+    /// wait for it.
+    private func borrowTurn() -> Client? {
+        state.withLock { state in
+            guard case .asleep(let lender?) = state.phase else { return nil }
+            state.phase = .lent(to: pthread_self(), isWanted: false)
+            return lender
+        }
+    }
+
+    /// Ends a borrowed turn. `lender` lends the next turn; `wakesLoop` is true if the loop thread sleeps for too long.
+    private func giveTurnBack(lender: Client?, wakesLoop: Bool) {
+        let (isWanted, mustWake) = state.withLock { state in
+            if case .lent(_, isWanted: true) = state.phase {
+                state.phase = .awake
+                return (true, false)
+            }
+            // Items that were added during the turn were queued without waking the loop thread.
+            let mustWake = wakesLoop || !state.items.isEmpty
+            state.phase = mustWake ? .awake : .asleep(lender: lender)
+            return (false, mustWake)
+        }
+        if isWanted { returned.signal() }
+        if mustWake { wake() }
+    }
+
+    /// Whether the calling thread has the turn.
+    var callerHasTurn: Bool {
+        state.withLock { state in
+            let holder: pthread_t? =
+                switch state.phase {
+                case .awake, .asleep: state.thread
+                case .lent(let borrower, _): borrower
+                case .closed: nil
+                }
+            return holder.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+        }
+    }
+
+    /// Stops a debug build in which a thread without the turn touches the loop's state.
+    func assertOnLoop() { assert(callerHasTurn, "the engine's state was touched outside of its loop's turns") }
 
     // MARK: The thread
 
@@ -107,51 +183,100 @@ final class LoopThread<Client: LoopClient>: Sendable {
     }
 
     private func run(_ client: Client) {
-        turnHolder.threadBegins()
-        var batch: [LoopItem<Client.Work>] = []
+        threadBegins()
+        var batch: [Item] = []
         var stops = false
         while !stops {
             client.planWait()
-            client.waitForSockets(mayWait: inbox.prepareToSleep(lender: client.lendsTurns ? client : nil))
-            inbox.takeTurnBack()
+            client.waitForSockets(mayWait: prepareToSleep(lender: client.lendsTurns ? client : nil))
+            takeTurnBack()
             client.beginTurn()
             // Work is done before sockets are served, because a command must take effect before the events that follow
             // it. libcurl may start the next transfer from within a socket's event, and that transfer may just have
             // been suspended.
-            inbox.take(into: &batch)
+            takeItems(into: &batch)
             stops = carryOut(&batch, client)
             if !stops { client.serveSockets() }
             // Work that serving the sockets has queued is done before the next wait, in a limited number of rounds.
             var rounds = 0
-            while !stops, rounds < Self.mostRounds, inbox.take(into: &batch) {
+            while !stops, rounds < Self.mostRounds, takeItems(into: &batch) {
                 stops = carryOut(&batch, client)
                 rounds += 1
             }
             client.endTurn()
         }
         client.end()
-        while !inbox.closeIfEmpty() {
-            inbox.take(into: &batch)
+        while !closeIfEmpty() {
+            takeItems(into: &batch)
             _ = carryOut(&batch, client)
             client.endTurn()
         }
-        turnHolder.threadEnds()
         _ = wakeUp.withLock { exchange(&$0, with: nil) }
     }
 
     private static var mostRounds: Int { 8 }
 
+    /// Gives the calling thread the turn. Called by the loop's thread, and by tests that run turns without it.
+    func threadBegins() { state.withLock { $0.thread = pthread_self() } }
+
+    /// Whether the loop thread may wait. If so, the thread has given up its turn, and the next `add` wakes it.
+    private func prepareToSleep(lender: Client?) -> Bool {
+        state.withLock { state in
+            guard state.items.isEmpty else { return false }
+            state.phase = .asleep(lender: lender)
+            return true
+        }
+    }
+
+    /// Gives the turn back to the loop thread after its wait. Blocks while a caller has the turn.
+    private func takeTurnBack() {
+        let isLent = state.withLock { state in
+            guard case .lent(let borrower, _) = state.phase else {
+                state.phase = .awake
+                return false
+            }
+            state.phase = .lent(to: borrower, isWanted: true)
+            return true
+        }
+        guard isLent else { return }
+        returned.wait()
+        // The thread sanitizer understands locks and not semaphores: the lock orders the caller's work before the code
+        // that follows.
+        state.withLock { _ in }
+    }
+
+    /// Moves all queued items into `batch`, which must be empty and whose storage the queue reuses. Returns false if
+    /// there were none.
+    @discardableResult
+    private func takeItems(into batch: inout [Item]) -> Bool {
+        // SAFETY: both arrays are only swapped; `batch` belongs to the loop thread.
+        withUnsafeMutablePointer(to: &batch) { pointer in
+            nonisolated(unsafe) let pointer = pointer
+            state.withLock { swap(&$0.items, &pointer.pointee) }
+        }
+        return !batch.isEmpty
+    }
+
     /// Does the work of `batch` and empties it. Returns whether the loop is to stop.
-    private func carryOut(_ batch: inout [LoopItem<Client.Work>], _ client: Client) -> Bool {
+    private func carryOut(_ batch: inout [Item], _ client: Client) -> Bool {
         var stops = false
         for item in batch {
             switch item {
-            case .work(let work): client.take(work)
+            case .work(let work): client.carryOut(work)
             case .stop: stops = true
             }
         }
         batch.removeAll(keepingCapacity: true)
         return stops
+    }
+
+    /// Closes the queue if it is empty; returns whether it did.
+    private func closeIfEmpty() -> Bool {
+        state.withLock { state in
+            guard state.items.isEmpty else { return false }
+            state.phase = .closed
+            return true
+        }
     }
 }
 
@@ -160,33 +285,4 @@ private final class ThreadBody: Sendable {
     let run: @Sendable () -> Void
 
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-}
-
-/// Knows which thread has the loop's turn: the loop thread, or a caller that has borrowed it.
-final class TurnHolder: Sendable {
-    private struct Threads {
-        /// The loop thread; `nil` before its first turn and after its last.
-        var own: pthread_t?
-        /// The thread that has the turn; `nil` if `own` is `nil`.
-        var holder: pthread_t?
-    }
-
-    private let threads = Lock(Threads())
-
-    func threadBegins() { threads.withLock { $0 = Threads(own: pthread_self(), holder: pthread_self()) } }
-
-    func threadEnds() { threads.withLock { $0 = Threads() } }
-
-    /// Called when the calling thread has borrowed the turn.
-    func borrowedTurnBegins() { threads.withLock { $0.holder = pthread_self() } }
-
-    func borrowedTurnEnds() { threads.withLock { $0.holder = $0.own } }
-
-    /// Whether the calling thread has the turn.
-    var isCurrentThread: Bool {
-        threads.withLock { $0.holder.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
-    }
-
-    /// Stops a debug build in which a thread without the turn touches the loop's state.
-    func assertOnLoop() { assert(isCurrentThread, "the engine's state was touched outside of its loop's turns") }
 }

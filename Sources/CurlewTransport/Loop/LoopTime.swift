@@ -139,8 +139,8 @@ struct PlannedWait {
     private(set) var end = LoopInstant.never
     /// When the last wait with an end began.
     private(set) var began = LoopInstant.unset
-    /// Something has happened since the last wait was planned.
-    private var isBusy = false
+    /// Whether something has happened since the last wait was planned.
+    var isBusy = false
 
     static let shortNanoseconds: UInt64 = 1_000_000_000
 
@@ -149,8 +149,6 @@ struct PlannedWait {
         end = isLent && isBusy ? min(deadline, now.advanced(byNanoseconds: Self.shortNanoseconds)) : deadline
         isBusy = false
     }
-
-    mutating func somethingHappened() { isBusy = true }
 
     /// Begins the wait and returns its length in nanoseconds; a negative length means no limit.
     mutating func begin() -> Int64 {

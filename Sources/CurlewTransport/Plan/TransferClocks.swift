@@ -37,7 +37,8 @@ struct TransferClocks {
     var total: UInt64?
 
     private(set) var stretch = Stretch.queue
-    private var started = LoopInstant.unset
+    /// When the transfer started: the total timeout runs from then on.
+    var started = LoopInstant.unset
     private var stretchBegan = LoopInstant.unset
     private var lastByte = LoopInstant.unset
     private var heldSince = LoopInstant.unset
@@ -54,14 +55,9 @@ struct TransferClocks {
 
     // MARK: Events
 
-    mutating func transferStarted(at now: LoopInstant) { started = now }
-
     /// Called when the transfer may have to wait for a connection, in line or within libcurl. The wait begins with the
     /// first call, and again with the first after `startOver`.
-    mutating func launched(at now: LoopInstant, isHeld: Bool) {
-        // A transfer that was suspended before it had a connection is launched after its pause. Its timeouts have to
-        // run again; otherwise they would never expire.
-        if !isHeld { released(at: now) }
+    mutating func enqueued(at now: LoopInstant) {
         if !stretchBegan.isSet { stretchBegan = now }
     }
 

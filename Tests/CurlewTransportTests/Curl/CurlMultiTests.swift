@@ -15,9 +15,10 @@ struct CurlMultiTests {
             let multi = try #require(parts.handles.multi(for: transfer))
             easy.transfer = transfer
             transfer.attach(to: easy)
-            _ = parts.handles.add(easy, to: multi)
+            _ = multi.add(easy)
             defer {
-                parts.handles.remove(easy)
+                multi.remove(easy)
+                easy.transfer = nil
                 transfer.end()
             }
             // The first timers start the transfer. From then on, the connection's timer is the nearest.

@@ -17,8 +17,8 @@ struct HandlesTests {
                 let easy = try parts.handle(for: transfer)
                 let multi = try #require(handles.multi(for: transfer))
                 easy.transfer = transfer
-                _ = handles.add(easy, to: multi)
-                handles.detach(easy)
+                _ = multi.add(easy)
+                easy.transfer = nil
                 return easy
             }
             #expect(handles.connectionMultis.count == 3)

@@ -12,14 +12,14 @@ struct TransferClocksTests {
         var clocks = TransferClocks(
             Timeouts(
                 connect: .seconds(10), firstByte: .seconds(30), idle: .seconds(20), total: total, queue: .seconds(40)))
-        clocks.transferStarted(at: at(0))
+        clocks.started = at(0)
         return clocks
     }
 
     @Test func eachStretchHasItsOwn() {
         var clocks = clocks()
         #expect(clocks.next.at == .never)
-        clocks.launched(at: at(1), isHeld: false)
+        clocks.enqueued(at: at(1))
         #expect(clocks.next == (at(41), .queue))
         clocks.connectionStarted(at: at(2))
         #expect(clocks.next == (at(12), .connect))
@@ -41,14 +41,14 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(11), .connect))
         clocks.resolvingEnded(at: at(4))
         #expect(clocks.next.at == .never)
-        clocks.launched(at: at(4), isHeld: false)
+        clocks.enqueued(at: at(4))
         #expect(clocks.next == (at(44), .queue))
         clocks.connectionStarted(at: at(20))
         #expect(clocks.next == (at(27), .connect))
         #expect(clocks.limit(.connect) == .seconds(10))
         // A new connection has the whole timeout.
         clocks.startOver(isHeld: false)
-        clocks.launched(at: at(21), isHeld: false)
+        clocks.enqueued(at: at(21))
         clocks.connectionStarted(at: at(22))
         #expect(clocks.next == (at(32), .connect))
     }
@@ -56,7 +56,7 @@ struct TransferClocksTests {
     @Test func totalRunsThroughAll() {
         var clocks = clocks(total: .seconds(5))
         #expect(clocks.next == (at(5), .total))
-        clocks.launched(at: at(1), isHeld: false)
+        clocks.enqueued(at: at(1))
         clocks.connectionStarted(at: at(1))
         #expect(clocks.next == (at(5), .total))
     }
@@ -74,7 +74,7 @@ struct TransferClocksTests {
 
     @Test func pausesOfOurOwnDoNotCount() {
         var clocks = clocks()
-        clocks.launched(at: at(0), isHeld: false)
+        clocks.enqueued(at: at(0))
         clocks.sendingStarted(at: at(0))
         clocks.requestSent(at: at(0))
         clocks.held(at: at(10))
@@ -90,7 +90,7 @@ struct TransferClocksTests {
 
     @Test func theWaitForAConnectionDoesNotCountWhileItIsHeld() {
         var clocks = clocks()
-        clocks.launched(at: at(1), isHeld: false)
+        clocks.enqueued(at: at(1))
         clocks.held(at: at(11))
         #expect(clocks.next.at == .never)
         clocks.released(at: at(111))
@@ -100,18 +100,18 @@ struct TransferClocksTests {
         clocks.startOver(isHeld: true)
         clocks.released(at: at(120))
         #expect(clocks.next.at == .never)
-        clocks.launched(at: at(120), isHeld: false)
+        clocks.enqueued(at: at(120))
         #expect(clocks.next == (at(160), .queue))
     }
 
-    /// A transfer that was suspended on its way starts over while it is held, and is launched after its pause.
-    @Test func aLaunchEndsThePauseUnlessTheTransferIsStillHeld() {
+    /// A transfer that was suspended on its way starts over while it is held.
+    @Test func theQueueTimeoutRunsOnlyOnceTheTransferIsReleased() {
         var clocks = clocks()
         clocks.held(at: at(1))
         clocks.startOver(isHeld: true)
-        clocks.launched(at: at(1), isHeld: true)
+        clocks.enqueued(at: at(1))
         #expect(clocks.next.at == .never)
-        clocks.launched(at: at(101), isHeld: false)
+        clocks.released(at: at(101))
         #expect(clocks.next == (at(141), .queue))
     }
 
@@ -119,10 +119,11 @@ struct TransferClocksTests {
         var clocks = clocks()
         clocks.held(at: at(1))
         clocks.startOver(isHeld: true)
+        clocks.released(at: at(101))
         clocks.resolvingStarted(at: at(101))
         #expect(clocks.next == (at(111), .connect))
         clocks.resolvingEnded(at: at(103))
-        clocks.launched(at: at(103), isHeld: false)
+        clocks.enqueued(at: at(103))
         #expect(clocks.next == (at(143), .queue))
         clocks.connectionStarted(at: at(104))
         #expect(clocks.next == (at(112), .connect))
@@ -140,8 +141,8 @@ struct TransferClocksTests {
 
     @Test func switchedOffMeansNever() {
         var clocks = TransferClocks(Timeouts(connect: nil, firstByte: nil, idle: nil, total: nil, queue: nil))
-        clocks.transferStarted(at: at(0))
-        clocks.launched(at: at(0), isHeld: false)
+        clocks.started = at(0)
+        clocks.enqueued(at: at(0))
         #expect(clocks.next.at == .never)
         clocks.requestSent(at: at(0))
         #expect(clocks.next.at == .never)
@@ -151,9 +152,10 @@ struct TransferClocksTests {
     @Test func aBodyThatIsReadAgainHasItsTimeLimitsAgain() throws {
         let transport = CurlTransport()
         let settings = try EngineSettings(TransportConfiguration(), .current(.ofLibcurl), alternatives: nil)
-        let loop = TurnHolder()
+        let system = try #require(EpollQueue.make())
+        let loop = EngineLoop(wakeUp: system.wakeUp)
         loop.threadBegins()
-        let sockets = Sockets(settings, queue: try #require(EpollQueue.make()).queue, loop: loop)
+        let sockets = Sockets(settings, queue: system.queue, loop: loop)
         let handles = Handles(settings, sockets: sockets, loop: loop)
         let transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
         defer { handles.freeShare() }

@@ -13,7 +13,7 @@ struct TransferFailureTests {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
             transfer.attach(to: easy)
-            transfer.clocks.launched(at: parts.transfers.now, isHeld: false)
+            transfer.clocks.enqueued(at: parts.transfers.now)
             transfer.clocks.connectionStarted(at: parts.transfers.now)
             let connecting = transfer.failure(for: 28, easy)
             #expect(connecting.code == .connectTimedOut)

@@ -12,9 +12,9 @@ struct BorrowedTurnTests {
     @Test func aCallersWorkIsDoneOnItsThreadWhileTheLoopWaits() throws {
         let (loop, client) = try makeLoop()
         client.awaitSleep()
-        #expect(loop.sendOrDo(.note("one")))
+        #expect(loop.sendOrCarryOut(.note("one")))
         #expect(client.notes == ["one: own thread"])
-        #expect(loop.sendOrDo(.note("two")))
+        #expect(loop.sendOrCarryOut(.note("two")))
         #expect(client.notes == ["one: own thread", "two: own thread"])
         // A signal also ends a wait (scripts/fault-modes).
         #expect(client.waits == 1 || FaultMode.name != nil)
@@ -25,7 +25,7 @@ struct BorrowedTurnTests {
     @Test func itIsQueuedWhereTheClientLendsNothing() throws {
         let (loop, client) = try makeLoop(lends: false)
         client.awaitSleep()
-        #expect(loop.sendOrDo(.note("one")))
+        #expect(loop.sendOrCarryOut(.note("one")))
         loop.stop()
         client.awaitEnd()
         #expect(client.notes == ["one: loop thread"])
@@ -34,7 +34,7 @@ struct BorrowedTurnTests {
     @Test func whatIsSentDuringABorrowedTurnComesAfterIt() throws {
         let (loop, client) = try makeLoop()
         client.awaitSleep()
-        #expect(loop.sendOrDo(.sendTwice))
+        #expect(loop.sendOrCarryOut(.sendTwice))
         loop.stop()
         client.awaitEnd()
         #expect(client.notes == ["sent", "inner: loop thread", "inner: loop thread"])
@@ -44,7 +44,7 @@ struct BorrowedTurnTests {
         let (loop, client) = try makeLoop()
         client.awaitSleep()
         // The loop thread's wait ends during the borrowed turn, so the thread is awake before the turn ends.
-        #expect(loop.sendOrDo(.endWaitAndNote))
+        #expect(loop.sendOrCarryOut(.endWaitAndNote))
         loop.stop()
         client.awaitEnd()
         #expect(client.notes == ["noted before the next turn"])
@@ -54,7 +54,7 @@ struct BorrowedTurnTests {
     @Test func aLoopThatSleepsForTooLongIsWoken() throws {
         let (loop, client) = try makeLoop()
         client.awaitSleep()
-        #expect(loop.sendOrDo(.shorten))
+        #expect(loop.sendOrCarryOut(.shorten))
         // Nothing else wakes the loop thread, so a second wait proves that the borrowed turn has ended the first.
         client.awaitSleep()
         // A signal also ends a wait (scripts/fault-modes).
@@ -68,7 +68,7 @@ struct BorrowedTurnTests {
         loop.stop()
         client.awaitEnd()
         while loop.send(.note("late")) { sched_yield() }
-        #expect(!loop.sendOrDo(.note("later")))
+        #expect(!loop.sendOrCarryOut(.note("later")))
     }
 
     @Test func oneThreadAtATimeHasTheTurn() async throws {
@@ -76,7 +76,7 @@ struct BorrowedTurnTests {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {
-                    for _ in 0..<2_000 { #expect(loop.sendOrDo(.count)) }
+                    for _ in 0..<2_000 { #expect(loop.sendOrCarryOut(.count)) }
                 }
             }
         }
@@ -163,7 +163,7 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
         seen.withLock { if $0.isBorrowed { $0.turnsWhileBorrowed += 1 } }
     }
 
-    func take(_ work: Work) {
+    func carryOut(_ work: Work) {
         switch work {
         case .note(let text): note(text + (isOnLoopThread ? ": loop thread" : ": own thread"))
         case .sendTwice:
@@ -197,6 +197,6 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
     }
 
     private func note(_ text: String) {
-        seen.withLock { $0.notes.append(loop.turnHolder.isCurrentThread ? text : "outside of a turn") }
+        seen.withLock { $0.notes.append(loop.callerHasTurn ? text : "outside of a turn") }
     }
 }

@@ -16,13 +16,13 @@ struct LoopThreadTests {
 
     @Test func onlyTheLoopsThreadIsTheCurrentOne() async throws {
         let loop = LoopThread<RecordingClient>(wakeUp: try #require(EpollQueue.make()).wakeUp)
-        #expect(!loop.turnHolder.isCurrentThread)
+        #expect(!loop.callerHasTurn)
         let steps = await withCheckedContinuation { continuation in
             let client = RecordingClient(loop: loop) { continuation.resume(returning: $0) }
             if !loop.start(client) { continuation.resume(returning: []) }
         }
         #expect(!steps.contains("on another thread"))
-        #expect(!loop.turnHolder.isCurrentThread)
+        #expect(!loop.callerHasTurn)
     }
 
     #if DEBUG
@@ -56,9 +56,9 @@ private struct OwnersOfAnEngine {
         var configuration = TransportConfiguration()
         configuration.proxy = .none
         let settings = try EngineSettings(configuration, .current(.ofLibcurl), alternatives: nil)
-        let queue = try #require(EpollQueue.make()).queue
-        let loop = TurnHolder()
-        sockets = Sockets(settings, queue: queue, loop: loop)
+        let system = try #require(EpollQueue.make())
+        let loop = EngineLoop(wakeUp: system.wakeUp)
+        sockets = Sockets(settings, queue: system.queue, loop: loop)
         handles = Handles(settings, sockets: sockets, loop: loop)
         transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
     }
@@ -86,7 +86,7 @@ private final class RecordingClient: LoopClient, @unchecked Sendable {
     }
 
     func beginTurn() {}
-    func take(_ work: Int) { note("take") }
+    func carryOut(_ work: Int) { note("take") }
     func serveSockets() { note("serve") }
     func endTurn() { note("end of turn") }
 
@@ -95,5 +95,5 @@ private final class RecordingClient: LoopClient, @unchecked Sendable {
         finished(steps)
     }
 
-    private func note(_ step: String) { steps.append(loop.turnHolder.isCurrentThread ? step : "on another thread") }
+    private func note(_ step: String) { steps.append(loop.callerHasTurn ? step : "on another thread") }
 }

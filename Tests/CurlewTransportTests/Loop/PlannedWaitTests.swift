@@ -19,7 +19,7 @@ struct PlannedWaitTests {
 
     @Test func areShortOnceAfterSomethingHasHappened() {
         var wait = PlannedWait()
-        wait.somethingHappened()
+        wait.isBusy = true
         wait.plan(until: .never, at: now, isLent: true)
         #expect(wait.end == now.advanced(byNanoseconds: PlannedWait.shortNanoseconds))
         wait.plan(until: .never, at: now, isLent: true)
@@ -28,14 +28,14 @@ struct PlannedWaitTests {
 
     @Test func areNotLongerThanTheDeadline() {
         var wait = PlannedWait()
-        wait.somethingHappened()
+        wait.isBusy = true
         wait.plan(until: soon, at: now, isLent: true)
         #expect(wait.end == soon)
     }
 
     @Test func areNotShortenedWhereNothingIsLent() {
         var wait = PlannedWait()
-        wait.somethingHappened()
+        wait.isBusy = true
         wait.plan(until: .never, at: now, isLent: false)
         #expect(wait.end == .never)
     }

@@ -63,14 +63,13 @@ private struct HandLoop {
     let queue: InterruptedQueue
     private let turns: Turns
     private let transport: CurlTransport
-    private let wakeUp: EventDescriptor
 
     init() throws {
         var configuration = TransportConfiguration()
         configuration.proxy = .none
         let made = try #require(EpollQueue.make())
-        (queue, wakeUp) = (InterruptedQueue(made.queue), made.wakeUp)
-        let loop = TurnHolder()
+        queue = InterruptedQueue(made.queue)
+        let loop = EngineLoop(wakeUp: made.wakeUp)
         loop.threadBegins()
         transport = CurlTransport(configuration: configuration)
         turns = Turns(
@@ -82,7 +81,7 @@ private struct HandLoop {
     func start(_ url: URL, firstByte: Duration?) throws -> ActiveTransfer {
         let timeouts = Timeouts(connect: nil, firstByte: firstByte, idle: nil, total: nil, queue: nil)
         let transfer = try transport.makeTransfer(request(url) { $0.options.timeouts = timeouts }, NoSink.shared)
-        turns.take(.start(transfer))
+        turns.carryOut(.start(transfer))
         turns.endTurn()
         return transfer
     }

@@ -17,9 +17,10 @@ struct EngineParts {
         configure(&configuration)
         transport = CurlTransport(configuration: configuration)
         let settings = try EngineSettings(configuration, .current(.ofLibcurl), alternatives: nil)
-        let loop = TurnHolder()
+        let system = try #require(EpollQueue.make())
+        let loop = EngineLoop(wakeUp: system.wakeUp)
         loop.threadBegins()
-        sockets = Sockets(settings, queue: try #require(EpollQueue.make()).queue, loop: loop)
+        sockets = Sockets(settings, queue: system.queue, loop: loop)
         handles = Handles(settings, sockets: sockets, loop: loop)
         transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
     }

@@ -147,17 +147,17 @@ struct ConnectionLineTests {
         var lines = ConnectionLines()
         // The first half of these transfers enters before there is a line.
         let inside = try (0..<2 * ConnectionLines.most).map { _ in try make() }
-        let entered = inside.map { lines.mayEnter($0) }
+        let entered = inside.map { lines.add($0) }
         #expect(!entered.contains(false))
         var kept: [Kept] = []
         func end(_ transfer: ActiveTransfer) {
             transfer.end()
-            lines.ended(transfer)
+            lines.remove(transfer)
         }
         func wait() throws -> ActiveTransfer {
             let transfer = try make()
-            let mayEnter = lines.mayEnter(transfer)
-            #expect(!mayEnter)
+            let isAdmitted = lines.add(transfer)
+            #expect(!isAdmitted)
             kept.append(Kept(transfer: transfer))
             return transfer
         }
@@ -189,12 +189,12 @@ struct ConnectionLineTests {
         func enters() throws -> Bool {
             let transfer = try transport.makeTransfer(request(url), NoSink.shared)
             transfers.append(transfer)
-            return lines.mayEnter(transfer)
+            return lines.add(transfer)
         }
         func end(_ range: Range<Int>) {
             for transfer in transfers[range] {
                 transfer.end()
-                lines.ended(transfer)
+                lines.remove(transfer)
             }
         }
         for _ in 0..<2 * most { #expect(try enters()) }
@@ -212,6 +212,20 @@ struct ConnectionLineTests {
         end(0..<most)
         end(2 * most + 1..<transfers.count)
         #expect(lines.waiting == 0)
+    }
+
+    /// libcurl reports a connection before each send, and the end of the transfer comes after all of them.
+    @Test func aTransferLeavesItsLineOnce() throws {
+        let transport = CurlTransport()
+        let transfer = try transport.makeTransfer(
+            request(try #require(URL(string: "http://a.example/"))), NoSink.shared)
+        var lines = ConnectionLines()
+        let isAdmitted = lines.add(transfer)
+        #expect(isAdmitted && lines.waiting == 1)
+        for _ in 0..<2 {
+            lines.remove(transfer)
+            #expect(lines.waiting == 0)
+        }
     }
 
     @Test(arguments: [

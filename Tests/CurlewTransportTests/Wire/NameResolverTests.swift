@@ -448,7 +448,7 @@ struct NameResolverTests {
             await withUnsafeContinuation { transfer.start(resuming: $0) }
             #expect { try transfer.outcome() } throws: { CurlewError.Code.resolveFailed ~= $0 }
             #expect(server.connectionCount == 0)
-            // Every new launch asks anew.
+            // Each time that the transfer is enqueued it asks anew.
             #expect(registry.asked.count > 1)
         }
     }

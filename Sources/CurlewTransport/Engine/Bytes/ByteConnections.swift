@@ -8,7 +8,7 @@ internal import Foundation
 final class ByteConnections {
     private let sockets: Sockets
     private let handles: Handles
-    private let loop: TurnHolder
+    private let loop: EngineLoop
     private var live: [Int: LiveConnection] = [:]
     private var byDescriptor: [Int32: LiveConnection] = [:]
     private var lastNumber = 0
@@ -16,7 +16,7 @@ final class ByteConnections {
     /// Shared by all connections: bytes that are read are copied out before anything else happens.
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 * 1024, alignment: 16)
 
-    init(sockets: Sockets, handles: Handles, loop: TurnHolder) {
+    init(sockets: Sockets, handles: Handles, loop: EngineLoop) {
         (self.sockets, self.handles, self.loop) = (sockets, handles, loop)
     }
 
@@ -40,13 +40,13 @@ final class ByteConnections {
             number: lastNumber, queue: queue, loop: transfer.loop, metrics: transfer.result.metrics)
     }
 
-    func take(_ command: ConnectionCommand, for number: Int) {
+    func carryOut(_ command: ConnectionCommand, for number: Int) {
         loop.assertOnLoop()
         guard let connection = live[number] else {
             return command.fail(isShutDown ? .transportShutDown : .connectionClosed())
         }
         if case .close = command { return end(connection, .connectionClosed()) }
-        connection.take(command, scratch)
+        connection.carryOut(command, scratch)
         watch(connection)
     }
 
@@ -91,9 +91,11 @@ extension Transfers {
             return fail(transfer, transfer.makeError(.connectFailed, "the connection was closed at once"))
         }
         transfer.result.connection = connection
-        forget(transfer)
-        handles.detach(easy)
+        stopConnecting(transfer)
+        // The handle stays in its multi handle, through which alone libcurl finds the connection.
+        easy.transfer = nil
         transfer.detach()
+        handlesInUse -= 1
         release(transfer)
     }
 }

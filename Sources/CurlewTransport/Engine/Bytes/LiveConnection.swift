@@ -46,7 +46,7 @@ final class LiveConnection {
 
     // MARK: Commands
 
-    func take(_ command: ConnectionCommand, _ scratch: UnsafeMutableRawBufferPointer) {
+    func carryOut(_ command: ConnectionCommand, _ scratch: UnsafeMutableRawBufferPointer) {
         switch command {
         case .receive(let number, let maximum, let answer):
             readers.append(.init(number: number, answer: answer, maximum: maximum))

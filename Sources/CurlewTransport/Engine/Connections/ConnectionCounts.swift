@@ -36,8 +36,9 @@ extension Transfers {
         for (origin, pool) in origins where pool.inUse > pool.open { origins[origin]?.inUse = pool.open }
         return ConnectionSnapshot(origins: origins)
     }
-    /// The connections that the next requests to an origin may use, as far as is known. Others to the same server, such as
-    /// byte connections and retired ones, do not count towards its limit.
+
+    /// The connections that the next requests to an origin may use, as far as is known. Others to the same server, such
+    /// as byte connections and retired ones, do not count towards its limit.
     func usablePool(of origin: ConnectionSnapshot.Origin) -> ConnectionSnapshot.Pool {
         loop.assertOnLoop()
         var pool = ConnectionSnapshot.Pool()

@@ -16,27 +16,29 @@ struct ConnectionLines {
     private var lines: [String: ConnectionLine] = [:]
     private var ready: [ConnectionLine] = []
 
-    /// Whether the transfer may be given to libcurl at once. If not, it is appended to its origin's line.
-    mutating func mayEnter(_ transfer: ActiveTransfer) -> Bool {
+    /// Adds a transfer. Returns true if it may be given to libcurl at once. Otherwise it waits in its origin's line
+    /// until `next` returns it.
+    mutating func add(_ transfer: ActiveTransfer) -> Bool {
         // A transfer with its own proxy does not wait for the connections that others of its origin wait for.
         guard waiting >= Self.most || !lines.isEmpty, transfer.request.options.proxy == nil else {
-            enter(transfer, from: nil)
+            addInside(transfer, of: nil)
             return true
         }
         let line = line(of: transfer)
         if line.hasRoom, line.isEmpty {
-            enter(transfer, from: line)
+            addInside(transfer, of: line)
             return true
         }
-        transfer.place.line = line
+        transfer.entries.line = line
         line.append(transfer)
         return false
     }
 
-    private mutating func enter(_ transfer: ActiveTransfer, from line: ConnectionLine?) {
+    /// Counts a transfer that is given to libcurl.
+    private mutating func addInside(_ transfer: ActiveTransfer, of line: ConnectionLine?) {
         waiting += 1
-        transfer.place.waitsForConnection = true
-        transfer.place.line = line
+        transfer.entries.waitsInLibcurl = true
+        transfer.entries.line = line
         line?.inside += 1
     }
 
@@ -48,27 +50,17 @@ struct ConnectionLines {
         return line
     }
 
-    /// Called when the transfer has ended, whether it waited here, within libcurl or not at all.
-    mutating func ended(_ transfer: ActiveTransfer) {
-        if transfer.place.waitsForConnection { return left(transfer) }
-        guard let line = transfer.place.line else { return }
-        transfer.place.line = nil
-        line.hasEndedOutside()
-        if line.isEmpty, line.inside == 0, !line.isReady { lines[line.origin] = nil }
-    }
-
-    /// Called when the transfer has a connection, or has left libcurl.
-    mutating func left(_ transfer: ActiveTransfer) {
-        guard transfer.place.waitsForConnection else { return }
-        transfer.place.waitsForConnection = false
-        waiting -= 1
-        guard let line = transfer.place.line else { return }
-        transfer.place.line = nil
-        line.inside -= 1
+    /// Removes a transfer that waits no more: it has a connection, has left libcurl, or has ended in its line. Has no
+    /// effect on a transfer that was removed before.
+    mutating func remove(_ transfer: ActiveTransfer) {
+        let waitedInLibcurl = exchange(&transfer.entries.waitsInLibcurl, with: false)
+        if waitedInLibcurl { waiting -= 1 }
+        guard let line = exchange(&transfer.entries.line, with: nil) else { return }
+        if waitedInLibcurl { line.inside -= 1 } else { line.hasEndedOutside() }
         if line.isEmpty {
             // `next` removes a line that is ready. Transfers that arrive before then still belong to it.
             if line.inside == 0, !line.isReady { lines[line.origin] = nil }
-        } else if !line.isReady {
+        } else if waitedInLibcurl, !line.isReady {
             line.isReady = true
             ready.append(line)
         }
@@ -85,7 +77,7 @@ struct ConnectionLines {
     mutating func next() -> ActiveTransfer? {
         while let line = ready.last {
             if line.hasRoom, let transfer = line.first() {
-                enter(transfer, from: line)
+                addInside(transfer, of: line)
                 return transfer
             }
             ready.removeLast()

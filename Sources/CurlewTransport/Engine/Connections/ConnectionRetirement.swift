@@ -39,7 +39,7 @@ struct ConnectionRetirement: Equatable, Sendable {
 // that may never end.
 extension Transfers {
     /// Counts the exchange that the transfer begins as one of the connection's requests. Returns false if the
-    /// connection has reached a limit: the transfer gives it up before a byte is sent, and is launched again.
+    /// connection has reached a limit: the transfer gives it up before a byte is sent, and is enqueued again.
     ///
     /// Called for every send if the transport has limits. Repetitions are never refused: they continue a handshake, or
     /// an exchange that the connection's server has begun.
@@ -79,7 +79,7 @@ extension Transfers {
     }
 
     /// Counts the refusal. Returns false if the transfer has to be sent over the connection after all, because it would
-    /// find the connection again when it is launched again, and be refused for ever. That is so if several origins
+    /// find the connection again when it is enqueued again, and be refused for ever. That is so if several origins
     /// share the connection: only the origin of the request that opened it has moved. `maximumRefusals` bounds any
     /// other case.
     private func recordRefusal(

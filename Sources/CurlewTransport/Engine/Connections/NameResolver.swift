@@ -3,13 +3,13 @@ internal import CurlewLocks
 
 /// Asks the user's resolver for addresses, once for all transfers that wait for the same host.
 ///
-/// A transfer asks when it is launched. If the answer is known, the transfer proceeds at once; otherwise it waits,
+/// A transfer asks when it is enqueued. If the answer is known, the transfer proceeds at once; otherwise it waits,
 /// without a handle, for the command `.resolved`. The user's code runs in a detached task, never in the loop's turns:
 /// no single transfer owns the question, so the cancellation of one must not end it for the others. The task is
 /// cancelled when the last transfer that waits for it has ended.
 ///
-/// Two races have no effect. An answer that arrives while its transfer ends finds it ended (`Transfers.take`). A task
-/// that has answered although its question was dropped has another number than the question that was asked since.
+/// Two races have no effect. An answer that arrives while its transfer ends finds it ended (`Transfers.carryOut`). A
+/// task that has answered although its question was dropped has another number than the question that was asked since.
 final class NameResolver: Sendable {
     private struct State {
         var names = ResolvedNames<ActiveTransfer>()
@@ -98,9 +98,8 @@ extension Transfers {
                 transfer.stage = .held
                 return
             }
-            transfer.addresses = addresses
             transfer.stage = .created
-            enterLine(transfer)
+            enqueue(transfer, answer: addresses)
         }
     }
 }

@@ -7,7 +7,7 @@ internal import CurlewCore
 /// Used only in the loop's turns, as are `Transfers` and `Sockets`; debug builds assert this at most entries.
 final class Handles {
     private let settings: EngineSettings
-    private let loop: TurnHolder
+    private let loop: EngineLoop
     private let sockets: Sockets
     private(set) var multis: [CurlMulti] = []
     /// The multi handles of byte connections, which do not count towards the connection limits.
@@ -21,7 +21,6 @@ final class Handles {
     private var spareMultis: [CurlMulti] = []
     private var idle: [TransferHandle] = []
     private var share: UnsafeMutableRawPointer?
-    private(set) var inUse = 0
     private var isClosed = false
     /// Whether requests may use different proxies: the environment may name one for each scheme.
     private let mayHaveSeveralProxies: Bool
@@ -29,7 +28,7 @@ final class Handles {
     /// The size of the pool. Each idle handle keeps about 20 KiB.
     static let maximumIdle = 128
 
-    init(_ settings: EngineSettings, sockets: Sockets, loop: TurnHolder) {
+    init(_ settings: EngineSettings, sockets: Sockets, loop: EngineLoop) {
         self.settings = settings
         self.sockets = sockets
         self.loop = loop
@@ -53,30 +52,7 @@ final class Handles {
         return (fresh, fresh.apply(transfer, share: share))
     }
 
-    /// Gives the transfer's handle to libcurl.
-    func add(_ easy: TransferHandle, to multi: CurlMulti) -> CURLMcode {
-        loop.assertOnLoop()
-        inUse += 1
-        return multi.add(easy)
-    }
-
-    /// Takes a handle back from libcurl.
-    func remove(_ easy: TransferHandle) {
-        loop.assertOnLoop()
-        if easy.multi != MultiIndex.none { multi(at: easy.multi)?.remove(easy) }
-        detach(easy)
-    }
-
-    /// Detaches the handle from its transfer. The handle of a byte connection stays in its multi handle, through which
-    /// alone libcurl finds the connection.
-    func detach(_ easy: TransferHandle) {
-        loop.assertOnLoop()
-        easy.transfer = nil
-        easy.socket = -1
-        inUse -= 1
-    }
-
-    /// Closes the byte connection of a handle that was detached.
+    /// Closes the byte connection of a handle that has no transfer.
     func close(_ easy: TransferHandle) {
         loop.assertOnLoop()
         multi(at: easy.multi)?.remove(easy)
@@ -109,7 +85,9 @@ final class Handles {
     /// all connections of the multi handle for that of the easy handle.
     static let connectionsPerMulti = 32
 
+    /// The multi handle with an index; `nil` for `MultiIndex.none`.
     func multi(at index: Int) -> CurlMulti? {
+        if index < 0 { return nil }
         if index < multis.count { return multis[index] }
         if index == MultiIndex.lone { return loneMulti }
         if index >= MultiIndex.firstOfByteConnections {

@@ -7,12 +7,17 @@ internal import CurlewCore
 /// because only `transfer` changes.
 final class TransferHandle: CurlEasy {
     /// The transfer that runs on the handle. This reference keeps it alive as long as libcurl may call back.
-    var transfer: ActiveTransfer? { didSet { lastHead.restart() } }
+    var transfer: ActiveTransfer? {
+        didSet {
+            lastHead.restart()
+            socket = -1
+        }
+    }
     // SAFETY: the engine owns `Transfers`, and frees every handle before it.
     unowned(unsafe) let transfers: Transfers
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) var lastHead = RepeatedHead()
-    /// The socket from which the handle reads; -1 if unknown. Recorded only with
+    /// The socket from which the handle reads for its transfer; -1 if unknown. Recorded only with
     /// `LibcurlQuirks.readsWhilePaused`.
     var socket: Int32 = -1
     /// Whether libcurl has read the body of a request with trailers to its end, so that they follow. Such a handle may

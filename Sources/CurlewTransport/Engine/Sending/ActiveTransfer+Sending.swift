@@ -38,7 +38,7 @@ struct SendingState {
 /// aborted, and `Transfers.finish` acts on the answer. libcurl before 7.80 never asks.
 enum SendAnswer: Equatable {
     case send
-    /// Not now: the transfer is suspended, or its connection cannot be used. It is launched again; if it is suspended,
+    /// Not now: the transfer is suspended, or its connection cannot be used. It is enqueued again; if it is suspended,
     /// once it is resumed.
     case holdBack
     /// Not again: the response that has arrived is the result.
@@ -57,7 +57,7 @@ extension ActiveTransfer {
     func connectionStarted(_ transfers: Transfers) {
         guard case .queue = clocks.stretch else { return }
         transfers.loop.assertOnLoop()
-        transfers.lines.left(self)
+        transfers.lines.remove(self)
         clocks.connectionStarted(at: transfers.now)
         transfers.clockChanged(self)
     }
@@ -67,7 +67,7 @@ extension ActiveTransfer {
     /// `Transfers.finish`.
     func mayBeSent(_ transfers: Transfers, over connection: ConnectionName) -> Bool {
         transfers.loop.assertOnLoop()
-        transfers.lines.left(self)
+        transfers.lines.remove(self)
         transfers.sockets.connecting.remove(self)
         guard !hasFailed else { return false }
         transfers.sockets.recordConnection(of: self, named: connection)
@@ -168,7 +168,7 @@ extension ActiveTransfer {
     func wasSent(_ transfers: Transfers) {
         guard sending.count == 0, !hasFailed else { return }
         transfers.loop.assertOnLoop()
-        transfers.lines.left(self)
+        transfers.lines.remove(self)
         transfers.sockets.connecting.remove(self)
         transfers.sockets.recordConnection(of: self, named: nil)
         sending.count = 1

@@ -7,14 +7,14 @@ internal import Foundation
 /// Used only in the loop's turns; debug builds assert this at most entries.
 final class Handshakes {
     let settings: EngineSettings
-    private let loop: TurnHolder
+    private let loop: EngineLoop
     /// The transfers on whose own new connection a TLS handshake has begun, by the handshake's number. The request's
     /// identifier cannot be the key: sessions that share an engine count separately, and the segments of a download
     /// share one identifier.
     private var transfers: [UInt64: ActiveTransfer] = [:]
     private var lastNumber: UInt64 = 0
 
-    init(_ settings: EngineSettings, loop: TurnHolder) {
+    init(_ settings: EngineSettings, loop: EngineLoop) {
         self.settings = settings
         self.loop = loop
     }
@@ -24,9 +24,9 @@ final class Handshakes {
     func began(for transfer: ActiveTransfer) -> UInt64 {
         loop.assertOnLoop()
         transfer.connection.isSecuring = true
-        if let number = transfer.place.handshake { return number }
+        if let number = transfer.entries.handshake { return number }
         lastNumber += 1
-        transfer.place.handshake = lastNumber
+        transfer.entries.handshake = lastNumber
         transfers[lastNumber] = transfer
         return lastNumber
     }
@@ -34,7 +34,7 @@ final class Handshakes {
     /// Called when the transfer leaves the handle on which its handshake began.
     func forget(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard let number = exchange(&transfer.place.handshake, with: nil) else { return }
+        guard let number = exchange(&transfer.entries.handshake, with: nil) else { return }
         transfers[number] = nil
     }
 

@@ -8,7 +8,7 @@ internal import Glibc
 /// Used only in the loop's turns, as are `Transfers` and `Handles`; debug builds assert this at most entries.
 final class Sockets {
     let settings: EngineSettings
-    let loop: TurnHolder
+    let loop: EngineLoop
     /// The time of the current turn: one clock reading serves all its callbacks until a transfer starts.
     var now = LoopInstant.now()
     var poller: Poller
@@ -17,7 +17,7 @@ final class Sockets {
     var connections = OpenConnections()
     private var refusedAsked = LoopInstant.unset
 
-    init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: TurnHolder) {
+    init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: EngineLoop) {
         self.settings = settings
         self.loop = loop
         poller = Poller(queue: queue)
@@ -196,49 +196,5 @@ extension Sockets {
         return withUnsafeMutablePointer(to: &peer) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(fd, $0, &length) == 0 }
         }
-    }
-}
-
-/// The transfers that have opened a socket and not yet sent their request.
-///
-/// libcurl tries a host's addresses of one family one after the other, each for half of the time that is left. Driven
-/// by events, libcurl before 8.8 opens the socket to the next address only when it is run once more, and sets no timer
-/// for that: an address that refuses or does not respond would use up the whole time. Transfers that connect for long
-/// are therefore run at intervals.
-///
-/// libcurl from 8.8 on sets that timer, and until 8.15 running all transfers could lose another one; there this list
-/// stays empty.
-struct ConnectingTransfers {
-    /// The time between two runs, in nanoseconds. Most connections are up before it has passed once.
-    static let interval: UInt64 = 100_000_000
-
-    private var members: [ActiveTransfer] = []
-    /// When the next run is due.
-    private(set) var due = LoopInstant.never
-
-    mutating func opened(for transfer: ActiveTransfer, at now: LoopInstant) {
-        guard transfer.place.connecting < 0 else { return }
-        transfer.place.connecting = members.count
-        transfer.place.connectingSince = now
-        members.append(transfer)
-        if due == .never { due = now.advanced(byNanoseconds: Self.interval) }
-    }
-
-    mutating func remove(_ transfer: ActiveTransfer) {
-        guard transfer.place.connecting >= 0 else { return }
-        let last = members.removeLast()
-        if last !== transfer {
-            members[transfer.place.connecting] = last
-            last.place.connecting = transfer.place.connecting
-        }
-        transfer.place.connecting = -1
-        if members.isEmpty { due = .never }
-    }
-
-    /// The transfers to run; empty before `due`.
-    mutating func late(at now: LoopInstant) -> [ActiveTransfer] {
-        guard due <= now else { return [] }
-        due = now.advanced(byNanoseconds: Self.interval)
-        return members.filter { $0.place.connectingSince.advanced(byNanoseconds: Self.interval) <= now }
     }
 }

@@ -69,7 +69,7 @@ extension ActiveTransfer {
     /// Whether libcurl may look up a name.
     ///
     /// It must not look up a host whose addresses it was given: the answer could be another one. It does so if the
-    /// transfer has waited within libcurl, or sends again, after `DNSPlan.leastLifetime`. The transfer is then launched
+    /// transfer has waited within libcurl, or sends again, after `DNSPlan.leastLifetime`. The transfer is then enqueued
     /// again, and asks anew.
     func mayLookUp(_ question: HostQuestion, _ settings: EngineSettings) -> Bool {
         guard question.isDirect, !settings.looksUpHTTPSRecords else { return true }

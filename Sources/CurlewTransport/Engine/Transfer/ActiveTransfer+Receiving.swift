@@ -126,8 +126,8 @@ extension ActiveTransfer {
             } else if let handle = easy?.handle, let connection = curlew_tls_connection(handle) {
                 curlew_tls_speaks_http1(connection) != 0
             } else {
-                // The TLS library does not reveal the protocol, or libcurl returns no connection for QUIC. Versions that
-                // return one are covered above: over QUIC the peers agree on HTTP/3.
+                // The TLS library does not reveal the protocol, or libcurl returns no connection for QUIC. Versions
+                // that return one are covered above: over QUIC the peers agree on HTTP/3.
                 false
             }
         if speaksHTTP1 {
@@ -172,8 +172,8 @@ extension ActiveTransfer {
             checkForWholeResponse(transfers)
             if head.status >= 300 {
                 // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case
-                // `fill` ends or holds the body. While the source is pending libcurl does not call `fill`, so the source
-                // is woken.
+                // `fill` ends or holds the body. While the source is pending libcurl does not call `fill`, so the
+                // source is woken.
                 sending.isBodyRefused = true
                 if pauses.sourcePending { send(.wakeBody) }
             }
@@ -204,9 +204,9 @@ extension ActiveTransfer {
         }
         if pauses.holdsReceiving { return pause(transfers) }
         if case .unknown = response.coding, !findCoding(transfers) { return .refused }
-        guard case .coded(let decoder) = response.coding else { return pass(chunk, transfers) }
+        guard case .coded(let decoder) = response.coding else { return deliver(body: chunk, transfers) }
         do throws(BrokenCoding) {
-            return try decoder.take(chunk) { pass($0, transfers) }
+            return try decoder.take(chunk) { deliver(body: $0, transfers) }
         } catch {
             failure = makeError(.contentDecodingFailed, error.reason, number: CurlCode.badContentEncoding)
             return .refused
@@ -242,7 +242,7 @@ extension ActiveTransfer {
     }
 
     /// Delivers decoded bytes to the sink.
-    private func pass(_ chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
+    private func deliver(body chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
         if let limit = request.options.maximumBodySize, response.deliveredBody + Int64(chunk.count) > Int64(limit) {
             failure = makeError(.limitExceeded, "the response's body is above \(limit) bytes")
             return .refused

@@ -26,9 +26,9 @@ enum TransferCommand {
 /// - `sending`, `response`: how far either direction has got.
 /// - `connection`: what is known of the connection that it makes or uses.
 /// - `clocks`, `pauses`: which timeout runs, and what holds the transfer.
-/// - `place`: where the engine's containers find it.
+/// - `entries`: its entries in the engine's containers.
 /// - `failure`, `result`: why it ends, and what its caller gets.
-// SAFETY: `perform` creates the transfer and hands it to the loop through the inbox, or borrows the loop's turn. Until
+// SAFETY: `perform` creates the transfer and hands it to the loop through its queue, or borrows the loop's turn. Until
 // the continuation is resumed only the thread that has the turn touches the variables, afterwards only `perform`. Other
 // threads use `loop` alone, which is constant.
 final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
@@ -64,7 +64,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     // SAFETY: unchecked for speed (Docs/Internals/Engine.md); no access spans a call into libcurl or user code.
     @exclusivity(unchecked) var plan: RequestPlan
     @exclusivity(unchecked) var clocks: TransferClocks
-    @exclusivity(unchecked) var place = TransferPlace()
+    @exclusivity(unchecked) var entries = ContainerEntries()
+    /// The index in the engine's heap of deadlines; -1 outside of it.
+    @exclusivity(unchecked) var deadlineIndex = -1
     @exclusivity(unchecked) var sending: SendingState
     @exclusivity(unchecked) var response = ResponseState()
     @exclusivity(unchecked) var connection = TransferConnection()
@@ -82,15 +84,10 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         headerList = plan.headerList
         sending = SendingState(upload, plan.body)
         clocks = plan.clocks
-        result = TransferResult(queued: Date())
+        let now = Date()
+        result = TransferResult(metrics: TransferMetrics(queued: now, ended: now))
         // Assigned last, so that the plan is moved and not copied.
         self.plan = plan
-    }
-
-    /// The index in the engine's heap of deadlines.
-    var deadlineIndex: Int {
-        get { place.deadline }
-        set { place.deadline = newValue }
     }
 
     // MARK: Stages
@@ -104,7 +101,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         stage = .running
     }
 
-    /// Called by `Transfers.repeatLaunch` and `holdBack`: the transfer has left its handle and will be launched again.
+    /// Called by `Transfers.enqueueAgain` and `holdBack`: the transfer has left its handle, and is enqueued again or
+    /// waits for `resume`.
     func reset() {
         easy = nil
         stage = .created
@@ -142,14 +140,14 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     /// loop. If the loop has ended, the transfer fails at once.
     func start(resuming continuation: UnsafeContinuation<Void, Never>) {
         result.continuation = continuation
-        if loop.sendOrDo(.start(self)) { return }
+        if loop.sendOrCarryOut(.start(self)) { return }
         plan.route?.ended(.undecided)
         result.error = completed(.transportShutDown)
-        handBack()
+        resumeCaller()
     }
 
     /// Resumes the caller, which owns the transfer from then on.
-    func handBack() {
+    func resumeCaller() {
         // Read first: nothing of the transfer may be accessed once the caller may own it.
         let continuation = result.continuation
         // SAFETY: the thread sanitizer gets the address and does not access the object.
@@ -157,7 +155,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         continuation?.resume()
     }
 
-    /// The result of the exchange. Call it after the transfer was handed back.
+    /// The result of the exchange. Call it after the caller was resumed.
     // Never inlined: see `CurlTransport.makeTransfer`.
     @inline(never)
     func outcome() throws(CurlewError) -> TransferOutcome {
@@ -171,7 +169,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         return outcome
     }
 
-    /// The byte connection that the transfer has made. Call it after the transfer was handed back.
+    /// The byte connection that the transfer has made. Call it after the caller was resumed.
     func madeConnection() throws(CurlewError) -> CurlByteConnection {
         try checkEnd()
         guard let connection = exchange(&result.connection, with: nil) else {
@@ -180,9 +178,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         return connection
     }
 
-    /// Throws the transfer's error, if it has failed. Call it after the transfer was handed back.
+    /// Throws the transfer's error, if it has failed. Call it after the caller was resumed.
     func checkEnd() throws(CurlewError) {
-        // SAFETY: as in `handBack`.
+        // SAFETY: as in `resumeCaller`.
         curlew_after(Unmanaged.passUnretained(self).toOpaque())
         if var error = result.error {
             // A transfer that ended in line or suspended had no handle to measure it.
@@ -207,7 +205,7 @@ extension ActiveTransfer: TurnControl {
     /// A call from within the sink's `willStart` takes effect at once, because a request that is suspended there must
     /// not be sent.
     private func hold(_ isSuspended: Bool) {
-        if loop.turnHolder.isCurrentThread, case .created = stage {
+        if loop.callerHasTurn, case .created = stage {
             pauses.isSuspended = isSuspended
         } else {
             send(isSuspended ? .suspend : .resume)
@@ -216,30 +214,28 @@ extension ActiveTransfer: TurnControl {
 
     /// A call from within the sink's `willStart` only records the failure: the transfer has not reached libcurl.
     func cancel(with error: CurlewError) {
-        if loop.turnHolder.isCurrentThread, case .created = stage {
+        if loop.callerHasTurn, case .created = stage {
             cancelBeforeStart(error)
         } else {
             send(.cancel(error))
         }
     }
 
-    /// Records the failure; the transfer ends before it is launched.
+    /// Records the failure; the transfer ends before it is enqueued.
     func cancelBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
 }
 
-/// The places of a transfer in the engine's containers, so that it is found in each without a search.
-struct TransferPlace {
+/// The entries of a transfer in the engine's containers, so that each finds it without a search.
+struct ContainerEntries {
     /// The index in `Transfers`' list of live transfers; -1 outside of it.
     var live = -1
-    /// The index in the heap of deadlines; -1 outside of it.
-    var deadline = -1
     /// The index in `ConnectingTransfers`, -1 outside of it, and the time of entry.
     var connecting = -1
     var connectingSince = LoopInstant.unset
     /// The transfer's line in `ConnectionLines`, which alone sets these two.
     var line: ConnectionLine?
     /// libcurl has the transfer and may make it wait for a connection.
-    var waitsForConnection = false
+    var waitsInLibcurl = false
     /// The number under which `Handshakes` finds the transfer.
     var handshake: UInt64?
 }
@@ -255,8 +251,6 @@ struct TransferResult {
     /// their threads contend in malloc.
     var metrics: TransferMetrics
     var isMeasured = false
-
-    init(queued: Date) { metrics = TransferMetrics(queued: queued, ended: queued) }
 }
 
 /// Replaces the sink of a transfer that has ended, and serves transfers that only connect.
