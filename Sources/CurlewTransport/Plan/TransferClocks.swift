@@ -61,7 +61,7 @@ struct TransferClocks {
     mutating func launched(at now: LoopInstant, isHeld: Bool) {
         // A transfer that was suspended before it had a connection is launched after its pause. Its timeouts have to
         // run again; otherwise they would never expire.
-        if !isHeld { released(at: now) }
+        if !isHeld, heldSince.isSet { released(at: now) }
         if !stretchBegan.isSet { stretchBegan = now }
     }
 
