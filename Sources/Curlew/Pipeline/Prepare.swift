@@ -147,7 +147,7 @@ struct Lowering {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the request has no URL")
         }
         var authority: TransferAuthentication?
-        if Hostname.mayBeUnusable(in: target.absoluteString) {
+        if !visible.hasPlainHost {
             let url = target
             (target, authority) = try Self.separateCredentials(of: url)
             // Foundation accepts `http://ho%0Ast/`.

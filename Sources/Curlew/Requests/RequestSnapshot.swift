@@ -42,8 +42,10 @@ package struct PlainRequest: URLRequestConvertible {
         }
         let url = try resolved(url.asURL())
         let whole = url.baseURL == nil ? url : url.absoluteURL
-        return .plain(
-            url: keepsDotSegments ? whole : DotSegments.removed(from: whole), method: method, fields: fields)
+        let scan = URLScan(whole.absoluteString)
+        return RequestSnapshot(
+            keepsDotSegments || !scan.mayHaveDotSegments ? whole : DotSegments.removed(from: whole), method, fields,
+            hasPlainHost: scan.hasPlainHost)
     }
 }
 
@@ -54,6 +56,8 @@ package struct PlainRequest: URLRequestConvertible {
 // A class, so that the history and the result share one object.
 final class RequestSnapshot: Sendable {
     let url: URL?
+    /// Whether the host of the URL needs no further check: see `URLScan.hasPlainHost`.
+    let hasPlainHost: Bool
     let method: HTTPMethod
     /// The fields in the order in which they are sent.
     let fields: [HTTPHeader]
@@ -65,11 +69,13 @@ final class RequestSnapshot: Sendable {
     /// The timeout of a `URLRequest` whose timeout was not set.
     static let defaultTimeoutInterval: TimeInterval = 60
 
-    private init(
-        _ url: URL?, _ method: HTTPMethod, _ fields: [HTTPHeader], timeoutInterval: TimeInterval,
-        handlesCookies: Bool, original: URLRequest?
+    fileprivate init(
+        _ url: URL?, _ method: HTTPMethod, _ fields: [HTTPHeader], hasPlainHost: Bool,
+        timeoutInterval: TimeInterval = defaultTimeoutInterval, handlesCookies: Bool = true,
+        original: URLRequest? = nil
     ) {
         self.url = url
+        self.hasPlainHost = hasPlainHost
         self.method = method
         self.fields = fields
         self.timeoutInterval = timeoutInterval
@@ -79,8 +85,7 @@ final class RequestSnapshot: Sendable {
 
     /// A request that consists of these parts.
     static func plain(url: URL, method: HTTPMethod, fields: [HTTPHeader]) -> RequestSnapshot {
-        RequestSnapshot(
-            url, method, fields, timeoutInterval: defaultTimeoutInterval, handlesCookies: true, original: nil)
+        RequestSnapshot(url, method, fields, hasPlainHost: URLScan(url.absoluteString).hasPlainHost)
     }
 
     /// A request that code has made.
@@ -89,6 +94,7 @@ final class RequestSnapshot: Sendable {
         let fields = (request.allHTTPHeaderFields ?? [:]).map { HTTPHeader(name: $0.key, value: $0.value) }
         return RequestSnapshot(
             request.url, request.method ?? .get, fields.count > 1 ? fields.sorted { $0.name < $1.name } : fields,
+            hasPlainHost: request.url.map { URLScan($0.absoluteString).hasPlainHost } ?? false,
             timeoutInterval: request.timeoutInterval, handlesCookies: request.httpShouldHandleCookies,
             original: request)
     }

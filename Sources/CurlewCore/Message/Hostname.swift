@@ -48,38 +48,6 @@ package enum Hostname {
         return true
     }
 
-    /// Whether a URL must be parsed and its host checked with `isUsable`, because the text before its path contains an
-    /// unusual character or credentials. Most URLs do not, and need not be parsed.
-    package static func mayBeUnusable(in url: String) -> Bool {
-        var url = url
-        return url.withUTF8 { !hasPlainHost($0) }
-    }
-
-    /// Whether the URL has only a scheme, two slashes, a name or IPv4 address, and optionally a port before its path,
-    /// query, fragment or end.
-    private static func hasPlainHost(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        var index = 0
-        while index < bytes.count, isPlain(bytes[index]) { index += 1 }
-        for byte in "://".utf8 {
-            guard index < bytes.count, bytes[index] == byte else { return false }
-            index += 1
-        }
-        while index < bytes.count, isPlain(bytes[index]) { index += 1 }
-        if index < bytes.count, bytes[index] == UInt8(ascii: ":") {
-            index += 1
-            while index < bytes.count, ASCII.isDigit(bytes[index]) { index += 1 }
-        }
-        guard index < bytes.count else { return true }
-        return switch bytes[index] {
-        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): true
-        default: false
-        }
-    }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        ASCII.isAlpha(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
-    }
-
     private static let delimiters = ByteSet(controls: true, "#%/:<>?@[\\]^|")
 
     /// A set of ASCII characters as a bit mask.

@@ -88,7 +88,7 @@ public final class CurlTransport: Transport {
         let loop: EngineLoop
         do throws(CurlewError) {
             loop = try engine.get().loop
-            upload = try UploadSource.make(for: request)
+            upload = try request.hasBody ? UploadSource.make(for: request) : nil
             plan = try RequestPlan.of(request, for: purpose, planner: planner, bodyLength: upload?.length)
         } catch {
             var error = error

@@ -30,14 +30,14 @@ extension RequestPlan {
         }
         mayBeResent = options.mayBeResentSilently ?? request.isRepeatable
         try planBody(request, bodyLength)
-        ownSettings.reserveCapacity(10)
+        usualSettings.reserveCapacity(10)
         planMethod(request)
         if configuration.httpVersion == .http3 { try HTTP3Plan.check(options, isTLS: isTLS) }
         planProtocol(configuration, options, planner.capabilities)
         if request.trailers != nil { try planTrailers(request, planner) }
         if options.trafficClass != .normal {
             // The traffic class marks the socket, so no other request may use the connection.
-            ownSettings += [.long(CURLOPT_FRESH_CONNECT, 1), .long(CURLOPT_FORBID_REUSE, 1)]
+            usualSettings += [.long(CURLOPT_FRESH_CONNECT, 1), .long(CURLOPT_FORBID_REUSE, 1)]
         }
         planContentCoding(configuration, options, planner.capabilities)
         try planLimits(configuration, options, planner.capabilities)
@@ -46,8 +46,8 @@ extension RequestPlan {
         if !leavesOutProxy, let proxy = options.proxy, !planner.proxies.mayShare(proxy) {
             goAlone(configuration.httpVersion)
         }
-        ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
-        ownDefaultHeaderList = try planner.headerList(of: request.defaultHeaders)
+        usualSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
+        defaultHeaderList = try planner.headerList(of: request.defaultHeaders)
         if !leavesOutProxy { planner.cache(self, for: request) }
         try planHeaders(request, configuration)
     }
@@ -76,23 +76,23 @@ extension RequestPlan {
         switch body {
         case .none:
             if method == .head {
-                ownSettings.append(.long(CURLOPT_NOBODY, 1))
+                usualSettings.append(.long(CURLOPT_NOBODY, 1))
             } else if method == .post || method == .put || method == .patch {
                 // RFC 9110, 8.6 asks these methods to send Content-Length: 0 if the body is empty.
-                ownSettings.append(.long(CURLOPT_POST, 1))
-                ownSettings.append(.string(CURLOPT_COPYPOSTFIELDS, ""))
-                ownSettings.append(.offset(CURLOPT_POSTFIELDSIZE_LARGE, 0))
-                if method != .post { ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+                usualSettings.append(.long(CURLOPT_POST, 1))
+                usualSettings.append(.string(CURLOPT_COPYPOSTFIELDS, ""))
+                usualSettings.append(.offset(CURLOPT_POSTFIELDSIZE_LARGE, 0))
+                if method != .post { usualSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
             } else if method != .get {
-                ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue))
+                usualSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue))
             }
         case .fields:
-            ownSettings.append(.long(CURLOPT_POST, 1))
-            if method != .post { ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+            usualSettings.append(.long(CURLOPT_POST, 1))
+            if method != .post { usualSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
         case .upload:
-            ownSettings.append(.long(CURLOPT_UPLOAD, 1))
-            ownSettings.append(.long(CURLOPT_UPLOAD_BUFFERSIZE, 256 * 1024))
-            if method != .put { ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+            usualSettings.append(.long(CURLOPT_UPLOAD, 1))
+            usualSettings.append(.long(CURLOPT_UPLOAD_BUFFERSIZE, 256 * 1024))
+            if method != .put { usualSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
         }
     }
 
@@ -115,20 +115,20 @@ extension RequestPlan {
         // libcurl fails on a plain HTTP/2 connection that it reuses, so each exchange gets its own.
         let cannotReuse = !isTLS && ConnectionPlan.cannotReusePlain(configuration, capabilities)
         if !multiplexes || (options.multiplexes && !cannotReuse) {
-            ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
+            usualSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             if multiplexes, !capabilities.quirks.waitsForOthersResponses {
-                ownSettings.append(.long(CURLOPT_PIPEWAIT, 1))
+                usualSettings.append(.long(CURLOPT_PIPEWAIT, 1))
             }
         } else if configuration.httpVersion == .http2PriorKnowledge || configuration.httpVersion == .http3 {
-            ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
-            ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
+            usualSettings.append(.long(CURLOPT_HTTP_VERSION, version))
+            usualSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
             // The connection must look kept if libcurl cannot reuse it: `DeliveryEvidence` takes a closed one for
             // broken. The engine ends it after the exchange. With credentials libcurl has to close it, because it would
             // answer a challenge over the kept connection before the engine could end it.
-            if !cannotReuse || options.authentication != nil { ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1)) }
+            if !cannotReuse || options.authentication != nil { usualSettings.append(.long(CURLOPT_FORBID_REUSE, 1)) }
         } else {
             // HTTP/1.1 is the one way to be alone on a connection.
-            ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
+            usualSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
         }
     }
 
@@ -142,7 +142,7 @@ extension RequestPlan {
         guard planner.capabilities.quirks.asksBeforeSending else {
             throw .lacking(feature: "trailer fields of a request", needs: "libcurl 7.80")
         }
-        ownSettings += [.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0)]
+        usualSettings += [.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0)]
         needsOwnHandle = true
     }
 
@@ -153,10 +153,10 @@ extension RequestPlan {
     ) throws(CurlewError) {
         if let proxy = options.proxy {
             try ProxyPlan.check(proxy, configuration.addressPolicy, capabilities)
-            ownSettings += ProxyPlan.options(insteadOfOthers: leavesOutProxy ? .none : proxy)
+            usualSettings += ProxyPlan.options(insteadOfOthers: leavesOutProxy ? .none : proxy)
             needsOwnHandle = true
         } else if leavesOutProxy {
-            ownSettings += ProxyPlan.options(insteadOfOthers: .none)
+            usualSettings += ProxyPlan.options(insteadOfOthers: .none)
         }
     }
 
@@ -165,9 +165,9 @@ extension RequestPlan {
     ) {
         guard options.decodesContent, configuration.acceptedEncodings?.isEmpty != true else { return }
         let offered = configuration.acceptedEncodings?.joined(separator: ", ") ?? ContentCoding.offered(capabilities)
-        ownSettings.append(.string(CURLOPT_ACCEPT_ENCODING, offered))
+        usualSettings.append(.string(CURLOPT_ACCEPT_ENCODING, offered))
         // `BodyDecoder` decodes: libcurl's decoders do not report that a body was cut.
-        ownSettings.append(.long(CURLOPT_HTTP_CONTENT_DECODING, 0))
+        usualSettings.append(.long(CURLOPT_HTTP_CONTENT_DECODING, 0))
     }
 
     /// Throws if a rate is negative. libcurl would refuse it with an error that does not name the option.
@@ -186,9 +186,9 @@ extension RequestPlan {
         // The engine's own timeout decides, because libcurl divides this one among a host's addresses. If it is not
         // set, libcurl gives up after 300 seconds.
         let connect = min(options.timeouts.connect?.clampedMilliseconds ?? .max, Int(Int32.max))
-        if connect > 0 { ownSettings.append(.long(CURLOPT_CONNECTTIMEOUT_MS, connect)) }
+        if connect > 0 { usualSettings.append(.long(CURLOPT_CONNECTTIMEOUT_MS, connect)) }
         if let rate = options.uploadRateLimit ?? configuration.uploadRateLimit {
-            ownSettings.append(.offset(CURLOPT_MAX_SEND_SPEED_LARGE, Int64(rate)))
+            usualSettings.append(.offset(CURLOPT_MAX_SEND_SPEED_LARGE, Int64(rate)))
         }
         let largest: Int? =
             switch options.purpose {
@@ -198,12 +198,12 @@ extension RequestPlan {
             case .stream: 512 * 1024
             }
         if let rate = options.downloadRateLimit ?? configuration.downloadRateLimit {
-            ownSettings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))
+            usualSettings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))
             // libcurl reads up to a hundred buffers before it checks the rate.
             let least = ConnectionPlan.leastBuffer(configuration, capabilities) ?? 1024
-            ownSettings.append(.long(CURLOPT_BUFFERSIZE, max(least, min(rate / 400, largest ?? 16 * 1024))))
+            usualSettings.append(.long(CURLOPT_BUFFERSIZE, max(least, min(rate / 400, largest ?? 16 * 1024))))
         } else if let largest {
-            ownSettings.append(.long(CURLOPT_BUFFERSIZE, largest))
+            usualSettings.append(.long(CURLOPT_BUFFERSIZE, largest))
         }
     }
 
@@ -212,7 +212,7 @@ extension RequestPlan {
     ) throws(CurlewError) {
         guard let authentication = options.authentication else { return }
         let version = configuration.httpVersion
-        ownSettings += try AuthenticationPlan.options(authentication, capabilities, over: version)
+        usualSettings += try AuthenticationPlan.options(authentication, capabilities, over: version)
         needsOwnHandle = true
         switch AuthenticationPlan.scope(of: authentication.scheme, capabilities, over: version) {
         case .request: break

@@ -30,17 +30,15 @@ struct RequestPlan: Sendable {
     /// The options apart from URL, header list and body. Two requests with equal settings can use one handle in turn
     /// without a reset.
     var settings: [OptionValue] {
-        let settings = cached?.settings ?? ownSettings
         // Later options win.
-        return if let route { settings + route.settings } else { settings }
+        if let route { usualSettings + route.settings } else { usualSettings }
     }
+    /// The settings of the usual route.
+    var usualSettings: [OptionValue] = []
     /// The HTTP/3 route; `nil` if the request takes the usual one.
     private(set) var route: PlannedRoute?
     /// The question for the configuration's resolver; `nil` if there is none.
     var question: HostQuestion?
-    /// The plan of all requests of this kind; `nil` if the request has its own settings.
-    private var cached: CachedPlan?
-    var ownSettings: [OptionValue] = []
     /// Whether the handle must have no state of earlier requests, such as authentication, and leave none to later ones.
     var needsOwnHandle = false
     /// Whether the request has a connection that no other request uses, before or after it. See `goAlone`.
@@ -70,10 +68,7 @@ struct RequestPlan: Sendable {
     var headerLines: [String] = []
     /// The session's prebuilt header list, to follow `headerLines`; `nil` if `headerLines` has the session's fields, or
     /// if there are none.
-    var defaultHeaderList: HeaderList? { overlaysDefaults ? nil : cached?.defaultHeaderList ?? ownDefaultHeaderList }
-    var ownDefaultHeaderList: HeaderList?
-    /// Whether `headerLines` has the session's fields as well, without those that the request replaces.
-    private var overlaysDefaults = false
+    var defaultHeaderList: HeaderList?
     var body: Body = .none
     var sendsExpect = false
     var mayBeResent = true
@@ -98,20 +93,29 @@ struct RequestPlan: Sendable {
         signedAt date: @autoclosure () -> Date = Date()
     ) throws(CurlewError) -> RequestPlan {
         let wire = try WireURL(request.url)
-        let leavesOutProxy = try planner.leavesOutProxy(request, wire.string)
+        let leavesOutProxy =
+            if planner.exclusions != nil || request.options.proxy != nil {
+                try planner.leavesOutProxy(request, wire.string)
+            } else {
+                false
+            }
         var plan: RequestPlan
         // Nearly all requests of a session are of a few kinds, whose settings are computed once.
         if !leavesOutProxy, let key = PlanKey(request, isTLS: wire.isTLS),
             let cached = planner.plans.withLock({ $0.plan(for: key, request.defaultHeaders) })
         {
             plan = RequestPlan(
-                cached: cached,
+                usualSettings: cached.settings,
                 wire: wire,
-                mayBeResent: request.options.mayBeResentSilently ?? request.isRepeatable,
+                defaultHeaderList: cached.defaultHeaderList,
+                mayBeResent: cached.mayBeResent,
                 clocks: cached.clocks
             )
             plan.clocks.total = request.options.timeouts.total?.clampedNanoseconds
-            try plan.planHeaders(request, planner.configuration)
+            // Other methods may need lines that no field asks for.
+            if request.method != .get || !request.headers.isEmpty {
+                try plan.planHeaders(request, planner.configuration)
+            }
         } else {
             plan = RequestPlan(wire: wire, clocks: TransferClocks(request.options.timeouts))
             plan.leavesOutProxy = leavesOutProxy
@@ -149,7 +153,7 @@ struct RequestPlan: Sendable {
             headerLines = try HeaderLines.lines(of: own)
             if let defaults = request.defaultHeaders?.headers, own.contains(where: { defaults.contains(name: $0.name) })
             {
-                overlaysDefaults = true
+                defaultHeaderList = nil
                 headerLines += try HeaderLines.lines(of: defaults) { !own.contains(name: $0) }
                 if !configuration.addsAccept { headerLines.append(Self.noAcceptLine) }
             }
@@ -215,8 +219,8 @@ struct RequestPlan: Sendable {
     mutating func goAlone(_ version: HTTPVersionPolicy) {
         guard !isAlone else { return }
         isAlone = true
-        if !version.excludesHTTP1 { ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)) }
-        ownSettings += [
+        if !version.excludesHTTP1 { usualSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)) }
+        usualSettings += [
             .long(CURLOPT_PIPEWAIT, 0), .long(CURLOPT_FRESH_CONNECT, 1), .long(CURLOPT_FORBID_REUSE, 1),
         ]
     }
@@ -224,8 +228,7 @@ struct RequestPlan: Sendable {
     /// Adds settings that other requests of its kind do not have. Even without any, the request gets a handle that is
     /// not shared.
     mutating func add(_ more: [OptionValue]) {
-        ownSettings = (cached?.settings ?? ownSettings) + more
-        cached = nil
+        usualSettings += more
         needsOwnHandle = true
     }
 

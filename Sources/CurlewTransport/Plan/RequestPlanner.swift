@@ -7,7 +7,7 @@ final class RequestPlanner: Sendable {
     let configuration: TransportConfiguration
     let capabilities: Capabilities
     /// The exclusions of the transport's proxy; `nil` if it has none.
-    private let exclusions: ProxyExclusions?
+    let exclusions: ProxyExclusions?
     /// `nil` if the transport cannot use alternative services.
     let alternatives: (any AlternativeServices)?
     let proxies: ProxyConnectionCredentials
@@ -72,7 +72,7 @@ final class RequestPlanner: Sendable {
     }
 }
 
-/// The values that determine a plan's settings, besides the transport. Requests with equal keys have equal settings.
+/// The values that determine the shared part of a plan, besides the transport and the session's fields.
 struct PlanKey: Equatable, Sendable {
     private let isTLS: Bool
     private let method: HTTPMethod
@@ -82,6 +82,7 @@ struct PlanKey: Equatable, Sendable {
     private let trafficClass: TrafficClass
     private let uploadRateLimit: Int?
     private let downloadRateLimit: Int?
+    private let mayBeResentSilently: Bool?
     /// Without the total timeout, which shrinks from attempt to attempt.
     private let timeouts: Timeouts
 
@@ -97,6 +98,7 @@ struct PlanKey: Equatable, Sendable {
         trafficClass = options.trafficClass
         uploadRateLimit = options.uploadRateLimit
         downloadRateLimit = options.downloadRateLimit
+        mayBeResentSilently = options.mayBeResentSilently
         var timeouts = options.timeouts
         timeouts.total = nil
         self.timeouts = timeouts
@@ -108,6 +110,7 @@ final class CachedPlan: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
     let defaultHeaderList: HeaderList?
+    let mayBeResent: Bool
     fileprivate let key: PlanKey
     /// The fields of `defaultHeaderList`. Compared by identity; retained, so that no other object can get the same
     /// identity.
@@ -117,6 +120,7 @@ final class CachedPlan: Sendable {
         settings = plan.settings
         clocks = plan.clocks
         defaultHeaderList = plan.defaultHeaderList
+        mayBeResent = plan.mayBeResent
         self.key = key
         self.defaultHeaders = defaultHeaders
     }
@@ -132,7 +136,8 @@ struct CachedPlans: Sendable {
     static let capacity = 8
 
     func plan(for key: PlanKey, _ defaultHeaders: DefaultHeaders?) -> CachedPlan? {
-        plans.first { $0.defaultHeaders === defaultHeaders && $0.key == key }
+        for plan in plans where plan.defaultHeaders === defaultHeaders && plan.key == key { return plan }
+        return nil
     }
 
     mutating func add(_ new: CachedPlan) {

@@ -35,14 +35,13 @@ final class BodyDecoder {
         if head.headers.contains(name: "Content-Encoding") {
             names += ContentCoding.names(in: head.headers.values(for: "Content-Encoding"))
         }
-        names += transferCodings(of: head)
+        if head.headers.contains(name: "Transfer-Encoding") { names += transferCodings(of: head) }
         return names.isEmpty ? nil : try BodyDecoder(names)
     }
 
     /// The transfer codings apart from chunking.
     static func transferCodings(of head: ResponseHead) -> [Substring] {
-        guard head.headers.contains(name: "Transfer-Encoding") else { return [] }
-        return ContentCoding.names(in: head.headers.values(for: "Transfer-Encoding"))
+        ContentCoding.names(in: head.headers.values(for: "Transfer-Encoding"))
     }
 
     /// Creates a decoder for codings, named in the order in which they were applied.

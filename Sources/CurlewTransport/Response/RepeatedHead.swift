@@ -45,7 +45,8 @@ struct RepeatedHead {
         else { return .different }
         let from = matched
         let isEqual = bytes.withUnsafeBytes { known in
-            known.baseAddress.map { memcmp($0 + from, start, line.count) == 0 } ?? false
+            guard let first = known.baseAddress else { return false }
+            return memcmp(first + from, start, line.count) == 0
         }
         guard isEqual else { return .different }
         matched += line.count

@@ -46,7 +46,7 @@ struct HostnameTests {
         ])
     func quickLook(text: String) {
         guard let url = URL(string: text), let host = url.host(percentEncoded: false) else { return }
-        guard !Hostname.mayBeUnusable(in: url.absoluteString) else { return }
+        guard URLScan(url.absoluteString).hasPlainHost else { return }
         #expect(Hostname.isUsable(host) && url.user == nil && url.password == nil)
     }
 

@@ -93,7 +93,7 @@ struct CachedPlansTests {
             { $0.multiplexes = false }, { $0.decodesContent = false }, { $0.purpose = .file },
             { $0.trafficClass = .background }, { $0.uploadRateLimit = 1 }, { $0.downloadRateLimit = 1 },
             { $0.timeouts.connect = nil }, { $0.timeouts.firstByte = nil }, { $0.timeouts.idle = nil },
-            { $0.timeouts.queue = nil },
+            { $0.timeouts.queue = nil }, { $0.mayBeResentSilently = false },
         ] as [@Sendable (inout TransferOptions) -> Void])
     func haveOneKeyForEachKind(change: @Sendable (inout TransferOptions) -> Void) throws {
         let request = try request(0)
