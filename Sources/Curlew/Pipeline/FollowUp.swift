@@ -15,9 +15,8 @@ enum FollowUp {
 // Decides what follows a redirect, a challenge or stored credentials. No other code does. The request that a redirect
 // leads to is made in RedirectedRequest.swift.
 extension Run {
-    /// Decides about a response: deliver it, refuse it, or send another request.
-    func followUp(_ exchange: Exchange) async -> FollowUp {
-        guard let response = exchange.followable else { return .deliver }
+    /// Decides about an exchange's `followable` response: deliver it, refuse it, or send another request.
+    func followUp(_ response: TransferOutcome, of exchange: Exchange) async -> FollowUp {
         if let answer = request.context.updateCredentials(after: response, of: exchange) {  // StoredCredentials.swift
             // To monitors and users this is one exchange, as if the transport had answered the challenge.
             var again = exchange.outgoing
@@ -38,7 +37,7 @@ extension Run {
 
     /// Takes a new identifier, and returns the request to send next under it.
     private func sendNext(_ lowered: TransferRequest, _ visible: RequestSnapshot) -> FollowUp {
-        task = session.nextTask(of: request, after: task)
+        task = session.registry.withLock { $0.nextTask(of: request, after: task) }
         var lowered = lowered
         lowered.identifier = task
         return .send(OutgoingRequest(snapshot: visible, transfer: lowered))
@@ -52,24 +51,15 @@ extension Run {
     }
 }
 
-// The exchange asks these questions when the head has arrived and when the response has ended.
 extension Exchange {
     /// Whether the exchange keeps a response with this head until the run has decided: it is a redirect, or a challenge
     /// that someone may answer.
     func mayBeFollowed(_ head: ResponseHead) -> Bool {
-        guard head.status >= 300 else { return false }
         if head.status == 401 {
             return request.context.configuration.decisions?.credentials != nil
                 || credentials.answers(head, from: url, to: request)
         }
-        return head.status < 400 && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
-    }
-
-    /// Whether the run has to decide about a response that has ended, or to store credentials that the server has
-    /// accepted.
-    func concernsFollowUp(_ response: TransferOutcome) -> Bool {
-        let status = response.head.status
-        return status == 401 || (300..<400).contains(status) || !response.answeredChallenges.isEmpty
+        return (300..<400).contains(head.status) && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
     }
 }
 

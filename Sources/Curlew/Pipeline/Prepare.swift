@@ -123,7 +123,10 @@ extension Run {
             attempt: attempt.number,
             remaining: budget.remaining
         )
-        try lowerCaching(of: visible, own, into: &lowered)
+        // Without a cache, only a request that is not plain can ask for a stored response.
+        if own != nil || visible.original != nil || request.context.configuration.cache != nil {
+            try lowerCaching(of: visible, own, into: &lowered)
+        }
         return lowered
     }
 }
@@ -148,16 +151,10 @@ struct Lowering {
         }
         var authority: TransferAuthentication?
         if Hostname.mayBeUnusable(in: target.absoluteString) {
-            let url = target
-            (target, authority) = try Self.separateCredentials(of: url)
-            // Foundation accepts `http://ho%0Ast/`.
-            if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
-                throw CurlewError(
-                    .invalidURL, phase: .creation, reason: "the URL's host is not a valid host name", url: url)
-            }
+            (target, authority) = try Self.separateCredentials(of: target)
         }
-        // The upgrade to https precedes the choice of credentials, proxy and cookies, which depend on the scheme.
-        try context.upgrade(&target)
+        // The upgrade to https (HSTS) precedes the choice of credentials, proxy and cookies, which depend on the scheme.
+        if let hsts = context.configuration.hsts, !hsts.isEmpty { target = try hsts.upgraded(target) }
         let method = visible.method
         guard method.isValid else {
             throw CurlewError(
@@ -169,7 +166,10 @@ struct Lowering {
         if let name = context.configuration.resilience.deadlineField, !name.isHTTPToken {
             throw CurlewError.invalidHeader(HTTPHeader(name: name, value: ""))
         }
-        var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
+        var options = context.plainOptions
+        if own != nil || purpose != .memory || visible.original != nil || remaining != nil {
+            options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
+        }
         if let authority {
             options.authentication = authority
         } else if !context.configuration.credentials.isEmpty {
@@ -192,6 +192,8 @@ struct Lowering {
         if let request = visible.original {
             request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
         }
+        var body = body
+        if body == nil, let described = visible.original { body = try Self.body(of: described) }
         var lowered = TransferRequest(
             identifier: task,
             attempt: attempt,
@@ -199,7 +201,7 @@ struct Lowering {
             method: method,
             headers: headers,
             defaultHeaders: defaultHeaders,
-            body: try Self.body(of: visible, body),
+            body: body ?? BodySource.none,
             options: options
         )
         if let trailers {
@@ -211,7 +213,6 @@ struct Lowering {
 
     private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
         let isDefault = timeoutInterval == RequestSnapshot.defaultTimeoutInterval
-        if case .none = own, case .memory = purpose, isDefault, remaining == nil { return context.plainOptions }
         var timeouts = own?.timeouts ?? context.configuration.timeouts
         if !isDefault, timeoutInterval > 0, own?.timeouts == nil {
             timeouts.firstByte = .bounded(seconds: timeoutInterval)
@@ -238,8 +239,14 @@ struct Lowering {
         return lowered
     }
 
-    /// Moves `user:password@` out of the URL, into credentials for Basic authentication: URLs are logged.
+    /// Moves `user:password@` out of the URL, into credentials for Basic authentication: URLs are logged. Throws if the
+    /// host cannot be a host.
     private static func separateCredentials(of url: URL) throws(CurlewError) -> (URL, TransferAuthentication?) {
+        // Foundation accepts `http://ho%0Ast/`.
+        if let host = url.host(percentEncoded: false), !Hostname.isUsable(host) {
+            throw CurlewError(
+                .invalidURL, phase: .creation, reason: "the URL's host is not a valid host name", url: url)
+        }
         let (encodedUser, encodedPassword) = (url.user(percentEncoded: true), url.password(percentEncoded: true))
         guard encodedUser?.isEmpty == false || encodedPassword != nil else { return (url, nil) }
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -254,9 +261,7 @@ struct Lowering {
         return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))
     }
 
-    private static func body(of visible: RequestSnapshot, _ upload: BodySource?) throws(CurlewError) -> BodySource {
-        if let upload { return upload }
-        guard let request = visible.original else { return .none }
+    private static func body(of request: URLRequest) throws(CurlewError) -> BodySource {
         if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
         // SAFETY: an unopened stream is handed over with its request: the body's queue alone reads it.
         nonisolated(unsafe) let stream = request.httpBodyStream

@@ -27,11 +27,11 @@ extension StoredCredentials {
 }
 
 extension SessionContext {
-    /// Decides how the next exchange uses stored credentials.
+    /// Decides how the next exchange uses stored credentials. Called if some are stored, or were chosen before.
     func storedCredentials(for next: OutgoingRequest, onlyBasic: Bool) -> StoredCredentials {
         let lowered = next.transfer
         if let answer = next.storedAnswer { return .offered(answer) }
-        if credentials.isEmpty || lowered.options.hasAuthentication || lowered.bringsAuthorization { return .none }
+        if lowered.options.hasAuthentication || lowered.bringsAuthorization { return .none }
         if let expected = credentials.withLock({ $0.expected(by: lowered.url, onlyBasic: onlyBasic) }) {
             return .offered(expected)
         }

@@ -55,7 +55,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     /// The data with which a later request can continue this download. It exists after
     /// `cancel(producingResumeData: true)` and after a lost connection, if the server has identified the version of the
     /// file.
-    public var resumeData: Data? { record.withLock { $0.error } == nil ? nil : producedResumeData }
+    public var resumeData: Data? { record.withLock { $0.error } == nil ? nil : kind.resumeData?(self) }
 
     /// The data with which another process could continue this download if this process ended now.
     ///

@@ -40,10 +40,10 @@ package struct PlainRequest: URLRequestConvertible {
             fields.sort { $0.name < $1.name }
             for (field, next) in zip(fields, fields.dropFirst()) where field.name == next.name { return nil }
         }
-        let url = try resolved(url.asURL())
-        let whole = url.baseURL == nil ? url : url.absoluteURL
-        return .plain(
-            url: keepsDotSegments ? whole : DotSegments.removed(from: whole), method: method, fields: fields)
+        var url = try url.asURL()
+        if url.scheme == nil { url = try resolved(url) }
+        if url.baseURL != nil { url = url.absoluteURL }
+        return RequestSnapshot(keepsDotSegments ? url : DotSegments.removed(from: url), method, fields)
     }
 }
 
@@ -65,9 +65,11 @@ final class RequestSnapshot: Sendable {
     /// The timeout of a `URLRequest` whose timeout was not set.
     static let defaultTimeoutInterval: TimeInterval = 60
 
-    private init(
-        _ url: URL?, _ method: HTTPMethod, _ fields: [HTTPHeader], timeoutInterval: TimeInterval,
-        handlesCookies: Bool, original: URLRequest?
+    /// Creates a request that consists of these parts, unless an `original` says more.
+    init(
+        _ url: URL?, _ method: HTTPMethod, _ fields: [HTTPHeader],
+        timeoutInterval: TimeInterval = defaultTimeoutInterval, handlesCookies: Bool = true,
+        original: URLRequest? = nil
     ) {
         self.url = url
         self.method = method
@@ -75,12 +77,6 @@ final class RequestSnapshot: Sendable {
         self.timeoutInterval = timeoutInterval
         self.handlesCookies = handlesCookies
         self.original = original
-    }
-
-    /// A request that consists of these parts.
-    static func plain(url: URL, method: HTTPMethod, fields: [HTTPHeader]) -> RequestSnapshot {
-        RequestSnapshot(
-            url, method, fields, timeoutInterval: defaultTimeoutInterval, handlesCookies: true, original: nil)
     }
 
     /// A request that code has made.
