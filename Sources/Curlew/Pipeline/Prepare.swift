@@ -77,6 +77,43 @@ extension Run {
     }
 }
 
+// MARK: The absolute URL
+
+extension Run {
+    /// Returns an absolute URL unchanged, and a relative one resolved against the endpoint that is chosen for this
+    /// attempt, or the session's base URL. Throws if the endpoints or the base URL cannot be used.
+    func resolved(_ url: URL) throws(CurlewError) -> URL {
+        guard request.context.hasBase, url.scheme == nil, let base = try base(for: url) else { return url }
+        return try base.resolve(url.absoluteString)
+    }
+
+    /// Returns a request with its URL resolved.
+    func resolved(_ described: URLRequest) throws(CurlewError) -> URLRequest {
+        guard request.context.hasBase, let url = described.url, url.scheme == nil else { return described }
+        var request = described
+        request.url = try resolved(url)
+        return request
+    }
+
+    private func base(for url: URL) throws(CurlewError) -> BaseURL? {
+        guard let control = try request.context.endpoints?.get() else { return try request.context.baseURL?.get() }
+        // `//host/path` takes only the scheme, and either all endpoints use TLS or none.
+        if url.host(percentEncoded: true)?.isEmpty == false { return control.bases[0] }
+        // The request is too late, which no endpoint should be blamed for.
+        if budget.remaining == .zero { throw .totalTimeout(budget.total, phase: .queue) }
+        let used = endpoints ?? UsedEndpoints(control)
+        endpoints = used
+        return used.base()
+    }
+
+    /// Releases the endpoint if the adapters have changed the origin of the request, because another server will
+    /// respond.
+    func keepEndpoint(of described: URL?, for adapted: URL?) {
+        if let described, let adapted, RedirectLocation.isSameOrigin(described, adapted) { return }
+        endpoints?.finish { _ in nil }
+    }
+}
+
 // MARK: Adapting
 
 extension Run {
@@ -93,7 +130,7 @@ extension Run {
             // A request that the adapters returned unchanged keeps its cheaper form.
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
             if visible !== initial { try adapted.validate() }
-            if endpoints != nil { keepEndpoint(of: given.url, for: adapted.url) }  // EndpointControl.swift
+            if endpoints != nil { keepEndpoint(of: given.url, for: adapted.url) }
             request.note(visible)
             events?.emit { [request] in $0.request(request, didAdaptInitialRequest: given, to: adapted) }
             return visible
