@@ -23,16 +23,13 @@ extension Request {
         }
     }
 
-    /// Returns the result of the request's only run, and makes the caller's `value` from it. The first caller drives the
-    /// run, and the others wait for it. If the caller drives the run and `value` fails, retriers are asked.
-    ///
-    /// A caller that needs the state that it finds passes what `beginAwaiting()` has returned.
+    /// Returns the result of the request's only run, and makes the caller's `value` from it. The first caller drives
+    /// the run, and the others wait for it. If the caller drives the run and `value` fails, retriers are asked.
     func outcome(
+        of awaiting: Awaiting,
         checksStatus: Bool,
-        of begun: Awaiting? = nil,
         making value: (any AwaitedValue)? = nil
     ) async -> RunResult {
-        let awaiting = begun ?? beginAwaiting()
         switch awaiting.action {
         case .drive(let becameResumed, let startsHandlers):
             if startsHandlers {
@@ -161,10 +158,10 @@ extension Request {
     ) async throws(CurlewError) -> Value {
         let awaiting = beginAwaiting()
         guard awaiting.options.hasRetriers else {
-            return try await serialize(try acceptable(await outcome(checksStatus: true, of: awaiting)))
+            return try await serialize(try acceptable(await outcome(of: awaiting, checksStatus: true)))
         }
         let value = SerializedValue(serialize)
-        let result = await outcome(checksStatus: true, of: awaiting, making: value)
+        let result = await outcome(of: awaiting, checksStatus: true, making: value)
         return try await value.value(of: try acceptable(result))
     }
 }

@@ -140,7 +140,8 @@ final class Exchange: KeepingSink {
         }
         // Monitors and streams are notified of every response, but the user is not asked about one that is refused.
         if head.status == 206, let refusal = refusal(ofPart: head) { return abort(refusal) }
-        var ask = observers?.hook ?? request.sessionHeadHook
+        var ask = observers?.hook
+        if ask == nil, request.context.configuration.decisions != nil { ask = request.sessionHeadHook }
         if let informational = observers?.informational { ask = informational.before(ask) }
         guard let ask else { return begin(request.kind.makeDelegate(self), response) }
         let decision = HeadDecision()

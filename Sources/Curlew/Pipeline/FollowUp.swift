@@ -16,7 +16,8 @@ enum FollowUp {
 // leads to is made in RedirectedRequest.swift.
 extension Run {
     /// Decides about an exchange's `followable` response: deliver it, refuse it, or send another request.
-    func followUp(_ response: TransferOutcome, of exchange: Exchange) async -> FollowUp {
+    func followUp(_ exchange: Exchange) async -> FollowUp {
+        guard let response = exchange.followable else { return .deliver }
         if let answer = request.context.updateCredentials(after: response, of: exchange) {
             // To monitors and users this is one exchange, as if the transport had answered the challenge.
             var again = exchange.outgoing
@@ -59,7 +60,7 @@ extension Exchange {
             return request.context.configuration.decisions?.credentials != nil
                 || credentials.answers(head, from: url, to: request)
         }
-        return (300..<400).contains(head.status) && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
+        return head.status < 400 && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
     }
 }
 

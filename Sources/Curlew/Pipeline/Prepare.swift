@@ -160,7 +160,7 @@ extension Run {
             attempt: attempt.number,
             remaining: budget.remaining
         )
-        // Without a cache, only a request that is not plain can ask for a stored response.
+        // A plain request of a session without a cache says nothing about caching.
         if own != nil || visible.original != nil || request.context.configuration.cache != nil {
             try lowerCaching(of: visible, own, into: &lowered)
         }

@@ -51,7 +51,8 @@ extension Run {
         switch await decideRetry(after: failure, of: result) {
         case .again: .again
         case .end(replacing: nil): .end(result)
-        case .end(replacing: let error?): .end(result.failing(with: error, resumeData: request.kind.resumeData?(request)))
+        case .end(replacing: let error?):
+            .end(result.failing(with: error, resumeData: request.kind.resumeData?(request)))
         }
     }
 

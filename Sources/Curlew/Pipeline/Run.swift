@@ -80,8 +80,8 @@ final class Run {
             if let control = request.context.resilience { try await admit(next, by: control) }  // Run+Admission.swift
             while true {
                 let exchange = try await send(next)  // Send.swift
-                guard let response = exchange.followable else { return await finish(exchange) }  // Finish.swift
-                switch await followUp(response, of: exchange) {  // FollowUp.swift
+                guard exchange.followable != nil else { return await finish(exchange) }  // Finish.swift
+                switch await followUp(exchange) {  // FollowUp.swift
                 case .deliver: return await finish(exchange)
                 case .refuse(let error): return await finish(exchange, refusing: error)
                 case .send(let another): next = another

@@ -115,7 +115,7 @@ extension DownloadRequest {
     /// Returns the URL of the downloaded file.
     public func file() async throws(CurlewError) -> URL {
         givesFileAway()
-        let result = try acceptable(await outcome(checksStatus: true))
+        let result = try acceptable(await outcome(of: beginAwaiting(), checksStatus: true))
         guard let url = result.body.fileURL else {
             throw CurlewError.fileMissing(in: .decoding).located(in: result)
         }
@@ -150,7 +150,7 @@ extension DownloadRequest {
     /// Returns the whole response, whatever its status. It never throws, and validates only if you added validators.
     public func response() async -> DownloadResponse<URL?, CurlewError> {
         givesFileAway()
-        let result = await outcome(checksStatus: false)
+        let result = await outcome(of: beginAwaiting(), checksStatus: false)
         return DownloadResponse(of: result, result: result.unserializedFile)
     }
 

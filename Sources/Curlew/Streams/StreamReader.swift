@@ -169,7 +169,7 @@ extension DataStreamRequest {
         // body is not read.
         let run = reads ? self : handleOfRun()
         if !reads, case .drive = awaiting.action { reading.withLock { $0.unreadRun = .forHeads } }
-        Task { _ = await run.outcome(checksStatus: true, of: awaiting) }
+        Task { _ = await run.outcome(of: awaiting, checksStatus: true) }
     }
 }
 
