@@ -127,7 +127,8 @@ extension Run {
         }
         guard collected.error == nil, let response else { return (collected.error, false) }
         guard !rules.validations.isEmpty else {
-            guard checksStatus, !rules.acceptsAnyStatus else { return (nil, false) }
+            let isAcceptable = ResponseValidation.acceptableStatusCodes.contains(response.head.status)
+            guard checksStatus, !rules.acceptsAnyStatus, !isAcceptable else { return (nil, false) }
             return (StatusCheck.error(for: response, to: visible.method, body: collected.body), true)
         }
         let seen = visible.urlRequest
