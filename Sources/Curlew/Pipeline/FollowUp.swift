@@ -232,6 +232,8 @@ extension Request {
     var replacesBodies: Bool { context.configuration.decisions?.newBodyStream != nil }
 }
 
+// MARK: Stored credentials
+
 /// Whether and how one exchange uses the session's stored credentials.
 enum StoredCredentials {
     /// The request brings credentials, none are stored, or the body cannot be sent again after a challenge.

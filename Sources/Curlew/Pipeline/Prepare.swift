@@ -204,7 +204,8 @@ struct Lowering {
             throw CurlewError.invalidHeader(HTTPHeader(name: name, value: ""))
         }
         var options = context.plainOptions
-        if own != nil || purpose != .memory || visible.original != nil || remaining != nil {
+        let isDefault = visible.timeoutInterval == RequestSnapshot.defaultTimeoutInterval
+        if own != nil || purpose != .memory || !isDefault || remaining != nil {
             options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
         }
         if let authority {
@@ -212,14 +213,11 @@ struct Lowering {
         } else if !context.configuration.credentials.isEmpty {
             options.authentication = context.configuration.authentication(for: target)
         }
-        var trailers: RequestTrailers?
-        var bypassesProxy = false
         if let own {
             try own.addFields(to: &headers)
             if let authentication = own.authentication { options.authentication = authentication }
-            (trailers, bypassesProxy) = (own.trailers, own.bypassesProxy)
         }
-        if bypassesProxy {
+        if own?.bypassesProxy == true {
             options.proxy = Proxy.none
         } else if let routing = context.configuration.proxyRouting {
             options.proxy = routing(target) ?? Proxy.none
@@ -241,7 +239,7 @@ struct Lowering {
             body: body ?? BodySource.none,
             options: options
         )
-        if let trailers {
+        if let trailers = own?.trailers {
             try lowered.body.checkCarriesTrailers()
             lowered.trailers = trailers
         }
