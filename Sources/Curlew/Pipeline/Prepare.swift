@@ -20,8 +20,6 @@ struct OutgoingRequest: Sendable {
         /// The exchange was reported as started: its request is sent again, as if the transport had answered a
         /// challenge.
         case started
-
-        var isStarted: Bool { if case .started = self { true } else { false } }
     }
 }
 

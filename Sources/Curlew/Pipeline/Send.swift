@@ -16,7 +16,7 @@ extension Request {
         readsOptions: Bool,
         _ events: EventSink?
     ) throws(CurlewError) -> (state: Lock<ExchangeState>, waits: Bool) {
-        let isRepeated = next.announcement.isStarted
+        let isRepeated = if case .started = next.announcement { true } else { false }
         let beginning = record.withLock { record -> ExchangeBeginning? in
             // A repeated exchange begins even if the request is cancelled, and waits: monitors know of its start and
             // must hear of its end. `startWaiting` throws the cancellation.
@@ -144,7 +144,7 @@ extension Run {
     }
 
     private func emitStart(of next: OutgoingRequest, to events: EventSink) {
-        if next.announcement.isStarted { return }
+        if case .started = next.announcement { return }
         let (request, task) = (request, task)
         events.emit { $0.request(request, didChangeTask: task, to: .resumed) }
         guard case .stream = next.transfer.body else { return }
