@@ -1,3 +1,7 @@
+@_exported public import CurlewCore
+@_exported public import CurlewJSON
+@_exported public import FoundationNetworking
+
 /// Facts about this library.
 public enum CurlewInfo {
     /// Curlew's version, as in the default `User-Agent`.

@@ -162,39 +162,37 @@ final class UserCodeControl: TransferControl {
     func resumeReceiving() {}
 }
 
-extension TimeoutBudget {
-    /// The time that is left at this moment; `nil` if there is no limit, in which case the clock is not read.
-    var remaining: Duration? { total == nil ? nil : remaining(at: .now) }
-
-    /// Sets the time that is left as the total timeout of a request that is about to be sent.
-    func apply(to request: inout TransferRequest) {
-        if let remaining { request.options.timeouts.total = remaining }
+/// An unstructured task that belongs to an exchange. It may be cancelled before it starts.
+///
+/// Such tasks read a body from an asynchronous sequence, write a large one to a cache's store, tell the store that
+/// nothing will be stored, or send a request for a middleware.
+final class ExchangeTask: Sendable {
+    private struct State: Sendable {
+        var task: Task<Void, Never>?
+        var isCancelled = false
     }
 
-    /// Runs `work`. If the total timeout expires first, cancels `work` and throws `.totalTimedOut`.
-    func limit<T: Sendable>(
-        _ phase: CurlewError.Phase,
-        _ work: @escaping @Sendable () async throws -> T
-    ) async throws -> T {
-        guard let remaining else { return try await work() }
-        return try await withThrowingTaskGroup(of: T.self) { group in
-            group.addTask { try await work() }
-            group.addTask {
-                guard await Pause.wait(for: remaining) else { throw CancellationError() }
-                throw CurlewError.totalTimeout(total, phase: phase)
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw CancellationError() }
-            return first
+    private let state = Lock(State())
+
+    /// Starts the task. Call it once.
+    func start(_ work: @escaping @Sendable () async -> Void) {
+        let task = Task { await work() }
+        let isCancelled = state.withLock { state in
+            state.task = task
+            return state.isCancelled
         }
+        if isCancelled { task.cancel() }
     }
 
-    /// Runs a wait within the total timeout. Cancelling the waiting task ends the wait without an error.
-    func limitWait(_ phase: CurlewError.Phase, _ wait: @escaping @Sendable () async -> Void) async throws(CurlewError) {
-        do {
-            try await limit(phase) { () async throws -> Void in await wait() }
-        } catch {
-            if let error = error as? CurlewError { throw error }
+    /// Cancels the task that runs, or will be started.
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
         }
+        task?.cancel()
     }
+
+    /// Waits for the end of the task. Returns at once if it has not been started.
+    func wait() async { await state.withLock { $0.task }?.value }
 }

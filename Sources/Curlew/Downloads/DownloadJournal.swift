@@ -256,7 +256,8 @@ extension Session {
         request.download.withLock { record in
             record.journal = JournalState(id: unfinished.id, began: unfinished.began, target: target)
         }
-        return request.passedToCreationHook()
+        configuration.requestWasCreated?(request)
+        return request
     }
 }
 

@@ -130,7 +130,7 @@ struct WireRequest: Sendable {
         self.sent = sent
         self.keepsDotSegments = keepsDotSegments
         let fields = Array(sent.effectiveHeaders.joined)
-        var view = RequestSnapshot.plain(url: sent.url, method: sent.method, fields: fields).urlRequest
+        var view = RequestSnapshot(sent.url, sent.method, fields).urlRequest
         if case .data(let data) = sent.body { view.httpBody = data }
         self.view = view
     }

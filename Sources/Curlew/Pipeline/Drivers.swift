@@ -23,13 +23,8 @@ extension Request {
         }
     }
 
-    /// Returns the result of the request's only run. The first caller drives the run, and the others wait for it.
-    func outcome(checksStatus: Bool) async -> RunResult {
-        await outcome(of: beginAwaiting(), checksStatus: checksStatus)
-    }
-
-    /// Returns the result of the run, and makes the caller's `value` from it. If the caller drives the run and `value`
-    /// fails, retriers are asked.
+    /// Returns the result of the request's only run, and makes the caller's `value` from it. The first caller drives
+    /// the run, and the others wait for it. If the caller drives the run and `value` fails, retriers are asked.
     func outcome(
         of awaiting: Awaiting,
         checksStatus: Bool,

@@ -40,7 +40,7 @@ final class Exchange: KeepingSink {
     /// The failure of the exchange.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var failure: CurlewError?
-    /// The outcome, if `Run.followUp` has to look at it.
+    /// The outcome, if another exchange may follow, or the server has accepted credentials that may have to be stored.
     // SAFETY: as for the metrics.
     nonisolated(unsafe) private(set) var followable: TransferOutcome?
     /// The trailer fields of a complete response, as received.
@@ -66,9 +66,11 @@ final class Exchange: KeepingSink {
         self.outgoing = outgoing
         self.state = state
         let context = request.context
-        credentials = context.storedCredentials(for: outgoing, onlyBasic: request.opensWebSocket)
+        credentials =
+            context.credentials.isEmpty && outgoing.storedAnswer == nil
+            ? .none : context.storedCredentials(for: outgoing, onlyBasic: request.opensWebSocket)
         var sent = outgoing.transfer
-        budget.apply(to: &sent, describedBy: outgoing.transfer, in: context)
+        if budget.total != nil { budget.apply(to: &sent, describedBy: outgoing.transfer, in: context) }
         if case .offered(let authentication) = credentials { sent.options.authentication = authentication }
         // A `Cookie` field that the user set, for the request or the session, is sent unchanged.
         if let jar = context.configuration.cookies, outgoing.snapshot.handlesCookies,
@@ -114,7 +116,7 @@ final class Exchange: KeepingSink {
     }
 
     func didReceive(head: ResponseHead) -> Disposition {
-        guard mayBeFollowed(head) else { return deliver(head) }
+        guard head.status >= 300, mayBeFollowed(head) else { return deliver(head) }
         state.withLock {
             $0.delivery = .provisional(ProvisionalResponse(head, head.status == 401 ? .challenge : .redirect))
         }
@@ -138,7 +140,8 @@ final class Exchange: KeepingSink {
         }
         // Monitors and streams are notified of every response, but the user is not asked about one that is refused.
         if head.status == 206, let refusal = refusal(ofPart: head) { return abort(refusal) }
-        var ask = observers?.hook ?? request.sessionHeadHook
+        var ask = observers?.hook
+        if ask == nil, request.context.configuration.decisions != nil { ask = request.sessionHeadHook }
         if let informational = observers?.informational { ask = informational.before(ask) }
         guard let ask else { return begin(request.kind.makeDelegate(self), response) }
         let decision = HeadDecision()
@@ -250,7 +253,7 @@ final class Exchange: KeepingSink {
 
     /// Counts bytes that the delegate has stored or delivered, and passes them to monitors of bodies.
     func received(_ bytes: UnsafeRawBufferPointer) {
-        state.withLock { $0.received(bytes.count) }
+        state.withLock { $0.received += Int64(bytes.count) }
         if let reporter = downloadProgress { reporter.report(state.withLock { $0.download }) }
         let (request, task) = (request, task)
         events?.emitBody(bytes) { $0.request(request, task: task, didReceive: $1) }
@@ -294,7 +297,10 @@ final class Exchange: KeepingSink {
     func ended(_ response: TransferOutcome, _ metrics: TransferMetrics) {
         self.metrics = metrics
         trailers = response.trailers
-        if concernsFollowUp(response) { followable = response }
+        let status = response.head.status
+        if status == 401 || (300..<400).contains(status) || !response.answeredChallenges.isEmpty {
+            followable = response
+        }
     }
 
     func failed(_ error: CurlewError, _ metrics: TransferMetrics) {
@@ -349,8 +355,9 @@ final class Exchange: KeepingSink {
     /// Stores the parts of the response that concern later requests: cookies, and the demand for https (HSTS). Does it
     /// once: for a WebSocket when it opens, or when its handshake has failed; for other exchanges when they have ended.
     func remember(_ fields: HTTPHeaders) {
-        let context = request.context
         if request.opensWebSocket, state.withLock({ Swift.exchange(&$0.hasRemembered, with: true) }) { return }
-        context.remember(fields, from: url, handlesCookies: outgoing.snapshot.handlesCookies)
+        let context = request.context
+        context.configuration.hsts?.receive(fields, from: url)
+        if outgoing.snapshot.handlesCookies { context.configuration.cookies?.receive(fields, from: url) }
     }
 }

@@ -18,19 +18,6 @@ final class ExchangeInterceptors: Sendable {
     }
 }
 
-extension SessionContext {
-    /// Returns the session's exchange adapters and middleware, followed by the request's own. `nil` without any.
-    func exchangeInterceptors(before own: RequestExtras?) -> ExchangeInterceptors? {
-        guard let own, !(own.options.exchangeAdapters.isEmpty && own.options.middleware.isEmpty) else {
-            return exchangeInterceptors
-        }
-        return ExchangeInterceptors(
-            configuration.exchangeAdapters + own.options.exchangeAdapters,
-            configuration.middleware + own.options.middleware
-        )
-    }
-}
-
 extension Exchange {
     /// Sends a request of the exchange over the transport, through exchange adapters and middleware.
     ///

@@ -61,7 +61,7 @@ struct ExchangeState: Sendable {
     /// The number of body bytes that this exchange has sent.
     private var sent: Int64 = 0
     /// The number of received bytes of the body.
-    private var received: Int64 = 0
+    var received: Int64 = 0
     /// The length of the body. `nil` means the length that the head names.
     private var total: Int64? = 0
 
@@ -142,9 +142,6 @@ struct ExchangeState: Sendable {
         }
         set { (received, total) = (newValue.completed, newValue.total) }
     }
-
-    /// Counts received bytes of the body.
-    mutating func received(_ count: Int) { received += Int64(count) }
 
     /// Counts sent bytes of the request's body. Returns how many are new, and the progress that users see. Returns
     /// `nil` if none is new, because a body that is sent again from its beginning first repeats known bytes.

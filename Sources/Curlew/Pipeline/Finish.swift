@@ -4,17 +4,7 @@ internal import Foundation
 internal import FoundationNetworking
 
 /// The rules by which a request accepts a response, read when the exchange has ended.
-private struct AcceptanceRules {
-    let isCancelled: Bool
-    let validations: [RequestOptions.Validation]
-    let acceptsAnyStatus: Bool
-
-    init(_ record: RequestRecord) {
-        isCancelled = record.lifecycle.isCancelled
-        validations = record.extras?.options.validations ?? []
-        acceptsAnyStatus = record.extras?.options.acceptsAnyStatus == true
-    }
-}
+private typealias AcceptanceRules = (validations: [RequestOptions.Validation], acceptsAnyStatus: Bool)
 
 extension Run {
     /// Ends an attempt: closes the body, validates the response and notifies monitors. With `refusal`, the response can
@@ -34,22 +24,24 @@ extension Run {
         }
         let response = ending.response
         error = error ?? ending.refusal
-        let acceptance = request.record.withLock { record in
+        let (isCancelled, rules) = request.record.withLock { record -> (Bool, AcceptanceRules) in
             // `followUp` has recorded the metrics of other exchanges.
             if exchange.followable == nil, let metrics = exchange.metrics {
                 record.history.attempt.collectedMetrics.append(metrics)
             }
-            return AcceptanceRules(record)
+            let own = record.extras
+            let rules: AcceptanceRules = (own?.options.validations ?? [], own?.options.acceptsAnyStatus == true)
+            return (record.lifecycle.isCancelled, rules)
         }
-        if acceptance.isCancelled { error = request.cancellation }
+        if isCancelled { error = request.cancellation }
         if let error, isEarly(error, ending.wasAborted) { emitEarlyFailure(error) }
         let collected = await ending.delegate?.close(error, of: exchange) ?? CollectedBody(error: error)
         // Set before validations run, because they may ask the request for the file.
         _ = exchange.state.withLock { $0.close(with: collected.body) }
-        emitEnd(of: exchange, collected.error)
+        if let events { emitEnd(of: exchange, collected.error, to: events) }
         var body = collected.body
         var isStatusCheckOnly = false
-        (error, isStatusCheckOnly) = validated(response, acceptance, collected, exchange.outgoing.snapshot)
+        (error, isStatusCheckOnly) = validated(response, rules, collected, exchange.outgoing.snapshot)
         if let file = collected.file {
             // A response that will be retried must not replace the file at the destination.
             if error == nil, retriersDecide(response) {
@@ -61,7 +53,7 @@ extension Run {
             (body, error) = await placed(file, of: exchange, error)
         }
         let final = error.map { located($0, exchange, response, body) }
-        emitCompletion(final)
+        if let events { emitCompletion(final, to: events) }
         attempt.startsOver = collected.startsOver
         return makeResult(of: exchange, response, body, final, isStatusCheckOnly: isStatusCheckOnly)
     }
@@ -82,7 +74,7 @@ extension Run {
             error: error,
             isStatusChecked: checksStatus,
             isStatusCheckOnly: isStatusCheckOnly,
-            resumeData: request.producedResumeData,
+            resumeData: request.kind.resumeData?(request),
             sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
         )
     }
@@ -114,7 +106,7 @@ extension Run {
         return RunResult(
             request: visible,
             error: error,
-            resumeData: request.producedResumeData,
+            resumeData: request.kind.resumeData?(request),
             sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
         )
     }
@@ -123,7 +115,7 @@ extension Run {
     /// error, the request's validations, the status.
     private func validated(
         _ response: LazyResponse?,
-        _ acceptance: AcceptanceRules,
+        _ rules: AcceptanceRules,
         _ collected: CollectedBody,
         _ visible: RequestSnapshot
     ) -> (CurlewError?, Bool) {
@@ -134,12 +126,13 @@ extension Run {
         case .rejected(let error, let isStatusCheckOnly): if !request.isCancelled { return (error, isStatusCheckOnly) }
         }
         guard collected.error == nil, let response else { return (collected.error, false) }
-        guard !acceptance.validations.isEmpty else {
-            guard checksStatus, !acceptance.acceptsAnyStatus else { return (nil, false) }
+        guard !rules.validations.isEmpty else {
+            let isAcceptable = ResponseValidation.acceptableStatusCodes.contains(response.head.status)
+            guard checksStatus, !rules.acceptsAnyStatus, !isAcceptable else { return (nil, false) }
             return (StatusCheck.error(for: response, to: visible.method, body: collected.body), true)
         }
         let seen = visible.urlRequest
-        for validation in acceptance.validations {
+        for validation in rules.validations {
             if let error = validation(request, seen, response, collected.body) { return (error, false) }
         }
         // A validation may have cancelled the request.
@@ -200,8 +193,7 @@ extension Run {
         events.emit { $0.request(request, didChangeTask: task, to: .failed(error)) }
     }
 
-    private func emitEnd(of exchange: Exchange, _ error: CurlewError?) {
-        guard let events else { return }
+    private func emitEnd(of exchange: Exchange, _ error: CurlewError?, to events: EventSink) {
         guard let metrics = exchange.metrics else { return }
         let (request, task) = (request, task)
         emitStep(metrics)
@@ -209,17 +201,13 @@ extension Run {
         events.emitExchange { $0.request(request, task: task, didCompleteWithError: error) }
     }
 
-    func emitCompletion(_ error: CurlewError?) {
-        guard let events else { return }
+    func emitCompletion(_ error: CurlewError?, to events: EventSink) {
         let (request, task) = (request, task)
         events.emit { $0.request(request, didCompleteTask: task, with: error) }
     }
 }
 
 extension Request {
-    /// The data with which a later download can continue this one.
-    var producedResumeData: Data? { kind.resumeData?(self) }
-
     /// Returns the URL in the form in which the user gave it.
     func asGiven(_ url: URL?) -> URL? { url.map { kind.connection?.asGiven($0) ?? $0 } }
 }

@@ -15,10 +15,10 @@ enum FollowUp {
 // Decides what follows a redirect, a challenge or stored credentials. No other code does. The request that a redirect
 // leads to is made in RedirectedRequest.swift.
 extension Run {
-    /// Decides about a response: deliver it, refuse it, or send another request.
+    /// Decides about an exchange's `followable` response: deliver it, refuse it, or send another request.
     func followUp(_ exchange: Exchange) async -> FollowUp {
         guard let response = exchange.followable else { return .deliver }
-        if let answer = request.context.updateCredentials(after: response, of: exchange) {  // StoredCredentials.swift
+        if let answer = request.context.updateCredentials(after: response, of: exchange) {
             // To monitors and users this is one exchange, as if the transport had answered the challenge.
             var again = exchange.outgoing
             again.storedAnswer = answer
@@ -38,7 +38,7 @@ extension Run {
 
     /// Takes a new identifier, and returns the request to send next under it.
     private func sendNext(_ lowered: TransferRequest, _ visible: RequestSnapshot) -> FollowUp {
-        task = session.nextTask(of: request, after: task)
+        task = session.registry.withLock { $0.nextTask(of: request, after: task) }
         var lowered = lowered
         lowered.identifier = task
         return .send(OutgoingRequest(snapshot: visible, transfer: lowered))
@@ -52,24 +52,15 @@ extension Run {
     }
 }
 
-// The exchange asks these questions when the head has arrived and when the response has ended.
 extension Exchange {
     /// Whether the exchange keeps a response with this head until the run has decided: it is a redirect, or a challenge
     /// that someone may answer.
     func mayBeFollowed(_ head: ResponseHead) -> Bool {
-        guard head.status >= 300 else { return false }
         if head.status == 401 {
             return request.context.configuration.decisions?.credentials != nil
                 || credentials.answers(head, from: url, to: request)
         }
         return head.status < 400 && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
-    }
-
-    /// Whether the run has to decide about a response that has ended, or to store credentials that the server has
-    /// accepted.
-    func concernsFollowUp(_ response: TransferOutcome) -> Bool {
-        let status = response.head.status
-        return status == 401 || (300..<400).contains(status) || !response.answeredChallenges.isEmpty
     }
 }
 
@@ -239,4 +230,89 @@ extension Request {
 
     /// Whether the session can replace a body that can be read only once.
     var replacesBodies: Bool { context.configuration.decisions?.newBodyStream != nil }
+}
+
+// MARK: Stored credentials
+
+/// Whether and how one exchange uses the session's stored credentials.
+enum StoredCredentials {
+    /// The request brings credentials, none are stored, or the body cannot be sent again after a challenge.
+    case none
+    /// The credentials are sent along.
+    case offered(TransferAuthentication)
+    /// The credentials may answer a challenge.
+    case mayAnswer
+}
+
+extension StoredCredentials {
+    /// Returns whether stored credentials answer a challenge. It is then not delivered; the request is sent again with
+    /// credentials.
+    func answers(_ head: ResponseHead, from url: URL, to request: Request) -> Bool {
+        switch self {
+        case .none, .offered: false
+        case .mayAnswer:
+            request.context.credentials.withLock {
+                $0.answer(to: head, for: url, onlyBasic: request.opensWebSocket) != nil
+            }
+        }
+    }
+}
+
+extension SessionContext {
+    /// Decides how the next exchange uses stored credentials. Called if some are stored, or were chosen before.
+    func storedCredentials(for next: OutgoingRequest, onlyBasic: Bool) -> StoredCredentials {
+        let lowered = next.transfer
+        if let answer = next.storedAnswer { return .offered(answer) }
+        if lowered.options.hasAuthentication || lowered.bringsAuthorization { return .none }
+        if let expected = credentials.withLock({ $0.expected(by: lowered.url, onlyBasic: onlyBasic) }) {
+            return .offered(expected)
+        }
+        return lowered.body.isReplayable ? .mayAnswer : .none
+    }
+
+    /// Stores credentials that the server has accepted, and forgets those that it has refused. A 401 made by
+    /// middleware can ask for credentials, but never removes stored ones. Returns the credentials to send the request
+    /// again with, or `nil`.
+    func updateCredentials(after response: TransferOutcome, of exchange: Exchange) -> TransferAuthentication? {
+        let (head, url) = (response.head, exchange.url)
+        let challenge = response.isServersVerdict ? response.answeredChallenges.last : nil
+        switch exchange.credentials {
+        case .mayAnswer:
+            guard head.status == 401, exchange.isProvisional else { return nil }
+            let onlyBasic = exchange.request.opensWebSocket
+            return credentials.withLock { $0.answer(to: head, for: url, onlyBasic: onlyBasic) }
+        case .offered(let used):
+            if head.status == 401, response.isServersVerdict {
+                credentials.withLock { $0.refused(used, for: url) }
+            } else if let challenge {
+                credentials.withLock { $0.accepted(used, for: url, after: challenge) }
+            }
+        case .none:
+            // libcurl sends no credentials beside an `Authorization` field.
+            guard head.status != 401, let challenge, !exchange.sent.bringsAuthorization,
+                let used = exchange.outgoing.transfer.options.authentication,
+                exchange.request.storesAuthentication(used)
+            else { return nil }
+            credentials.withLock { $0.accepted(used, for: url, after: challenge) }
+        }
+        return nil
+    }
+}
+
+extension TransferRequest {
+    /// Whether an `Authorization` field replaces `options.authentication`.
+    var bringsAuthorization: Bool {
+        headers.contains(name: "Authorization") || defaultHeaders?.headers.contains(name: "Authorization") == true
+    }
+}
+
+extension Request {
+    /// Whether the session stores the credentials once they are accepted, because the request set them and asks for
+    /// that.
+    fileprivate func storesAuthentication(_ used: TransferAuthentication) -> Bool {
+        record.withLock { record in
+            guard let options = record.extras?.options else { return false }
+            return options.keepsAuthentication && options.authentication == used
+        }
+    }
 }

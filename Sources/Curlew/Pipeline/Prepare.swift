@@ -20,8 +20,6 @@ struct OutgoingRequest: Sendable {
         /// The exchange was reported as started: its request is sent again, as if the transport had answered a
         /// challenge.
         case started
-
-        var isStarted: Bool { if case .started = self { true } else { false } }
     }
 }
 
@@ -77,6 +75,43 @@ extension Run {
     }
 }
 
+// MARK: The absolute URL
+
+extension Run {
+    /// Returns an absolute URL unchanged, and a relative one resolved against the endpoint that is chosen for this
+    /// attempt, or the session's base URL. Throws if the endpoints or the base URL cannot be used.
+    func resolved(_ url: URL) throws(CurlewError) -> URL {
+        guard request.context.hasBase, url.scheme == nil, let base = try base(for: url) else { return url }
+        return try base.resolve(url.absoluteString)
+    }
+
+    /// Returns a request with its URL resolved.
+    func resolved(_ described: URLRequest) throws(CurlewError) -> URLRequest {
+        guard request.context.hasBase, let url = described.url, url.scheme == nil else { return described }
+        var request = described
+        request.url = try resolved(url)
+        return request
+    }
+
+    private func base(for url: URL) throws(CurlewError) -> BaseURL? {
+        guard let control = try request.context.endpoints?.get() else { return try request.context.baseURL?.get() }
+        // `//host/path` takes only the scheme, and either all endpoints use TLS or none.
+        if url.host(percentEncoded: true)?.isEmpty == false { return control.bases[0] }
+        // The request is too late, which no endpoint should be blamed for.
+        if budget.remaining == .zero { throw .totalTimeout(budget.total, phase: .queue) }
+        let used = endpoints ?? UsedEndpoints(control)
+        endpoints = used
+        return used.base()
+    }
+
+    /// Releases the endpoint if the adapters have changed the origin of the request, because another server will
+    /// respond.
+    func keepEndpoint(of described: URL?, for adapted: URL?) {
+        if let described, let adapted, RedirectLocation.isSameOrigin(described, adapted) { return }
+        endpoints?.finish { _ in nil }
+    }
+}
+
 // MARK: Adapting
 
 extension Run {
@@ -93,7 +128,7 @@ extension Run {
             // A request that the adapters returned unchanged keeps its cheaper form.
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
             if visible !== initial { try adapted.validate() }
-            if endpoints != nil { keepEndpoint(of: given.url, for: adapted.url) }  // EndpointControl.swift
+            if endpoints != nil { keepEndpoint(of: given.url, for: adapted.url) }
             request.note(visible)
             events?.emit { [request] in $0.request(request, didAdaptInitialRequest: given, to: adapted) }
             return visible
@@ -123,7 +158,10 @@ extension Run {
             attempt: attempt.number,
             remaining: budget.remaining
         )
-        try lowerCaching(of: visible, own, into: &lowered)
+        // A plain request of a session without a cache says nothing about caching.
+        if own != nil || visible.original != nil || request.context.configuration.cache != nil {
+            try lowerCaching(of: visible, own, into: &lowered)
+        }
         return lowered
     }
 }
@@ -148,16 +186,10 @@ struct Lowering {
         }
         var authority: TransferAuthentication?
         if !visible.hasPlainHost {
-            let url = target
-            (target, authority) = try Self.separateCredentials(of: url)
-            // Foundation accepts `http://ho%0Ast/`.
-            if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
-                throw CurlewError(
-                    .invalidURL, phase: .creation, reason: "the URL's host is not a valid host name", url: url)
-            }
+            (target, authority) = try Self.separateCredentials(of: target)
         }
-        // The upgrade to https precedes the choice of credentials, proxy and cookies, which depend on the scheme.
-        try context.upgrade(&target)
+        // The upgrade to https (HSTS) precedes the choice of credentials, proxy and cookies, which depend on the scheme.
+        if let hsts = context.configuration.hsts, !hsts.isEmpty { target = try hsts.upgraded(target) }
         let method = visible.method
         guard method.isValid else {
             throw CurlewError(
@@ -169,20 +201,21 @@ struct Lowering {
         if let name = context.configuration.resilience.deadlineField, !name.isHTTPToken {
             throw CurlewError.invalidHeader(HTTPHeader(name: name, value: ""))
         }
-        var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
+        var options = context.plainOptions
+        let isDefault = visible.timeoutInterval == RequestSnapshot.defaultTimeoutInterval
+        if own != nil || purpose != .memory || !isDefault || remaining != nil {
+            options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
+        }
         if let authority {
             options.authentication = authority
         } else if !context.configuration.credentials.isEmpty {
             options.authentication = context.configuration.authentication(for: target)
         }
-        var trailers: RequestTrailers?
-        var bypassesProxy = false
         if let own {
             try own.addFields(to: &headers)
             if let authentication = own.authentication { options.authentication = authentication }
-            (trailers, bypassesProxy) = (own.trailers, own.bypassesProxy)
         }
-        if bypassesProxy {
+        if own?.bypassesProxy == true {
             options.proxy = Proxy.none
         } else if let routing = context.configuration.proxyRouting {
             options.proxy = routing(target) ?? Proxy.none
@@ -192,6 +225,8 @@ struct Lowering {
         if let request = visible.original {
             request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
         }
+        var body = body
+        if body == nil, let described = visible.original { body = try Self.body(of: described) }
         var lowered = TransferRequest(
             identifier: task,
             attempt: attempt,
@@ -199,10 +234,10 @@ struct Lowering {
             method: method,
             headers: headers,
             defaultHeaders: defaultHeaders,
-            body: try Self.body(of: visible, body),
+            body: body ?? BodySource.none,
             options: options
         )
-        if let trailers {
+        if let trailers = own?.trailers {
             try lowered.body.checkCarriesTrailers()
             lowered.trailers = trailers
         }
@@ -211,7 +246,6 @@ struct Lowering {
 
     private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
         let isDefault = timeoutInterval == RequestSnapshot.defaultTimeoutInterval
-        if case .none = own, case .memory = purpose, isDefault, remaining == nil { return context.plainOptions }
         var timeouts = own?.timeouts ?? context.configuration.timeouts
         if !isDefault, timeoutInterval > 0, own?.timeouts == nil {
             timeouts.firstByte = .bounded(seconds: timeoutInterval)
@@ -238,8 +272,14 @@ struct Lowering {
         return lowered
     }
 
-    /// Moves `user:password@` out of the URL, into credentials for Basic authentication: URLs are logged.
+    /// Moves `user:password@` out of the URL, into credentials for Basic authentication: URLs are logged. Throws if the
+    /// host cannot be a host.
     private static func separateCredentials(of url: URL) throws(CurlewError) -> (URL, TransferAuthentication?) {
+        // Foundation accepts `http://ho%0Ast/`.
+        if let host = url.host(percentEncoded: false), !Hostname.isUsable(host) {
+            throw CurlewError(
+                .invalidURL, phase: .creation, reason: "the URL's host is not a valid host name", url: url)
+        }
         let (encodedUser, encodedPassword) = (url.user(percentEncoded: true), url.password(percentEncoded: true))
         guard encodedUser?.isEmpty == false || encodedPassword != nil else { return (url, nil) }
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -254,9 +294,7 @@ struct Lowering {
         return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))
     }
 
-    private static func body(of visible: RequestSnapshot, _ upload: BodySource?) throws(CurlewError) -> BodySource {
-        if let upload { return upload }
-        guard let request = visible.original else { return .none }
+    private static func body(of request: URLRequest) throws(CurlewError) -> BodySource {
         if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
         // SAFETY: an unopened stream is handed over with its request: the body's queue alone reads it.
         nonisolated(unsafe) let stream = request.httpBodyStream

@@ -30,12 +30,6 @@ enum AfterAttempt {
 
 // The outer loop: retriers are asked about whole attempts, and do not see redirects.
 extension Run {
-    /// Whether another attempt may follow. A retrier may refuse a status that the awaiting method accepts.
-    func needsRetryDecision(_ result: RunResult) -> Bool {
-        if result.error != nil || request.opensWebSocket { return true }
-        return attempt.options.hasRetriers && result.response?.head.status != 200
-    }
-
     /// Asks the retriers whether another attempt follows, and prepares the request for it.
     func retryOrEnd(after tried: RunResult) async -> AfterAttempt {
         let result = retries.reason.map { tried.explained(by: $0) } ?? tried
@@ -57,7 +51,8 @@ extension Run {
         switch await decideRetry(after: failure, of: result) {
         case .again: .again
         case .end(replacing: nil): .end(result)
-        case .end(replacing: let error?): .end(result.failing(with: error, resumeData: request.producedResumeData))
+        case .end(replacing: let error?):
+            .end(result.failing(with: error, resumeData: request.kind.resumeData?(request)))
         }
     }
 
@@ -82,7 +77,7 @@ extension Run {
             return .end(result)
         case .end(replacing: let error?):
             let failed = if let held { await dropped(held) } else { result }
-            return .end(failed.failing(with: error, resumeData: request.producedResumeData))
+            return .end(failed.failing(with: error, resumeData: request.kind.resumeData?(request)))
         }
     }
 
@@ -239,13 +234,13 @@ extension Run {
     func deliver(_ held: HeldDownload) async -> AfterAttempt {
         guard !request.isCancelled else {
             let failed = await dropped(held)
-            return .end(failed.failing(with: request.cancellation, resumeData: request.producedResumeData))
+            return .end(failed.failing(with: request.cancellation, resumeData: request.kind.resumeData?(request)))
         }
         request.clearFailure()
         heldDownload = nil
         let (body, failure) = await placed(held.file, of: held.exchange, nil)
         let error = failure.map { located($0, held.exchange, held.response, .none) }
-        emitCompletion(error)
+        if let events { emitCompletion(error, to: events) }
         let result = makeResult(of: held.exchange, held.response, body, error)
         guard let error else { return .end(result) }
         return await askRetriers(about: error, result)
@@ -256,7 +251,7 @@ extension Run {
         guard let held = Swift.exchange(&heldDownload, with: nil) else { return }
         _ = try? await held.file.place(ifAccepted: false)
         _ = held.exchange.state.withLock { $0.replaceBody(by: .none) }
-        emitCompletion(nil)
+        if let events { emitCompletion(nil, to: events) }
     }
 
     /// Removes the file of the download, and returns its result without a body.

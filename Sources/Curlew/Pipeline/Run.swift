@@ -51,10 +51,14 @@ final class Run {
         self.checksStatus = checksStatus
         self.ownsTask = ownsTask
         self.firstOptions = firstOptions
-        task = try session.join(request)
+        if let refusal = session.refusal { throw refusal }
+        task = try session.registry.withLock { registry throws(CurlewError) in try registry.join(request) }
     }
 
-    func leave() { session.leave(request, last: task) }
+    /// Removes the request from the registry, and resumes the waits for its end.
+    func leave() {
+        for ended in session.registry.withLock({ $0.leave(request, last: task) }) { ended.resolve(()) }
+    }
 
     /// Repeats the attempt until there is a result that no retrier wants to replace.
     func result() async -> RunResult {
@@ -62,7 +66,9 @@ final class Run {
             beginAttempt()
             let result = await attemptResult()
             if admission != nil || endpoints != nil { recordOutcome(of: result) }  // Run+Admission.swift
-            guard needsRetryDecision(result) else { return result }
+            // A retrier may refuse a status that the awaiting method accepts.
+            let mayBeRefused = attempt.options.hasRetriers && result.response?.head.status != 200
+            guard result.error != nil || mayBeRefused || request.opensWebSocket else { return result }
             if case .end(let last) = await retryOrEnd(after: result) { return last }  // Retry.swift
         }
     }
@@ -74,8 +80,9 @@ final class Run {
             if let control = request.context.resilience { try await admit(next, by: control) }  // Run+Admission.swift
             while true {
                 let exchange = try await send(next)  // Send.swift
+                guard exchange.followable != nil else { return await finish(exchange) }  // Finish.swift
                 switch await followUp(exchange) {  // FollowUp.swift
-                case .deliver: return await finish(exchange)  // Finish.swift
+                case .deliver: return await finish(exchange)
                 case .refuse(let error): return await finish(exchange, refusing: error)
                 case .send(let another): next = another
                 }
@@ -110,8 +117,8 @@ struct AttemptState: Sendable {
     }
 }
 
-/// The request's options that an attempt needs before and while it is sent, read in one step when the attempt begins.
-/// Those for the transport are read by `Run.lower`, because adapters may set them.
+/// The options that an attempt needs before and while it is sent, read in one step when the attempt begins. Those for
+/// the transport are read by `Run.lower`, because adapters may set them.
 struct AttemptOptions: Sendable {
     /// The session's adapter, then the request's own.
     var adapters: [any RequestAdapter] = []
@@ -128,16 +135,31 @@ struct AttemptOptions: Sendable {
 }
 
 extension RequestRecord {
+    /// Returns the session's options, with those of the request.
     func attemptOptions(in context: SessionContext) -> AttemptOptions {
-        AttemptOptions(
-            adapters: context.adapters(before: extras?.options.adapters ?? []),
-            hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
-            interceptors: context.exchangeInterceptors(before: extras),
-            events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
-            totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
-            isAskedFor: lifecycle.isAskedFor,
-            isCancelled: lifecycle.isCancelled
-        )
+        var options = context.attemptOptions
+        (options.isAskedFor, options.isCancelled) = (lifecycle.isAskedFor, lifecycle.isCancelled)
+        if let extras { options.add(extras, to: context) }
+        // The process's monitor may have been set after the session was created.
+        if extras != nil || ProcessMonitor.current != nil {
+            options.events = EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? [])
+        }
+        return options
+    }
+}
+
+extension AttemptOptions {
+    /// Adds the options of a request, except its monitors, to those of the session.
+    fileprivate mutating func add(_ own: RequestExtras, to context: SessionContext) {
+        adapters += own.options.adapters
+        if !own.options.retriers.isEmpty { hasRetriers = true }
+        if !own.options.exchangeAdapters.isEmpty || !own.options.middleware.isEmpty {
+            interceptors = ExchangeInterceptors(
+                context.configuration.exchangeAdapters + own.options.exchangeAdapters,
+                context.configuration.middleware + own.options.middleware
+            )
+        }
+        if let timeouts = own.options.timeouts { totalTimeout = timeouts.total }
     }
 }
 
@@ -148,7 +170,7 @@ extension Run {
     func beginAttempt() {
         readOptions()
         if hasBegun {
-            task = session.nextTask(of: request, after: task)
+            task = session.registry.withLock { $0.nextTask(of: request, after: task) }
         } else {
             hasBegun = true
             if attempt.options.hasRetriers { request.paysIntoBudgets() }

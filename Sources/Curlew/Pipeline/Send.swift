@@ -16,7 +16,7 @@ extension Request {
         readsOptions: Bool,
         _ events: EventSink?
     ) throws(CurlewError) -> (state: Lock<ExchangeState>, waits: Bool) {
-        let isRepeated = next.announcement.isStarted
+        let isRepeated = if case .started = next.announcement { true } else { false }
         let beginning = record.withLock { record -> ExchangeBeginning? in
             // A repeated exchange begins even if the request is cancelled, and waits: monitors know of its start and
             // must hear of its end. `startWaiting` throws the cancellation.
@@ -37,7 +37,9 @@ extension Request {
                 former: exchange(&record.exchange, with: began))
         }
         guard let beginning else { throw cancellation }
-        if case .described = next.announcement { report(creationOf: next.snapshot, to: beginning.hooks, events) }
+        if case .described = next.announcement, beginning.hooks != nil || events != nil {
+            report(creationOf: next.snapshot, to: beginning.hooks, events)
+        }
         guard !isRepeated else { return (beginning.exchange, beginning.waits) }
         events?.emit { [self] in $0.request(self, didCreateTask: task) }
         if beginning.isSuspended { emitChange(of: task, to: .suspended, events) }
@@ -95,7 +97,7 @@ extension Run {
         if waits {
             do throws(CurlewError) { next = try await resumed(next, state) } catch { failure = error }
         }
-        if failure == nil { emitStart(of: next) }
+        if failure == nil, let events { emitStart(of: next, to: events) }
         let exchange = Exchange(next, of: self, state)
         sendCount += 1
         let began = Date()
@@ -141,9 +143,8 @@ extension Run {
         return next
     }
 
-    private func emitStart(of next: OutgoingRequest) {
-        guard let events else { return }
-        if next.announcement.isStarted { return }
+    private func emitStart(of next: OutgoingRequest, to events: EventSink) {
+        if case .started = next.announcement { return }
         let (request, task) = (request, task)
         events.emit { $0.request(request, didChangeTask: task, to: .resumed) }
         guard case .stream = next.transfer.body else { return }

@@ -35,7 +35,7 @@ public class DataRequest: Request, @unchecked Sendable {
 
     /// Returns the file of the body. Throws if the request was not turned into a download.
     public func file() async throws(CurlewError) -> URL {
-        let result = try acceptable(await outcome(checksStatus: true))
+        let result = try acceptable(await outcome(of: beginAwaiting(), checksStatus: true))
         guard let url = result.body.fileURL else {
             throw CurlewError.fileMissing(in: .decoding).located(in: result)
         }
@@ -54,7 +54,7 @@ private struct UndescribedRequest: URLRequestConvertible {
 extension DataRequest {
     /// Returns the body.
     public func data() async throws(CurlewError) -> Data {
-        let result = try acceptable(await outcome(checksStatus: true))
+        let result = try acceptable(await outcome(of: beginAwaiting(), checksStatus: true))
         return result.body.contents ?? Data()
     }
 
@@ -80,7 +80,7 @@ extension DataRequest {
 
     /// Returns the whole response, whatever its status. It never throws, and validates only if you added validators.
     public func response() async -> DataResponse<Data?, CurlewError> {
-        let result = await outcome(checksStatus: false)
+        let result = await outcome(of: beginAwaiting(), checksStatus: false)
         return DataResponse(of: result, result: result.unserializedData)
     }
 }

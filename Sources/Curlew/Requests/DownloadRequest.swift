@@ -55,7 +55,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     /// The data with which a later request can continue this download. It exists after
     /// `cancel(producingResumeData: true)` and after a lost connection, if the server has identified the version of the
     /// file.
-    public var resumeData: Data? { record.withLock { $0.error } == nil ? nil : producedResumeData }
+    public var resumeData: Data? { record.withLock { $0.error } == nil ? nil : kind.resumeData?(self) }
 
     /// The data with which another process could continue this download if this process ended now.
     ///
@@ -115,7 +115,7 @@ extension DownloadRequest {
     /// Returns the URL of the downloaded file.
     public func file() async throws(CurlewError) -> URL {
         givesFileAway()
-        let result = try acceptable(await outcome(checksStatus: true))
+        let result = try acceptable(await outcome(of: beginAwaiting(), checksStatus: true))
         guard let url = result.body.fileURL else {
             throw CurlewError.fileMissing(in: .decoding).located(in: result)
         }
@@ -150,7 +150,7 @@ extension DownloadRequest {
     /// Returns the whole response, whatever its status. It never throws, and validates only if you added validators.
     public func response() async -> DownloadResponse<URL?, CurlewError> {
         givesFileAway()
-        let result = await outcome(checksStatus: false)
+        let result = await outcome(of: beginAwaiting(), checksStatus: false)
         return DownloadResponse(of: result, result: result.unserializedFile)
     }
 

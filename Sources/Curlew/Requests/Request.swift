@@ -70,13 +70,6 @@ public class Request: @unchecked Sendable {
     /// Whether this handle belongs to the run.
     var isHandleOfRun: Bool { original != nil }
 
-    /// Passes the request to the session's hook, which may begin its run. Called by the factories of data requests,
-    /// uploads and downloads. Streams and WebSockets have no reader yet, so their run must not begin.
-    func passedToCreationHook() -> Self {
-        context.configuration.requestWasCreated?(self)
-        return self
-    }
-
     // MARK: State
 
     /// The current state.

@@ -81,4 +81,39 @@ extension TimeoutBudget {
         else { return }
         request.headers.add(HTTPHeader(name: name, value: RequestDeadline.fieldValue(name, for: remaining)))
     }
+
+    /// The time that is left at this moment; `nil` if there is no limit, in which case the clock is not read.
+    var remaining: Duration? { total == nil ? nil : remaining(at: .now) }
+
+    /// Sets the time that is left as the total timeout of a request that is about to be sent.
+    func apply(to request: inout TransferRequest) {
+        if let remaining { request.options.timeouts.total = remaining }
+    }
+
+    /// Runs `work`. If the total timeout expires first, cancels `work` and throws `.totalTimedOut`.
+    func limit<T: Sendable>(
+        _ phase: CurlewError.Phase,
+        _ work: @escaping @Sendable () async throws -> T
+    ) async throws -> T {
+        guard let remaining else { return try await work() }
+        return try await withThrowingTaskGroup(of: T.self) { group in
+            group.addTask { try await work() }
+            group.addTask {
+                guard await Pause.wait(for: remaining) else { throw CancellationError() }
+                throw CurlewError.totalTimeout(total, phase: phase)
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next() else { throw CancellationError() }
+            return first
+        }
+    }
+
+    /// Runs a wait within the total timeout. Cancelling the waiting task ends the wait without an error.
+    func limitWait(_ phase: CurlewError.Phase, _ wait: @escaping @Sendable () async -> Void) async throws(CurlewError) {
+        do {
+            try await limit(phase) { () async throws -> Void in await wait() }
+        } catch {
+            if let error = error as? CurlewError { throw error }
+        }
+    }
 }

@@ -40,12 +40,12 @@ package struct PlainRequest: URLRequestConvertible {
             fields.sort { $0.name < $1.name }
             for (field, next) in zip(fields, fields.dropFirst()) where field.name == next.name { return nil }
         }
-        let url = try resolved(url.asURL())
-        let whole = url.baseURL == nil ? url : url.absoluteURL
-        let scan = URLScan(whole.absoluteString)
-        return RequestSnapshot(
-            keepsDotSegments || !scan.mayHaveDotSegments ? whole : DotSegments.removed(from: whole), method, fields,
-            hasPlainHost: scan.hasPlainHost)
+        var url = try url.asURL()
+        if url.scheme == nil { url = try resolved(url) }
+        if url.baseURL != nil { url = url.absoluteURL }
+        let scan = URLScan(url.absoluteString)
+        if scan.mayHaveDotSegments, !keepsDotSegments { url = DotSegments.removed(from: url) }
+        return RequestSnapshot(url, method, fields, hasPlainHost: scan.hasPlainHost)
     }
 }
 
@@ -69,23 +69,20 @@ final class RequestSnapshot: Sendable {
     /// The timeout of a `URLRequest` whose timeout was not set.
     static let defaultTimeoutInterval: TimeInterval = 60
 
-    fileprivate init(
-        _ url: URL?, _ method: HTTPMethod, _ fields: [HTTPHeader], hasPlainHost: Bool,
+    /// Creates a request that consists of these parts, unless an `original` says more. `hasPlainHost` is for a caller
+    /// that has read the URL.
+    init(
+        _ url: URL?, _ method: HTTPMethod, _ fields: [HTTPHeader], hasPlainHost: Bool? = nil,
         timeoutInterval: TimeInterval = defaultTimeoutInterval, handlesCookies: Bool = true,
         original: URLRequest? = nil
     ) {
         self.url = url
-        self.hasPlainHost = hasPlainHost
+        self.hasPlainHost = hasPlainHost ?? url.map { URLScan($0.absoluteString).hasPlainHost } ?? false
         self.method = method
         self.fields = fields
         self.timeoutInterval = timeoutInterval
         self.handlesCookies = handlesCookies
         self.original = original
-    }
-
-    /// A request that consists of these parts.
-    static func plain(url: URL, method: HTTPMethod, fields: [HTTPHeader]) -> RequestSnapshot {
-        RequestSnapshot(url, method, fields, hasPlainHost: URLScan(url.absoluteString).hasPlainHost)
     }
 
     /// A request that code has made.
@@ -94,7 +91,6 @@ final class RequestSnapshot: Sendable {
         let fields = (request.allHTTPHeaderFields ?? [:]).map { HTTPHeader(name: $0.key, value: $0.value) }
         return RequestSnapshot(
             request.url, request.method ?? .get, fields.count > 1 ? fields.sorted { $0.name < $1.name } : fields,
-            hasPlainHost: request.url.map { URLScan($0.absoluteString).hasPlainHost } ?? false,
             timeoutInterval: request.timeoutInterval, handlesCookies: request.httpShouldHandleCookies,
             original: request)
     }

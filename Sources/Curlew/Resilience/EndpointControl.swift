@@ -1,7 +1,6 @@
 internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
-internal import FoundationNetworking
 
 /// The endpoints of a session. `EndpointState` decides; this class adds the lock, the clock and the URLs.
 final class EndpointControl: Sendable {
@@ -89,40 +88,5 @@ final class UsedEndpoints {
         let hasFailed = control.finish(choice, outcome(.now - chosen))
         // The session's own limits permit no request to this endpoint, so a retry should avoid it too.
         if hasFailed || error?.code == .circuitOpen || error?.code == .limited { failed.insert(choice.index) }
-    }
-}
-
-extension Run {
-    /// Returns an absolute URL unchanged, and a relative one resolved against the endpoint that is chosen for this
-    /// attempt, or the session's base URL. Throws if the endpoints or the base URL cannot be used.
-    func resolved(_ url: URL) throws(CurlewError) -> URL {
-        guard request.context.hasBase, url.scheme == nil, let base = try base(for: url) else { return url }
-        return try base.resolve(url.absoluteString)
-    }
-
-    /// Returns a request with its URL resolved.
-    func resolved(_ described: URLRequest) throws(CurlewError) -> URLRequest {
-        guard request.context.hasBase, let url = described.url, url.scheme == nil else { return described }
-        var request = described
-        request.url = try resolved(url)
-        return request
-    }
-
-    private func base(for url: URL) throws(CurlewError) -> BaseURL? {
-        guard let control = try request.context.endpoints?.get() else { return try request.context.baseURL?.get() }
-        // `//host/path` takes only the scheme, and either all endpoints use TLS or none.
-        if url.host(percentEncoded: true)?.isEmpty == false { return control.bases[0] }
-        // The request is too late, which no endpoint should be blamed for.
-        if budget.remaining == .zero { throw .totalTimeout(budget.total, phase: .queue) }
-        let used = endpoints ?? UsedEndpoints(control)
-        endpoints = used
-        return used.base()
-    }
-
-    /// Releases the endpoint if the adapters have changed the origin of the request, because another server will
-    /// respond.
-    func keepEndpoint(of described: URL?, for adapted: URL?) {
-        if let described, let adapted, RedirectLocation.isSameOrigin(described, adapted) { return }
-        endpoints?.finish { _ in nil }
     }
 }

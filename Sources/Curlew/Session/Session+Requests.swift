@@ -79,13 +79,14 @@ extension Session {
         _ interceptor: (any RequestInterceptor)?,
         _ shouldAutomaticallyResume: Bool?
     ) -> DataRequest {
-        DataRequest(
+        let request = DataRequest(
             RequestKind(source: consume source),
             session: self,
             interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume
         )
-        .passedToCreationHook()
+        configuration.requestWasCreated?(request)
+        return request
     }
 }
 
@@ -205,13 +206,14 @@ extension Session {
         _ shouldAutomaticallyResume: Bool?,
         _ destination: DownloadRequest.Destination?
     ) -> DownloadRequest {
-        DownloadRequest(
+        let request = DownloadRequest(
             downloadable,
             session: self,
             interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             destination: destination
         )
-        .passedToCreationHook()
+        configuration.requestWasCreated?(request)
+        return request
     }
 }

@@ -143,14 +143,15 @@ extension Session {
         _ shouldAutomaticallyResume: Bool?,
         uploadable: @escaping @Sendable () throws -> UploadRequest.Uploadable
     ) -> UploadRequest {
-        UploadRequest(
+        let request = UploadRequest(
             convertible,
             session: self,
             interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             uploadable: uploadable
         )
-        .passedToCreationHook()
+        configuration.requestWasCreated?(request)
+        return request
     }
 }
 
@@ -250,14 +251,15 @@ extension Session {
         _ shouldAutomaticallyResume: Bool?
     ) -> UploadRequest {
         let body = FormBody(form, storage: storage)
-        return UploadRequest(
+        let upload = UploadRequest(
             FormRequest(request: request, contentType: form.contentType),
             session: self,
             interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             preparation: body.preparation
         ) { try body.uploadable() }
-        .passedToCreationHook()
+        configuration.requestWasCreated?(upload)
+        return upload
     }
 }
 

@@ -27,7 +27,7 @@ public actor Session {
     package nonisolated let trustManager: ServerTrustManager?
 
     /// The error of every request, if the transport does not enforce a guard of the configuration.
-    private nonisolated let refusal: CurlewError?
+    nonisolated let refusal: CurlewError?
     /// Resolved when the first call of `invalidate()` has closed the connections.
     private nonisolated let invalidation = OneShot<Void>()
 
@@ -86,28 +86,10 @@ public actor Session {
 
     private var running: [Request] { registry.withLock { $0.activeRequests } }
 
-    /// Registers a request whose run begins, and names its first exchange, in one step. Throws if the session takes no
-    /// requests.
-    nonisolated func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
-        if let refusal { throw refusal }
-        return try registry.withLock { registry throws(CurlewError) in try registry.join(request) }
-    }
-
     /// Throws if the session takes no requests.
     nonisolated func checkTakesRequests() throws(CurlewError) {
         if let refusal { throw refusal }
         guard registry.withLock({ $0.lifecycle.takesRequests }) else { throw .sessionInvalidated() }
-    }
-
-    /// Returns the identifier of the next exchange of a run, which replaces the last one in the registry.
-    nonisolated func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
-        registry.withLock { $0.nextTask(of: request, after: last) }
-    }
-
-    /// Removes the request from the registry, and resumes the waits that this completes. Call it once the run and its
-    /// clean-up have ended.
-    nonisolated func leave(_ request: Request, last: TaskIdentifier) {
-        for ended in registry.withLock({ $0.leave(request, last: last) }) { ended.resolve(()) }
     }
 
     // MARK: Ending
@@ -314,7 +296,7 @@ extension Session {
         do {
             return try context.absolutes(of: convertible.asURL()).map { url in
                 try lowering.lower(
-                    .plain(url: url, method: .get, fields: []), body: nil, task: TaskIdentifier(rawValue: 0),
+                    RequestSnapshot(url, .get, []), body: nil, task: TaskIdentifier(rawValue: 0),
                     attempt: 0, remaining: RequestDeadline.bound(configuration.timeouts.total))
             }
         } catch {

@@ -82,7 +82,8 @@ public struct SessionConfiguration: Sendable {
     package var handlerGroup: DispatchGroup?
     /// Decisions for every request, made by another module of this package.
     package var decisions: (any SessionDecisions)?
-    /// Called with each request when the session has created it. Set by another module of this package.
+    /// Called with each data request, upload and download when the session has created it; the hook may begin its run.
+    /// Streams and WebSockets have no reader yet, so their run must not begin. Set by another module of this package.
     package var requestWasCreated: (@Sendable (Request) -> Void)?
     /// Stores unfinished downloads on disk, so that another process can continue them.
     public var downloadJournal: DownloadJournal?

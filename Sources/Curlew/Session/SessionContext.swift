@@ -15,8 +15,6 @@ package final class SessionContext: Sendable {
     package let redirectHandler: (any RedirectHandler)?
     /// Decides what is stored in the cache, for requests without such a handler.
     package let cachedResponseHandler: (any CachedResponseHandler)?
-    /// The session's exchange adapters and middleware. `nil` without either.
-    let exchangeInterceptors: ExchangeInterceptors?
     /// `nil` if the configuration's resilience has no part.
     let resilience: ResilienceControl?
     let monitorQueues: [MonitorQueue]
@@ -40,6 +38,8 @@ package final class SessionContext: Sendable {
     var hasBase: Bool { if case .none = baseURL, case .none = endpoints { false } else { true } }
     /// The fields of every request. One object, so that a transport converts it only once.
     let defaultHeaders: DefaultHeaders
+    /// The options of every attempt of a request that sets none.
+    let attemptOptions: AttemptOptions
     /// The transport options of a request whose body is kept in memory, and which sets no options.
     let plainOptions: TransferOptions
 
@@ -58,7 +58,6 @@ package final class SessionContext: Sendable {
         self.redirectHandler = redirectHandler
         self.cachedResponseHandler = cachedResponseHandler
         self.startsImmediately = startsImmediately
-        exchangeInterceptors = ExchangeInterceptors(configuration.exchangeAdapters, configuration.middleware)
         self.resilience = resilience
         monitorQueues = eventMonitors.reduce(into: []) { $0.add($1) }
         baseURL = configuration.baseURL.map { url in
@@ -69,6 +68,13 @@ package final class SessionContext: Sendable {
         }
         let codings = Capabilities.current.contentCodings
         defaultHeaders = DefaultHeaders(configuration.fields(transportUndoes: codings))
+        attemptOptions = AttemptOptions(
+            adapters: interceptor.map { [$0] } ?? [],
+            hasRetriers: interceptor != nil,
+            interceptors: ExchangeInterceptors(configuration.exchangeAdapters, configuration.middleware),
+            events: EventSink(session: monitorQueues, own: []),
+            totalTimeout: configuration.timeouts.total
+        )
         var timeouts = configuration.timeouts
         // The total timeout covers all attempts and redirects, so each exchange gets the remaining time.
         timeouts.total = nil
@@ -105,20 +111,6 @@ package final class SessionContext: Sendable {
         return absolutes
     }
 
-    // MARK: Rules that responses have set for all requests
-
-    // Methods instead of access to the stores, so that requests do not retain and release them.
-
-    /// Replaces http by https if the host demands it (HSTS).
-    func upgrade(_ url: inout URL) throws(CurlewError) {
-        if let hsts = configuration.hsts, !hsts.isEmpty { url = try hsts.upgraded(url) }
-    }
-
-    func remember(_ fields: HTTPHeaders, from url: URL, handlesCookies: Bool) {
-        configuration.hsts?.receive(fields, from: url)
-        if handlesCookies { configuration.cookies?.receive(fields, from: url) }
-    }
-
     /// The queue of handlers that name none.
     var handlerQueue: DispatchQueue { configuration.completionQueue ?? .main }
 
@@ -134,12 +126,4 @@ package final class SessionContext: Sendable {
 
     // Relaxed: the numbers only have to differ, which an atomic increment guarantees in any order.
     func nextSerial() -> UInt64 { serial.wrappingAdd(1, ordering: .relaxed).newValue }
-}
-
-extension SessionContext {
-    /// Returns the session's adapter, then the request's own.
-    func adapters(before own: [any RequestAdapter]) -> [any RequestAdapter] {
-        guard hasInterceptor, let interceptor else { return own }
-        return [interceptor] + own
-    }
 }

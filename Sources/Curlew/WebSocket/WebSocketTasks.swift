@@ -13,7 +13,7 @@ extension WebSocketRequest {
         guard startsNow() else { return }
         // The run must not keep the user's handle alive: releasing the handle closes the WebSocket.
         let run = handleOfRun()
-        Task { _ = await run.outcome(checksStatus: false) }
+        Task { _ = await run.outcome(of: run.beginAwaiting(), checksStatus: false) }
     }
 
     /// Whether the request has ended.

@@ -329,6 +329,8 @@ struct DownloadRequestTests {
             let error = await #expect(throws: CurlewError.self) { try await request.file() }
             #expect(error?.code == .destinationMissing)
             #expect(scratch.names == [])
+            // Not only for the method that checks the status: every other one gets this error too.
+            #expect(await request.response().error?.code == .destinationMissing)
         }
     }
 }

@@ -200,7 +200,7 @@ struct TrailerTests {
             session.streamRequest(server.url("/anything"), method: .post, body: .data(Data())).sendingTrailers { [:] },
         ]
         for request in requests {
-            let result = await request.outcome(checksStatus: true)
+            let result = await request.outcome(of: request.beginAwaiting(), checksStatus: true)
             #expect(result.error?.code == .invalidBody)
         }
         #expect(server.connectionCount == 0)

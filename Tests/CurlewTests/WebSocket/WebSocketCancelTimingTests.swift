@@ -62,7 +62,7 @@ struct WebSocketCancelTimingTests {
             try await eventually { socket.link.isClosing }
         case .lingering:
             #expect(await Self.failure(socket)?.code == .protocolViolation)
-            waiting = Task { _ = await socket.outcome(checksStatus: false) }
+            waiting = Task { _ = await socket.outcome(of: socket.beginAwaiting(), checksStatus: false) }
         }
         let began = ContinuousClock.now
         socket.cancel()

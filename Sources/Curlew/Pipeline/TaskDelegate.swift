@@ -65,8 +65,6 @@ struct DataTaskDelegate: TaskDelegate {
         var hasRoom = false
     }
 
-    init(limit: Int) { self.limit = limit }
-
     /// The part of the body that has arrived. `nil` if there is none.
     var bytes: Data? { state.withLock { $0.bytes } }
 

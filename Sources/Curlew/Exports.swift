@@ -1,3 +1,0 @@
-@_exported public import CurlewCore
-@_exported public import CurlewJSON
-@_exported public import FoundationNetworking
