@@ -110,7 +110,8 @@ final class Transfers {
         if let question = transfer.plan.question, let newest = resolver?.newest(question.name) {
             transfer.addresses = newest
         }
-        guard let (easy, code) = handles.handle(for: transfer, of: self), let multi = handles.multi(for: transfer)
+        guard let (easy, code) = handles.preparedHandle(for: transfer, of: self),
+            let multi = handles.multi(for: transfer)
         else {
             let shortage = SystemError.shortage(transfer.phase).map(transfer.completed)
             return end(transfer, shortage ?? transfer.makeError(.`internal`, "libcurl gives no handle"))

@@ -36,7 +36,7 @@ struct EngineParts {
     }
 
     func handle(for transfer: ActiveTransfer) throws -> TransferHandle {
-        try #require(handles.handle(for: transfer, of: transfers)).easy
+        try #require(handles.preparedHandle(for: transfer, of: transfers)).easy
     }
 
     /// Frees libcurl's handles.

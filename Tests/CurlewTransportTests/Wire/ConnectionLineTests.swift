@@ -175,7 +175,7 @@ struct ConnectionLineTests {
         end(patient[1])
         for transfer in inside.dropLast() { end(transfer) }
         #expect(next() == nil)
-        #expect(lines.waiting == 0)
+        #expect(lines.inside == 0)
     }
 
     /// A line with a free place may lose all its transfers before `next` serves it. Until then it remains the line of
@@ -211,7 +211,7 @@ struct ConnectionLineTests {
         #expect(try !enters())
         end(0..<most)
         end(2 * most + 1..<transfers.count)
-        #expect(lines.waiting == 0)
+        #expect(lines.inside == 0)
     }
 
     /// libcurl reports a connection before each send, and the end of the transfer comes after all of them.
@@ -221,10 +221,10 @@ struct ConnectionLineTests {
             request(try #require(URL(string: "http://a.example/"))), NoSink.shared)
         var lines = ConnectionLines()
         let isAdmitted = lines.add(transfer)
-        #expect(isAdmitted && lines.waiting == 1)
+        #expect(isAdmitted && lines.inside == 1)
         for _ in 0..<2 {
             lines.remove(transfer)
-            #expect(lines.waiting == 0)
+            #expect(lines.inside == 0)
         }
     }
 

@@ -12,7 +12,7 @@ struct ConnectionLines {
     static let most = 128
 
     /// The number of transfers that wait within libcurl, of all origins.
-    private(set) var waiting = 0
+    private(set) var inside = 0
     private var lines: [String: ConnectionLine] = [:]
     private var ready: [ConnectionLine] = []
 
@@ -20,7 +20,7 @@ struct ConnectionLines {
     /// until `next` returns it.
     mutating func add(_ transfer: ActiveTransfer) -> Bool {
         // A transfer with its own proxy does not wait for the connections that others of its origin wait for.
-        guard waiting >= Self.most || !lines.isEmpty, transfer.request.options.proxy == nil else {
+        guard inside >= Self.most || !lines.isEmpty, transfer.request.options.proxy == nil else {
             addInside(transfer, of: nil)
             return true
         }
@@ -36,7 +36,7 @@ struct ConnectionLines {
 
     /// Counts a transfer that is given to libcurl.
     private mutating func addInside(_ transfer: ActiveTransfer, of line: ConnectionLine?) {
-        waiting += 1
+        inside += 1
         transfer.entries.waitsInLibcurl = true
         transfer.entries.line = line
         line?.inside += 1
@@ -54,7 +54,7 @@ struct ConnectionLines {
     /// effect on a transfer that was removed before.
     mutating func remove(_ transfer: ActiveTransfer) {
         let waitedInLibcurl = exchange(&transfer.entries.waitsInLibcurl, with: false)
-        if waitedInLibcurl { waiting -= 1 }
+        if waitedInLibcurl { inside -= 1 }
         guard let line = exchange(&transfer.entries.line, with: nil) else { return }
         if waitedInLibcurl { line.inside -= 1 } else { line.hasEndedOutside() }
         if line.isEmpty {

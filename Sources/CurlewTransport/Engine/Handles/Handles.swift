@@ -42,7 +42,9 @@ final class Handles {
 
     /// A handle that is set up for the transfer, with libcurl's result: an error if it refused an option. `nil` if no
     /// handle can be made.
-    func handle(for transfer: ActiveTransfer, of transfers: Transfers) -> (easy: TransferHandle, code: CURLcode)? {
+    func preparedHandle(
+        for transfer: ActiveTransfer, of transfers: Transfers
+    ) -> (easy: TransferHandle, code: CURLcode)? {
         loop.assertOnLoop()
         guard let easy = idle.popLast() ?? TransferHandle(transfers) else { return nil }
         let code = easy.apply(transfer, share: share)
