@@ -1,6 +1,7 @@
 /// The differences between libcurl's versions: bugs that Curlew works around, and functions that older versions lack.
 ///
-/// Nothing else in Swift compares version numbers. Docs/Internals/CurlContract.md has this list as a table.
+/// Nothing else in Swift compares version numbers. Docs/Internals/CurlContract.md has this list as a table. It is part
+/// of the core because `Capabilities.refusals`, which users read, depends on it.
 package struct LibcurlQuirks: Sendable, Hashable {
     // MARK: Functions
 
