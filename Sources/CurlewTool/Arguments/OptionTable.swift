@@ -1,6 +1,7 @@
 /// All options of the command, in the order of `--help`.
 enum OptionTable {
-    static let all: [OptionSpec] = body + output + download + session + cache + network + tls + webSocket + repetition
+    static let all: [OptionSpec] =
+        body + output + download + session + cache + network + tls + webSocket + repetition
         + general
 
     static func spec(_ option: Option) -> OptionSpec? { all.first { $0.option == option } }

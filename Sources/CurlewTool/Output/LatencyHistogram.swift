@@ -1,8 +1,9 @@
 /// Counts durations in buckets whose width grows with the duration, so that its memory does not grow with their number.
 ///
 /// A duration is counted in whole nanoseconds. Up to 255 ns each has a bucket of its own; above, each power of two is
-/// divided into 128 buckets of equal width. A percentile is the middle of its bucket, so it differs from the exact one by
-/// at most 1/256 (0.4 %). At most 7,296 buckets are possible (57 KiB). The minimum, the maximum and the mean are exact.
+/// divided into 128 buckets of equal width. A percentile is the middle of its bucket, so it differs from the exact one
+/// by at most 1/256 (0.4 %). At most 7,296 buckets are possible (57 KiB). The minimum, the maximum and the mean are
+/// exact.
 struct LatencyHistogram: Equatable, Sendable {
     /// The number of durations.
     private(set) var count = 0

@@ -69,9 +69,12 @@ struct RepeatReport: Sendable {
                 Amount.bytes(summary.bytes) + ", " + Amount.rate(seconds > 0 ? Double(summary.bytes) / seconds : 0)
             ),
         ]
-        for (hundreds, group) in Dictionary(grouping: summary.statuses, by: { $0.key / 100 }).sorted(by: { $0.key < $1.key }) {
+        for (hundreds, group) in Dictionary(grouping: summary.statuses, by: { $0.key / 100 }).sorted(by: {
+            $0.key < $1.key
+        }) {
             let parts = group.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
-            rows.append(("Status \(hundreds)xx", "\(group.reduce(0) { $0 + $1.value }) (\(parts.joined(separator: ", ")))"))
+            rows.append(
+                ("Status \(hundreds)xx", "\(group.reduce(0) { $0 + $1.value }) (\(parts.joined(separator: ", ")))"))
         }
         if summary.redirectsElsewhere > 0 {
             rows.append(("Not followed", "\(summary.redirectsElsewhere) to hosts that are not on the command line"))

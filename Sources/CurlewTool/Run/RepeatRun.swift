@@ -12,7 +12,9 @@ struct RepeatRun: Sendable {
         context.quietness = invocation.output.quietness
         let destination = try OutputDestination(path: invocation.output.file, otherwise: context.output)
         let files = ItemFiles()
-        let preparations = try invocation.urls.map { try Preparation(invocation, url: $0, files: files, context: context) }
+        let preparations = try invocation.urls.map {
+            try Preparation(invocation, url: $0, files: files, context: context)
+        }
         let debugLog = DebugLog(invocation, context: context)
         // All requests share one session, and with it the rate and the connections. They have the same options, and
         // `Invocation.checkRepetition` allows a stored session only for one URL.
@@ -100,8 +102,8 @@ struct RepeatRun: Sendable {
     }
 }
 
-/// Follows redirects (`--follow`) only to the hosts that the command line names, so that a repeated run sends no requests
-/// to others.
+/// Follows redirects (`--follow`) only to the hosts that the command line names, so that a repeated run sends no
+/// requests to others.
 struct NamedHosts: RedirectHandler {
     private let follows: Bool
     private let hosts: Set<String>

@@ -11,10 +11,13 @@ extension Invocation {
         }
         // Each session file has cookies of its own, and so a session of the library, which counts its own requests.
         if session != nil, urls.count > 1, repetitions != nil || network.requestRate != nil {
-            throw UsageError(
-                "--session and \(repetitions != nil ? "--repeat" : "--rate") work together with one URL, but there are \(urls.count)")
+            let flag = repetitions != nil ? "--repeat" : "--rate"
+            throw UsageError("\(flag) and --session work together with one URL, but there are \(urls.count)")
         }
         guard repetitions != nil else { return }
+        if urls.contains(where: { ["ws", "wss"].contains(TargetURL.scheme(of: $0, default: network.defaultScheme)) }) {
+            throw UsageError("--repeat: not for WebSockets")
+        }
         let useless: [(String, Bool)] = [
             ("--download", download != nil), ("--har", output.harFile != nil), ("--timing", output.drawsTiming),
             ("--retry", network.retries > 0), ("--cache", cache.directory != nil), ("--chunked", body.isChunked),
