@@ -95,7 +95,7 @@ struct Tool {
     }
 }
 
-/// Runs a command that sends requests: an exchange, a WebSocket, or downloads.
+/// Runs a command that sends requests: an exchange, a WebSocket, downloads, or a repeated run.
 private struct RequestCommand: Sendable {
     let invocation: Invocation
     let context: ToolContext
@@ -108,6 +108,9 @@ private struct RequestCommand: Sendable {
     func run() async throws -> ExitStatus {
         if invocation.download != nil, invocation.output.mode == .send {
             return try await DownloadRun(invocation: invocation, context: context).run()
+        }
+        if invocation.repetitions != nil, invocation.output.mode == .send {
+            return try await RepeatRun(invocation: invocation, context: context).run()
         }
         let preparation = try Preparation(invocation, context: context)
         if invocation.isWebSocket { return try await WebSocketRun(preparation: preparation, context: context).run() }

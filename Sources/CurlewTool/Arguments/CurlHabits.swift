@@ -39,6 +39,8 @@ struct CurlHabits: Sendable {
         CurlHabits("--max-time", value: true, here: "--timeout TIME"),
         CurlHabits("--max-redirs", value: true, here: "--max-redirects N"),
         CurlHabits("--cacert", "--capath", value: true, here: "--verify=PATH"),
+        CurlHabits("-Z", "--parallel", here: "--download, which downloads several URLs at the same time"),
+        CurlHabits("--parallel-max", value: true, here: "--download --concurrency {}"),
         CurlHabits("-E", value: true, here: "--cert FILE"),
         CurlHabits("--key", value: true, here: "--cert-key FILE"),
         CurlHabits("--pinnedpubkey", value: true, here: "--pin sha256//BASE64"),

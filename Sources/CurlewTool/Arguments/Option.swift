@@ -7,10 +7,11 @@ enum Option: String, CaseIterable, Sendable {
     case download, resume, checksum, segments
     case session, sessionReadOnly, auth, authType, ignoreNetrc
     case cache, cachePolicy
-    case follow, maxRedirects, timeout, connectTimeout, checkStatus, retry, limitRate, proxy
+    case follow, maxRedirects, timeout, connectTimeout, checkStatus, retry, limitRate, rate, proxy
     case httpVersion, resolve, unixSocket, ipv4, ipv6, https, defaultScheme, pathAsIs
     case verify, ssl, ciphers, cert, certKey, certKeyPass, pin
     case subprotocol, binary, ping, linger
+    case repetitions, concurrency
     case ignoreStdin, debug, help, version
 }
 
@@ -103,5 +104,6 @@ enum OptionGroup: String, CaseIterable, Sendable {
     case network = "Network"
     case tls = "TLS"
     case webSocket = "WebSockets"
+    case repetition = "Repeated requests"
     case general = "General"
 }

@@ -1,6 +1,8 @@
 /// All options of the command, in the order of `--help`.
 enum OptionTable {
-    static let all: [OptionSpec] = body + output + download + session + cache + network + tls + webSocket + general
+    static let all: [OptionSpec] =
+        body + output + download + session + cache + network + tls + webSocket + repetition
+        + general
 
     static func spec(_ option: Option) -> OptionSpec? { all.first { $0.option == option } }
 
@@ -212,6 +214,12 @@ extension OptionTable {
             help: "Send and receive at most this many bytes per second: 100k, 1.5M."
         ),
         OptionSpec(
+            .rate, "rate", value: .text("N/UNIT"), group: .network,
+            help: "Send at most N requests per s, m, h or d, evenly spaced: 50/s, or 3/10s for three in ten seconds. "
+                + "Counts every request of the command: all URLs, repetitions and retries.",
+            example: "curlew --rate 2/s --download example.org/1 example.org/2"
+        ),
+        OptionSpec(
             .proxy, "proxy", value: .text("URL"), group: .network,
             help: "Use this proxy: http, https, socks4, socks4a, socks5, socks5h. 'none' uses no proxy; the "
                 + "default comes from the environment (http_proxy, https_proxy, all_proxy, no_proxy).",
@@ -293,6 +301,21 @@ extension OptionTable {
 }
 
 extension OptionTable {
+    private static let repetition: [OptionSpec] = [
+        OptionSpec(
+            .repetitions, "repeat", value: .text("N"), group: .repetition,
+            help: "Send the request N times, to each URL if there are several, and print a summary instead of the "
+                + "responses: statuses, failures, latencies (p50, p90, p99) and a histogram. Ctrl-C ends the run and "
+                + "prints the summary so far.",
+            example: "curlew --repeat 1000 --concurrency 10 --rate 50/s localhost:8080"
+        ),
+        OptionSpec(
+            .concurrency, "concurrency", value: .text("C"), group: .repetition,
+            help: "With --repeat, send C requests at the same time; the default is 1. With --download, download C "
+                + "URLs at the same time; the default is 8."
+        ),
+    ]
+
     private static let webSocket: [OptionSpec] = [
         OptionSpec(
             .subprotocol, "subprotocol", value: .text("NAME"), group: .webSocket,

@@ -6,9 +6,6 @@ struct DownloadRun: Sendable {
     let invocation: Invocation
     let context: ToolContext
 
-    /// More downloads at a time would only slow each other down.
-    private static let maximumAtOnce = 8
-
     func run() async throws -> ExitStatus {
         var context = context
         context.quietness = invocation.output.quietness
@@ -52,7 +49,8 @@ struct DownloadRun: Sendable {
         defer { withExtendedLifetime(interruption) {} }
         interruption.answer { Task { for job in jobs { await job.interrupt() } } }
         let display = Task { [context] in await DownloadDisplay(jobs: jobs, context: context).run() }
-        let results = await Self.perform(downloads)
+        let results = await Self.perform(
+            downloads, atOnce: invocation.concurrency ?? Invocation.downloadsAtOnce)
         display.cancel()
         await display.value
         await debugLog.flush(shared)
@@ -62,11 +60,11 @@ struct DownloadRun: Sendable {
         return status
     }
 
-    private static func perform(_ downloads: [Download]) async -> [Download.Result] {
+    private static func perform(_ downloads: [Download], atOnce: Int) async -> [Download.Result] {
         await withTaskGroup(of: (Int, Download.Result).self) { group in
             var results: [Int: Download.Result] = [:]
             for (index, download) in downloads.enumerated() {
-                if index >= maximumAtOnce, let (done, result) = await group.next() { results[done] = result }
+                if index >= atOnce, let (done, result) = await group.next() { results[done] = result }
                 group.addTask { (index, await download.run()) }
             }
             for await (index, result) in group { results[index] = result }

@@ -16,7 +16,8 @@ extension SessionConfiguration {
         // Stored headers are for one origin, whatever their names: a redirect to another origin must not carry them.
         redirects.sensitiveHeaders += preparation.stored.headers.map(\.name)
         try Self.checkSocket(invocation.network.unixSocket)
-        if invocation.download != nil { maximumConnectionsPerHost = max(6, invocation.download?.segments ?? 1) }
+        maximumConnectionsPerHost = max(
+            maximumConnectionsPerHost, invocation.download?.segments ?? 1, invocation.concurrency ?? 1)
         try apply(invocation.network.proxy)
         try apply(invocation.tls)
         if preparation.auth == nil, !invocation.network.ignoresNetrc { netrc = .optional }
@@ -35,6 +36,14 @@ extension SessionConfiguration {
         if case .some(let time) = network.connectTimeout { timeouts.connect = time }
         keepsDotSegments = network.keepsPath
         redirects.limit = network.maximumRedirects
+        if let rate = network.requestRate {
+            // All hosts share the rate. It is the user's: what a server announces does not change it.
+            var limit = RateLimit.requests(rate.count, per: rate.period, per: .session)
+            limit.followsServer = false
+            resilience.rateLimit = limit
+            // The wait for the rate has no limit, because a slow rate is what the user asked for.
+            timeouts.queue = nil
+        }
         uploadRateLimit = network.rateLimit
         downloadRateLimit = network.rateLimit
         unixSocketPath = network.unixSocket.map(InputFile.expanded)

@@ -1,7 +1,7 @@
 internal import CurlewCore
 
 extension Invocation {
-    /// Reads `[METHOD] URL [ITEM…]`. With `--download`, every further URL is another download.
+    /// Reads `[METHOD] URL [ITEM…]`. With `--download` and `--repeat`, there may be further URLs.
     mutating func takePositionals(_ words: [String]) throws(UsageError) {
         var words = words[...]
         if words.count > 1, let first = words.first, Self.isMethod(first) {
@@ -17,12 +17,13 @@ extension Invocation {
         try checkURL(url, before: words.first)
         urls = [url]
         for word in words {
-            if try Self.looksLikeURL(word, among: download != nil) {
-                guard download != nil else {
+            let manyURLs = download != nil || repetitions != nil
+            if try Self.looksLikeURL(word, among: manyURLs) {
+                guard manyURLs else {
                     throw UsageError(
                         "'\(word)' is a second URL",
                         hint:
-                            "Several URLs work with --download. curl's -F, -x, -b and -m have a value, those here do not."
+                            "Several URLs work with --download and --repeat. curl's -F, -x, -b and -m have a value, those here do not."
                     )
                 }
                 urls.append(word)
@@ -100,11 +101,14 @@ extension Invocation {
                 hint: "Both are the body. Query (==) and header (:) items are fine."
             )
         }
-        if urls.count > 1, output.file != nil {
+        if urls.count > 1, download != nil, output.file != nil {
             throw UsageError("--output names one file, but there are \(urls.count) URLs")
         }
         if urls.count > 1, download?.checksum != nil {
             throw UsageError("--checksum belongs to one file, but there are \(urls.count) URLs")
+        }
+        if output.mode != .send, urls.count > 1 {
+            throw UsageError("--offline and --curl show one request, but there are \(urls.count) URLs")
         }
         if let download {
             if download.continues, download.segments > 1 {
@@ -117,9 +121,6 @@ extension Invocation {
                 throw UsageError(
                     "--download saves a file, and '--output -' is standard output",
                     hint: "Without --download the body goes to standard output.")
-            }
-            if output.mode != .send, urls.count > 1 {
-                throw UsageError("--offline and --curl show one request, but there are \(urls.count) URLs")
             }
         }
         if body.isChunked, download != nil {
@@ -137,6 +138,7 @@ extension Invocation {
                 "--chunked is for input that is piped in, and \(hasData ? "data items have" : "--raw has") a known length",
                 hint: "Leave out --chunked, or pipe the body in: 'COMMAND | curlew --chunked URL'.")
         }
+        try checkRepetition()
         try checkWebSocket()
         if cache.directory?.isEmpty == true { throw UsageError("--cache needs the name of a directory") }
         if cache.policy != .standard, cache.directory == nil {

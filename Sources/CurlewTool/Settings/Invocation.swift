@@ -1,10 +1,10 @@
 internal import CurlewCore
 
-/// A valid command line: one request, or several downloads.
+/// A valid command line: one request, several downloads, or a repeated run.
 struct Invocation: Equatable, Sendable {
     /// `nil` means POST if there is a body, and GET otherwise.
     var method: String?
-    /// The URLs as typed. Only downloads have more than one.
+    /// The URLs as typed. Only downloads and repeated runs have more than one.
     var urls: [String] = []
     var items: [RequestItem] = []
     var body = BodySettings()
@@ -17,6 +17,10 @@ struct Invocation: Equatable, Sendable {
     var network = NetworkSettings()
     var tls = TLSSettings()
     var webSocket = WebSocketSettings()
+    /// The value of `--repeat`. `nil` if the request is sent once.
+    var repetitions: Int?
+    /// The value of `--concurrency`. `nil` means the default.
+    var concurrency: Int?
     var ignoresStandardInput = false
     /// Whether every step is logged on standard error.
     var isDebugging = false
@@ -45,12 +49,14 @@ extension Invocation {
         case .cache: cache.directory = value
         case .cachePolicy: cache.policy = CachePolicyChoice(rawValue: value) ?? .standard
         case .auth, .authType: applyAuth(given.option, value: value)
-        case .follow, .maxRedirects, .timeout, .connectTimeout, .checkStatus, .retry, .limitRate, .proxy,
+        case .follow, .maxRedirects, .timeout, .connectTimeout, .checkStatus, .retry, .limitRate, .rate, .proxy,
             .httpVersion, .resolve, .unixSocket, .ipv4, .ipv6, .https, .defaultScheme, .pathAsIs, .ignoreNetrc:
             try network.apply(given.option, value: value, flag: flag)
         case .verify, .ssl, .ciphers, .cert, .certKey, .certKeyPass, .pin:
             try tls.apply(given.option, value: value, flag: flag)
         case .subprotocol, .binary, .ping, .linger: try webSocket.apply(given.option, value: value, flag: flag)
+        case .repetitions: repetitions = try ValueParsing.count(value, for: flag, in: 1...1_000_000_000)
+        case .concurrency: concurrency = try ValueParsing.count(value, for: flag, in: 1...1000)
         case .ignoreStdin: ignoresStandardInput = true
         case .debug: isDebugging = true
         case .help, .version: break

@@ -7,7 +7,10 @@ struct NetworkSettings: Equatable, Sendable {
     var maximumRedirects = 30
     var checksStatus = false
     var retries = 0
+    /// The value of `--limit-rate`, in bytes per second.
     var rateLimit: Int?
+    /// The value of `--rate`.
+    var requestRate: RequestRate?
     var proxy: ProxySetting?
     var httpVersion: HTTPVersionChoice?
     /// The addresses of each `host:port`.
@@ -36,6 +39,7 @@ extension NetworkSettings {
         case .checkStatus: checksStatus = true
         case .retry: retries = try ValueParsing.count(value, for: flag, in: 0...100)
         case .limitRate: rateLimit = try ValueParsing.bytes(value, for: flag)
+        case .rate: requestRate = try RequestRate(parsing: value, for: flag)
         case .proxy: proxy = try Self.proxy(value, for: flag)
         case .httpVersion: httpVersion = HTTPVersionChoice(rawValue: value)
         case .resolve: try addOverride(value, for: flag)

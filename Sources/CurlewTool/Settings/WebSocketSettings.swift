@@ -62,6 +62,7 @@ extension Invocation {
             ("--download", download != nil), ("--offline and --curl", output.mode != .send),
             ("--har", output.harFile != nil), ("--timing", output.drawsTiming), ("--retry", network.retries > 0),
             ("--limit-rate", network.rateLimit != nil), ("--cache", cache.directory != nil),
+            ("--rate", network.requestRate != nil),
         ]
         if let (flags, _) = useless.first(where: \.1) { throw UsageError("\(flags): not for WebSockets") }
     }

@@ -23,12 +23,13 @@ enum Topics {
         ("curlew -f example.org photo@ada.jpg", "Upload a file in a form."),
         ("curlew -v -F example.org", "Show the whole exchange, and follow redirects."),
         ("curlew -d example.org/disk.img", "Download, with a progress bar; -dc resumes it."),
+        ("curlew --repeat 100 :8080", "Send a request 100 times, and show how long it took."),
         ("curlew --curl example.org a=1", "Show a curl command that sends the same request."),
     ]
 
     static let all: [Topic] = [
-        itemsTopic, nestedTopic, urlTopic, outputTopic, downloadTopic, webSocketTopic, sessionTopic, configTopic,
-        cacheTopic, curlTopic, exitTopic,
+        itemsTopic, nestedTopic, urlTopic, outputTopic, downloadTopic, repeatTopic, webSocketTopic, sessionTopic,
+        configTopic, cacheTopic, curlTopic, exitTopic,
     ]
 
     static func topic(_ name: String) -> Topic? { all.first { $0.name == name } }
@@ -105,6 +106,24 @@ enum Topics {
                 + "ranges and identifies the version it sends. The last bytes are compared first. If they differ, that "
                 + "is an error, and your file is not changed.",
             "Several URLs are downloaded at the same time. --segments downloads one file in several parts.",
+        ]
+    )
+
+    private static let repeatTopic = Topic(
+        name: "repeat",
+        title: "Repeated requests",
+        lines: [
+            "--repeat N sends the request N times, to each URL if there are several, --concurrency C of them at the same "
+                + "time. The responses are discarded, and a summary is printed. --output writes it to a file.",
+            "",
+            "  curlew --repeat 1000 --concurrency 10 --rate 50/s :8080/birds",
+            "",
+            "The latency is the time from the start of a request to the end of its response, without the wait for "
+                + "--rate. A request begins when one of the C before it has ended, so a slow server gets fewer than "
+                + "--rate allows.",
+            "--follow follows redirects only to the hosts on the command line. The exit code is that of the first "
+                + "request that failed; a status is a failure only with --check-status. Ctrl-C prints the summary so "
+                + "far.",
         ]
     )
 

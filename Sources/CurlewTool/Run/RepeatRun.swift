@@ -1,0 +1,181 @@
+internal import Curlew
+internal import Foundation
+internal import FoundationNetworking
+
+/// Runs `--repeat`: sends each request many times, and prints a summary instead of the responses.
+struct RepeatRun: Sendable {
+    let invocation: Invocation
+    let context: ToolContext
+
+    func run() async throws -> ExitStatus {
+        var context = context
+        context.quietness = invocation.output.quietness
+        let destination = try OutputDestination(path: invocation.output.file, otherwise: context.output)
+        let files = ItemFiles()
+        let preparations = try invocation.urls.map {
+            try Preparation(invocation, url: $0, files: files, context: context)
+        }
+        let debugLog = DebugLog(invocation, context: context)
+        // All requests share one session, and with it the rate and the connections. They have the same options, and
+        // `Invocation.checkRepetition` allows a stored session only for one URL.
+        let session = Session(
+            configuration: try SessionConfiguration(preparations[0]),
+            redirectHandler: NamedHosts(follows: invocation.network.follows, urls: preparations.map(\.plan.url)),
+            eventMonitors: debugLog.monitors
+        )
+        let tally = RepeatTally(planned: (invocation.repetitions ?? 1) * preparations.count)
+        let sendings = preparations.map { Sending(preparation: $0, session: session) }
+        let interruption = await Interruption()
+        defer { withExtendedLifetime(interruption) {} }
+        let clock = ContinuousClock()
+        let began = clock.now
+        let work = Task { [self] in await send(sendings, tally) }
+        interruption.answer { work.cancel() }
+        await work.value
+        let elapsed = began.duration(to: clock.now)
+        await debugLog.flush(session)
+        let end = await tally.end
+        if let obstacle = end.obstacle { throw obstacle }
+        try print(end.summary, elapsed: elapsed, to: destination, context: context)
+        if let failure = end.firstFailure { context.report(failure) }
+        try SessionUpdate(preparation: preparations[0]).store()
+        if work.isCancelled { throw ToolFailure.interrupted }
+        try preparations[0].refuseLateInput()
+        return end.status
+    }
+
+    private func print(
+        _ summary: RepeatSummary, elapsed: Duration, to destination: OutputDestination, context: ToolContext
+    ) throws {
+        let file = invocation.output.file
+        guard invocation.output.quietness == 0 || file != nil else { return }
+        let isTerminal = context.terminal.isOutput && file == nil
+        let pretty = invocation.output.effectivePretty(
+            isTerminal: isTerminal, noColorInEnvironment: context.terminal.noColor)
+        let palette = Palette(isColored: pretty.hasColors, theme: invocation.output.look.theme)
+        let report = RepeatReport(palette: palette, hasUnicode: context.terminal.hasUnicode)
+        try destination.begin().write(report.text(summary, elapsed: elapsed))
+    }
+
+    /// Returns when every request has ended, or after a cancellation.
+    private func send(_ sendings: [Sending], _ tally: RepeatTally) async {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<min(invocation.concurrency ?? 1, tally.planned) {
+                group.addTask {
+                    while !Task.isCancelled, let number = await tally.next() {
+                        await tally.record(await attempt(sendings[number % sendings.count]))
+                    }
+                }
+            }
+        }
+    }
+
+    private func attempt(_ sending: Sending) async -> RepeatTally.Attempt {
+        let clock = ContinuousClock()
+        let began = clock.now
+        do {
+            let outcome = try await sending.perform { _ in }
+            return completed(outcome, within: began.duration(to: clock.now))
+        } catch {
+            // The requests that an interruption has cut off have not failed.
+            if Task.isCancelled { return .interrupted }
+            if case .request(let error) = ToolFailure(error) { return .failed(error) }
+            return .impossible(error)
+        }
+    }
+
+    private func completed(_ outcome: Sending.Outcome, within elapsed: Duration) -> RepeatTally.Attempt {
+        let (head, metrics) = (outcome.head, outcome.metrics)
+        // The wait for `--rate` precedes the exchange and is no part of its latency. The dates of the metrics are those
+        // of the system's clock, which may be set meanwhile.
+        let measured = metrics.map { Duration.nanoseconds(Int64(min(max(0, $0.duration), 1e9) * 1e9)) }
+        let isRedirect = 300..<400 ~= head.status && head.headers.contains(name: "Location")
+        let isElsewhere = isRedirect && invocation.network.follows
+        let status = ExitStatus.checking(head.status, follows: invocation.network.follows && !isElsewhere)
+        return .complete(
+            .complete(
+                status: head.status,
+                latency: min(measured ?? elapsed, elapsed),
+                bytes: metrics?.bytesReceived ?? 0,
+                isElsewhere: isElsewhere),
+            invocation.network.checksStatus ? status : .success)
+    }
+}
+
+/// Follows redirects (`--follow`) only to the hosts that the command line names, so that a repeated run sends no
+/// requests to others.
+struct NamedHosts: RedirectHandler {
+    private let follows: Bool
+    private let hosts: Set<String>
+
+    init(follows: Bool, urls: [String]) {
+        self.follows = follows
+        hosts = Set(urls.map { Self.host(of: $0) })
+    }
+
+    func task(
+        _ task: TaskIdentifier,
+        willBeRedirectedTo request: URLRequest,
+        for response: HTTPURLResponse
+    ) async -> URLRequest? {
+        guard follows, let url = request.url, allows(url.absoluteString) else { return nil }
+        return request
+    }
+
+    func allows(_ url: String) -> Bool { hosts.contains(Self.host(of: url)) }
+
+    /// Returns the host, and the port unless it is the default: a redirect from http to https leads to the same host.
+    private static func host(of url: String) -> String {
+        String(URLParts(url).origin.drop { $0 != "/" })
+    }
+}
+
+/// Hands out the requests of a repeated run, and collects their results.
+actor RepeatTally {
+    /// The result of a request, and its effect on the run.
+    enum Attempt: Sendable {
+        case complete(RepeatSummary.Result, ExitStatus)
+        case failed(CurlewError)
+        case interrupted
+        /// The request could not be made. Another attempt would fail likewise, so the run ends.
+        case impossible(any Error)
+    }
+
+    struct End: Sendable {
+        var summary: RepeatSummary
+        /// The exit status of the first request that failed.
+        var status = ExitStatus.success
+        var firstFailure: CurlewError?
+        var obstacle: (any Error)?
+    }
+
+    nonisolated let planned: Int
+    private(set) var end: End
+    private var begun = 0
+
+    init(planned: Int) {
+        self.planned = planned
+        end = End(summary: RepeatSummary(planned: planned))
+    }
+
+    /// Returns the number of the next request, from 0. `nil` if there is none.
+    func next() -> Int? {
+        guard begun < planned, end.obstacle == nil else { return nil }
+        begun += 1
+        return begun - 1
+    }
+
+    func record(_ attempt: Attempt) {
+        switch attempt {
+        case .complete(let result, let status):
+            end.summary.record(result)
+            if end.status == .success { end.status = status }
+        case .failed(let error):
+            end.summary.record(.failed(code: error.code.rawValue))
+            if end.firstFailure == nil { end.firstFailure = error }
+            if end.status == .success { end.status = ExitStatus(error) }
+        case .interrupted: break
+        case .impossible(let error): end.obstacle = error
+        }
+    }
+}

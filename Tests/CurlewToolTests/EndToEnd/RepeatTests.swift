@@ -1,0 +1,156 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Glibc
+import Testing
+
+@testable import CurlewTool
+
+@Suite("curlew --repeat", .timeLimit(.minutes(4)))
+struct RepeatTests {
+    private let server: TestServer
+    private let base: String
+    private let folder: ScratchDirectory
+
+    init() throws {
+        server = try TestServer()
+        base = ":\(server.port)"
+        folder = try ScratchDirectory()
+    }
+
+    private func tool(_ arguments: String...) -> ToolProcess {
+        var tool = ToolProcess()
+        tool.arguments = arguments
+        tool.folder = folder.url
+        return tool
+    }
+
+    @Test func printsASummaryInsteadOfTheResponses() async throws {
+        let outcome = try await tool("--repeat", "20", "--concurrency", "4", base + "/anything/x", "a=b").run()
+        #expect(outcome.status == 0)
+        #expect(outcome.errors == "")
+        #expect(outcome.lines.prefix(1) == ["Requests: 20"])
+        #expect(outcome.lines.contains("Status 2xx: 20 (200: 20)"))
+        for name in ["min", "mean", "p50", "p90", "p99", "max"] {
+            #expect(outcome.lines.contains { $0.hasPrefix("Latency \(name): ") })
+        }
+        #expect(!outcome.text.contains("Failed") && !outcome.text.contains("/anything"))
+        #expect(server.requests.map(\.bodyText) == Array(repeating: #"{"a": "b"}"#, count: 20))
+    }
+
+    @Test func sendsSoManyAtOnce() async throws {
+        let gate = Gate()
+        let stalled = TestServer.Response.text("late").stalling(until: gate, at: .beforeHead)
+        server.script("/bytes/10", stalled, stalled, stalled)
+        let outcome = try await tool("--repeat", "8", "--concurrency", "3", base + "/bytes/10").run { _ in
+            _ = try await server.waitForRequests(count: 3)
+            // None of the three has been answered, so a fourth one would be one too many.
+            #expect(server.requestCount == 3)
+            gate.open()
+        }
+        #expect(outcome.status == 0)
+        #expect(outcome.lines.contains("Status 2xx: 8 (200: 8)"))
+        #expect(server.requestCount == 8)
+    }
+
+    @Test func sendsToEachURL() async throws {
+        let outcome = try await tool("--repeat", "2", base + "/bytes/1", base + "/bytes/2").run()
+        #expect(outcome.status == 0)
+        #expect(outcome.lines.contains("Requests: 4"))
+        #expect(server.requests.map(\.path) == ["/bytes/1", "/bytes/2", "/bytes/1", "/bytes/2"])
+    }
+
+    @Test("the rate holds for all requests of a run")
+    func obeysTheRate() async throws {
+        let outcome = try await tool(
+            "--rate", "10/s", "--repeat", "2", "--concurrency", "4", base + "/bytes/1", base + "/bytes/2"
+        ).run()
+        #expect(outcome.status == 0)
+        #expect(server.requestCount == 4)
+        // The last of four requests is sent after three tenths of a second.
+        let line = try #require(outcome.lines.first { $0.hasPrefix("Rate: ") })
+        let rate = try #require(Double(line.dropFirst("Rate: ".count).dropLast("/s".count)))
+        #expect(rate <= 13.4)
+    }
+
+    @Test(
+        "a status fails the run as it fails one request",
+        arguments: [([], 0), (["--check-status"], 4)] as [([String], Int32)])
+    func checksStatus(_ words: [String], _ status: Int32) async throws {
+        var tool = tool("--repeat", "3", base + "/status/404")
+        tool.arguments += words
+        let outcome = try await tool.run()
+        #expect(outcome.status == status)
+        #expect(outcome.lines.contains("Status 4xx: 3 (404: 3)"))
+    }
+
+    @Test func countsFailuresByCode() async throws {
+        let deadEnd = try DeadEnd(.refusing)
+        let outcome = try await tool("--repeat", "3", ":\(deadEnd.port)/").run()
+        #expect(outcome.status == 1)
+        #expect(outcome.lines.contains("Requests: 3"))
+        #expect(outcome.lines.contains("Failed: 3 (connectFailed: 3)"))
+        #expect(!outcome.text.contains("Latency"))
+        #expect(outcome.errors.components(separatedBy: "no connection to localhost:\(deadEnd.port)").count == 2)
+    }
+
+    @Test("Ctrl-C prints the summary so far")
+    func isInterrupted() async throws {
+        server.script(
+            "/x", .text("hello"), TestServer.Response.text("never").faulting(.stall(), at: .inBody(after: 2)))
+        let outcome = try await tool("--repeat", "1000", base + "/x").run { pid in
+            _ = try await server.waitForRequests(count: 2)
+            kill(pid, SIGINT)
+        }
+        #expect(outcome.status == 130)
+        #expect(outcome.lines.contains("Requests: 1 of 1000"))
+        #expect(outcome.lines.contains("Status 2xx: 1 (200: 1)"))
+        #expect(!outcome.text.contains("Failed"))
+        #expect(outcome.errors == "curlew: interrupted\n")
+    }
+
+    @Test("a redirect to a host that is not on the command line is not followed")
+    func sendsToNamedHostsOnly() async throws {
+        let other = try TestServer()
+        let away = TestServer.Response.status(302, headers: ["Location": other.url("/bytes/1").absoluteString])
+        server.script("/away", away, away)
+        let refused = try await tool("--follow", "--repeat", "2", base + "/away").run()
+        #expect(refused.status == 0)
+        #expect(refused.lines.contains("Status 3xx: 2 (302: 2)"))
+        #expect(refused.lines.contains("Not followed: 2 to hosts that are not on the command line"))
+        #expect(other.requestCount == 0)
+        server.script("/near", .status(302, headers: ["Location": "/bytes/1"]))
+        let followed = try await tool("--follow", "--repeat", "1", base + "/near").run()
+        #expect(followed.lines.contains("Status 2xx: 1 (200: 1)"))
+        #expect(server.requests.last?.path == "/bytes/1")
+        server.script("/near", .status(302, headers: ["Location": "/bytes/1"]))
+        let plain = try await tool("--repeat", "1", "--check-status", base + "/near").run()
+        #expect(plain.status == 3)
+        #expect(plain.lines.contains("Status 3xx: 1 (302: 1)") && !plain.text.contains("Not followed"))
+    }
+
+    @Test func writesTheSummaryToAFile() async throws {
+        let outcome = try await tool("--repeat", "2", "-o", "report.txt", base + "/bytes/10").run()
+        #expect(outcome.status == 0)
+        #expect(outcome.text == "")
+        let report = String(decoding: folder.read("report.txt") ?? Data(), as: UTF8.self)
+        #expect(report.hasPrefix("Requests: 2\n"))
+        let quiet = try await tool("-q", "--repeat", "2", base + "/bytes/10").run()
+        #expect(quiet.status == 0)
+        #expect(quiet.text == "" && quiet.errors == "")
+    }
+
+    @Test("downloads are as many at once as --concurrency says")
+    func limitsDownloads() async throws {
+        let gate = Gate()
+        server.script("/bytes/1", TestServer.Response.text("1").stalling(until: gate, at: .beforeHead))
+        let outcome = try await tool("-d", "--concurrency", "1", base + "/bytes/1", base + "/bytes/2").run { _ in
+            _ = try await server.waitForRequests(count: 1)
+            #expect(server.requestCount == 1)
+            gate.open()
+        }
+        #expect(outcome.status == 0)
+        #expect(server.requests.map(\.path) == ["/bytes/1", "/bytes/2"])
+        #expect(folder.names.sorted() == ["1", "2"])
+    }
+}

@@ -1,0 +1,88 @@
+import Testing
+
+@testable import CurlewTool
+
+@Suite("--rate, --repeat and --concurrency")
+struct RepetitionTests {
+    private func invocation(_ words: [String]) throws -> Invocation {
+        guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
+            throw UsageError("not a request: \(words)")
+        }
+        return invocation
+    }
+
+    @Test(
+        "rates have curl's grammar",
+        arguments: [
+            ("50/s", 50, Duration.seconds(1)), ("2/m", 2, .seconds(60)), ("100/h", 100, .seconds(3600)),
+            ("1/d", 1, .seconds(86_400)), ("3/10s", 3, .seconds(10)), ("1/365d", 1, .seconds(31_536_000)),
+            ("1000000000/s", 1_000_000_000, .seconds(1)),
+        ] as [(String, Int, Duration)])
+    func readsRates(_ text: String, _ count: Int, _ period: Duration) throws {
+        let rate = try RequestRate(parsing: text, for: "--rate")
+        #expect(rate.count == count && rate.period == period)
+        #expect(try invocation(["--rate", text, "x"]).network.requestRate == rate)
+    }
+
+    @Test(
+        "anything else is refused",
+        arguments: [
+            "", "/", "/s", "0/s", "-1/s", "+1/s", "1.5/s", "1e3/s", "1000000001/s", "99999999999999999999/s", "5/",
+            "5/x",
+            "5/S", "5/ms", "5/0s", "5/-1s", "5/366d", "5/99999999999999999999s", "5/s/s", "5 /s", "5/ s", "fast", "٣/s",
+        ])
+    func refusesRates(_ text: String) {
+        let error = #expect(throws: UsageError.self) { try RequestRate(parsing: text, for: "--rate") }
+        #expect(error?.message == "--rate: '\(text)' is not a number of requests per time")
+    }
+
+    @Test("a rate without a unit means different things to different people")
+    func refusesBareNumbers() {
+        let error = #expect(throws: UsageError.self) { try RequestRate(parsing: "50", for: "--rate") }
+        #expect(error == UsageError("--rate: '50' has no unit", hint: "Write 50/s, or /m, /h, /d."))
+    }
+
+    @Test func readsRepetitions() throws {
+        let once = try invocation(["x"])
+        #expect(once.repetitions == nil && once.concurrency == nil)
+        let many = try invocation([
+            "--repeat", "100", "--concurrency=8", "--rate", "5/s", ":1/a", "X-A:1", ":2/b", "c=d",
+        ])
+        #expect(many.repetitions == 100 && many.concurrency == 8)
+        #expect(many.urls == [":1/a", ":2/b"])
+        #expect(many.items.map(\.key) == ["X-A", "c"])
+        #expect(try invocation(["-d", "--concurrency", "2", ":1/a", ":2/b"]).concurrency == 2)
+        #expect(try invocation(["--repeat", "3", "-o", "report.txt", ":1/a", ":2/b"]).output.file == "report.txt")
+    }
+
+    @Test(
+        "options that have no effect on a repeated run are refused",
+        arguments: [
+            ["-d"], ["--har", "f"], ["--timing"], ["--retry", "2"], ["--cache", "d"], ["-v"], ["-h"], ["--print=b"],
+            ["--all"], ["--chunked"],
+        ])
+    func refusesOptions(_ words: [String]) {
+        let error = #expect(throws: UsageError.self) { try invocation(["--repeat", "2"] + words + ["x"]) }
+        #expect(error?.message.contains("cannot be combined") == true)
+    }
+
+    @Test(
+        "command lines that make no sense are refused",
+        arguments: [
+            ["--repeat", "0", "x"], ["--repeat", "-1", "x"], ["--repeat", "many", "x"],
+            ["--repeat", "1000000001", "x"],
+            ["--repeat", "1", "--concurrency", "0", "x"], ["--repeat", "1", "--concurrency", "1001", "x"],
+            ["--concurrency", "2", "x"], ["--repeat", "2", "ws://x"], ["--repeat", "2", ":1/a", "ws://x"],
+            ["--rate", "1/s", "ws://x"],
+            ["--repeat", "2", "--offline", ":1/a", ":2/b"], ["--repeat", "2", "--session", "s", ":1/a", ":2/b"],
+            ["-d", "--rate", "1/s", "--session", "s", ":1/a", ":2/b"],
+        ])
+    func refusesNonsense(_ words: [String]) {
+        #expect(throws: UsageError.self) { try invocation(words) }
+    }
+
+    @Test("a request that is only shown may have all of them")
+    func allowsShowing() throws {
+        #expect(try invocation(["--repeat", "2", "--offline", "-v", "x"]).output.mode == .offline)
+    }
+}
