@@ -66,7 +66,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     @exclusivity(unchecked) var clocks: TransferClocks
     @exclusivity(unchecked) var entries = ContainerEntries()
     /// The index in the engine's heap of deadlines; -1 outside of it.
-    @exclusivity(unchecked) var deadlineIndex = -1
+    var deadlineIndex = -1
     @exclusivity(unchecked) var sending: SendingState
     @exclusivity(unchecked) var response = ResponseState()
     @exclusivity(unchecked) var connection = TransferConnection()
