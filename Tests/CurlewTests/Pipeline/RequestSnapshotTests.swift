@@ -56,6 +56,19 @@ struct RequestSnapshotTests {
         #expect(sent.url?.baseURL == nil)
     }
 
+    @Test(
+        "knows of the URL that it stores whether its host needs a check",
+        arguments: [
+            "http://h/a", "http://h/../b", "http://u:p@h/../x", "http://h:80@e/./", "http://[::1]/%2e", "http://h%2e/.",
+        ], [false, true])
+    func hostsAreOfTheStoredURL(url: String, keepsDotSegments: Bool) throws {
+        let plain = PlainRequest(url: url, method: .get, headers: nil, modifier: nil)
+        let sent = try #require(try plain.asSnapshot(keepsDotSegments: keepsDotSegments))
+        let stored = try #require(sent.url?.absoluteString)
+        #expect(sent.hasPlainHost == URLScan(stored).hasPlainHost)
+        #expect(sent.hasPlainHost == (stored.hasPrefix("http://h/")))
+    }
+
     @Test("fails where the URL is none")
     func fails() {
         let plain = PlainRequest(url: "http://[broken", method: .get, headers: nil, modifier: nil)
