@@ -63,11 +63,7 @@ final class Transfers {
         if let failure = transfer.failure { return end(transfer, failure) }
         transfer.sink.willStart(transfer)
         if let failure = transfer.failure { return end(transfer, failure) }
-        if transfer.pauses.isSuspended {
-            transfer.stage = .held
-            clockChanged(transfer)
-            return
-        }
+        if transfer.pauses.isSuspended { return hold(transfer) }
         enqueue(transfer)
     }
 
@@ -98,10 +94,16 @@ final class Transfers {
                 addToMulti(transfer)
                 continue
             }
-            lines.remove(transfer)
-            transfer.clocks.startOver(isHeld: true)
-            transfer.stage = .held
+            hold(transfer)
         }
+    }
+
+    /// Lets a suspended transfer without a handle wait for `resume`.
+    private func hold(_ transfer: ActiveTransfer) {
+        lines.remove(transfer)
+        transfer.clocks.startOver(isHeld: true)
+        transfer.stage = .held
+        clockChanged(transfer)
     }
 
     private func addToMulti(_ transfer: ActiveTransfer) {
@@ -122,9 +124,10 @@ final class Transfers {
         }
         if transfer.sending.upload != nil {
             transfer.openBody()
-            // Opening the body runs user code, which may have cancelled the transfer.
-            if let failure = transfer.failure {
+            // Opening the body runs user code, which may have cancelled or suspended the transfer.
+            if transfer.hasFailed || transfer.pauses.isSuspended {
                 handles.recycle(easy, after: transfer)
+                guard let failure = transfer.failure else { return hold(transfer) }
                 return end(transfer, failure)
             }
         }
@@ -331,6 +334,7 @@ final class Transfers {
 
     /// Takes the handle back from libcurl. The transfer still refers to it.
     private func removeFromMulti(_ easy: TransferHandle, of transfer: ActiveTransfer) {
+        loop.assertOnLoop()
         if transfer.connection.mutedSocket >= 0 { sockets.receivingResumes(transfer) }
         if transfer.plan.prewarms { returnConnectionToPool(of: transfer, easy) }
         if settings.endsPlainHTTP2Connections, !transfer.plan.isTLS { sockets.end(easy) }

@@ -58,7 +58,9 @@ struct TransferClocks {
     /// Called when the transfer may have to wait for a connection, in line or within libcurl. The wait begins with the
     /// first call, and again with the first after `startOver`.
     mutating func enqueued(at now: LoopInstant) {
-        if !stretchBegan.isSet { stretchBegan = now }
+        guard !stretchBegan.isSet else { return }
+        stretchBegan = now
+        if heldSince.isSet { heldSince = now }
     }
 
     /// Called for the first resolver or socket callback: libcurl makes a connection.

@@ -52,7 +52,7 @@ struct OptionParserTests {
         (["--no-folow"], "unknown option --no-folow", "Did you mean '--no-follow'?"),
         (["--check-st"], "unknown option --check-st", "Did you mean '--check-status'?"),
         (["--zzzzzzzzz"], "unknown option --zzzzzzzzz", "'curlew --help' lists the options."),
-        (["-Z"], "unknown option -Z", "For a word that begins with '-' write '--' before it."),
+        (["-W"], "unknown option -W", "For a word that begins with '-' write '--' before it."),
         (["--follow=1"], "--follow takes no value", nil),
         (["--no-follow=1"], "--no-follow takes no value", nil),
         (["--timeout"], "--timeout needs a value: TIME", nil),

@@ -109,7 +109,7 @@ struct TransferClocksTests {
         var clocks = clocks()
         clocks.held(at: at(1))
         clocks.startOver(isHeld: true)
-        clocks.enqueued(at: at(1))
+        clocks.enqueued(at: at(51))
         #expect(clocks.next.at == .never)
         clocks.released(at: at(101))
         #expect(clocks.next == (at(141), .queue))

@@ -26,7 +26,7 @@ struct BodyLifetimeTests {
     @Test func isNotSentWhereItsOpeningCancels() async throws {
         try await withTransport { transport, server in
             let sink = CollectingSink()
-            let body = CancellingBody(sink)
+            let body = ControllingBody(sink) { $0.cancel(with: CurlewError(.cancelled, phase: .lifecycle)) }
             let upload = request(server.url("/post"), method: .post, body: .stream(body, length: nil))
             let error = await transport.failure(upload, sink)
             #expect(error.code == .cancelled)
@@ -34,17 +34,42 @@ struct BodyLifetimeTests {
             #expect(body.closes.withLock { $0 } == 1)
         }
     }
+
+    @Test func isNotSentWhileItsOpeningHasSuspended() async throws {
+        try await withTransport { transport, server in
+            let sink = CollectingSink()
+            let body = ControllingBody(sink) { $0.suspend() }
+            let upload = request(server.url("/post"), method: .post, body: .stream(body, length: nil))
+            async let outcome = transport.perform(upload, sink: sink)
+            #expect(await eventually { body.opens.withLock { $0 } == 1 })
+            // Shows that the turn has ended in which the body was opened.
+            let other = try await transport.fetch(request(server.url("/get")))
+            #expect(other.status == 200)
+            #expect(transport.statistics.connectionsMade == 1)
+            sink.control?.resume()
+            let response = try await outcome.head
+            #expect(response.status == 200)
+            #expect(body.opens.withLock { $0 } == 1)
+        }
+    }
 }
 
-/// A body whose `open` cancels the transfer.
-private final class CancellingBody: BodyStream {
+/// A body whose `open` controls the transfer.
+private final class ControllingBody: BodyStream {
     let isReplayable = false
+    let opens = Lock(0)
     let closes = Lock(0)
     private let sink: CollectingSink
+    private let act: @Sendable (any TransferControl) -> Void
 
-    init(_ sink: CollectingSink) { self.sink = sink }
+    init(_ sink: CollectingSink, _ act: @escaping @Sendable (any TransferControl) -> Void) {
+        (self.sink, self.act) = (sink, act)
+    }
 
-    func open(waker: any BodyWaker) { sink.control?.cancel(with: CurlewError(.cancelled, phase: .lifecycle)) }
+    func open(waker: any BodyWaker) {
+        opens.withLock { $0 += 1 }
+        sink.control.map(act)
+    }
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead { .end }
     func rewind() -> Bool { false }
     func close() { closes.withLock { $0 += 1 } }
