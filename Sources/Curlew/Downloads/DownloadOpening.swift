@@ -139,7 +139,8 @@ struct DownloadOpening: Sendable {
     /// Hashing an existing part can take long, and ends early if this is true.
     let isCancelled: @Sendable () -> Bool
 
-    /// The file of an earlier exchange is missing, or is not what it was.
+    /// Thrown if the file of an earlier exchange cannot be continued, because it is missing, too short or in use. The
+    /// download then starts over.
     struct PartIsGone: Error {}
 
     func open() throws -> OpenedDownload {
@@ -180,7 +181,8 @@ struct DownloadOpening: Sendable {
                 madeDirectories: made
             )
         } catch {
-            // Only the destination is at fault, so the part is kept for another attempt.
+            // The destination is not usable, the part could not be read, or the request was cancelled. Another attempt
+            // may need the part.
             file.keep()
             throw error
         }
