@@ -17,8 +17,8 @@ internal import Foundation
 //
 // [1] After an error page the part stays as it was.
 //
-// Each of them closes the file. A data request that became a download has no part: `FileTaskDelegate` moves or discards
-// its file itself.
+// Ends of an exchange's file close it: `TemporaryFile` does so when it is placed, kept or removed. A data request that
+// became a download has no part: `FileTaskDelegate` moves or discards its file itself.
 
 /// The end of the file of one exchange, if the download is not complete and accepted.
 enum FileEnd: Sendable {

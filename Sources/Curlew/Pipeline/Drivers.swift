@@ -14,7 +14,7 @@ extension Request {
         let options: AttemptOptions
     }
 
-    // Never inlined; see `Run`.
+    // Never inlined: keeps the frame of the waiting task small.
     @inline(never)
     func beginAwaiting() -> Awaiting {
         record.withLock { record in

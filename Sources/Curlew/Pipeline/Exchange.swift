@@ -29,7 +29,8 @@ final class Exchange: KeepingSink {
     let hop: Int
     /// The number of exchanges that the request has sent before, in all attempts.
     let resendCount: Int
-    /// Whether the redirects led away from the origin of the attempt's first URL. `false` without interceptors.
+    /// Whether the redirects led away from the origin of the attempt's first URL. Only interceptors read it; without
+    /// them it is not computed, and is `false`.
     let leavesOrigin: Bool
     /// Whether a status outside 200..<300 is an error, unless the request has its own validation.
     let checksStatus: Bool

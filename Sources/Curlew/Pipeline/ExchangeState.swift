@@ -2,8 +2,9 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// The state of one exchange. Its `Exchange` writes it; questions about the response (`request.response`, `data`,
-/// progress) are answered from it, until the request begins another exchange.
+/// The state of one exchange. The exchange, the run and the delegates of its bodies write it, under its lock. Questions
+/// about the response (`request.response`, `data`, progress) are answered from it, until the request begins another
+/// exchange.
 ///
 /// A request holds this state and not the exchange, because the exchange refers to the request. The request's lock may
 /// be held while this state's lock is taken, never the other way round.

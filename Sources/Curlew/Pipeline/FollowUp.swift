@@ -12,8 +12,9 @@ enum FollowUp {
     case send(OutgoingRequest)
 }
 
-// Decides what follows a redirect, a challenge or stored credentials. No other code does. The request that a redirect
-// leads to is made in RedirectedRequest.swift.
+// Decides what follows a redirect, a challenge or stored credentials: asks the redirect policy, the user's handler and
+// the stored credentials, and acts on their answers. libcurl answers the challenges of credentials that it was given.
+// The request that a redirect leads to is made in RedirectedRequest.swift.
 extension Run {
     /// Decides about an exchange's `followable` response: deliver it, refuse it, or send another request.
     func followUp(_ exchange: Exchange) async -> FollowUp {

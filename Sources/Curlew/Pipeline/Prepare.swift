@@ -166,8 +166,8 @@ extension Run {
     }
 }
 
-/// Turns a `URLRequest` into what a transport takes. It moves credentials out of the URL, and refuses everything that
-/// cannot be sent.
+/// Turns a `RequestSnapshot` into what a transport takes. It moves credentials out of the URL, and refuses everything
+/// that cannot be sent.
 struct Lowering {
     let context: SessionContext
     /// The request's own options. `nil` if it has none.
@@ -188,7 +188,8 @@ struct Lowering {
         if !visible.hasPlainHost {
             (target, authority) = try Self.separateCredentials(of: target)
         }
-        // The upgrade to https (HSTS) precedes the choice of credentials, proxy and cookies, which depend on the scheme.
+        // The upgrade to https (HSTS) precedes the choice of credentials, proxy and cookies, which depend on the
+        // scheme.
         if let hsts = context.configuration.hsts, !hsts.isEmpty { target = try hsts.upgraded(target) }
         let method = visible.method
         guard method.isValid else {

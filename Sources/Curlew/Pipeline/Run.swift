@@ -1,14 +1,14 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// Carries out one request, from its description to its result. This file shows the path of every request: each line is
-/// a step, and names the file of that step.
+/// Carries out one request, from its description to its result. This file shows the steps between joining the session's
+/// registry and the result; steps in other files are named with their file. `Drivers.swift` starts and ends runs.
 ///
-/// Two nested loops. The outer one repeats the attempt if a retrier wants that, and does not see redirects. The inner
-/// one follows redirects and challenges, and does not see retriers.
+/// Two nested loops. `result` repeats the attempt if a retrier wants that, and does not see redirects. `attemptResult`
+/// follows redirects and challenges, and does not see retriers.
 ///
-/// A run belongs to the task that drives the request, and is not shared. Steps that do not wait are never inlined,
-/// because their temporaries would enlarge the frame of the waiting task, which every request in flight has
+/// A run belongs to the task that drives the request, and is not shared. Functions that are marked `@inline(never)`
+/// keep their temporaries out of the frame of the waiting task, which every request in flight has
 /// (`BENCH_ONLY=hold scripts/bench`).
 final class Run {
     let request: Request
@@ -34,7 +34,7 @@ final class Run {
     var endpoints: UsedEndpoints?
     /// A download whose response a retrier may still replace.
     var heldDownload: HeldDownload?
-    /// The options for the first attempt, if they were read when the run began.
+    /// The options for the first attempt, if `beginAwaiting` has read them. `nil` after the attempt has begun.
     var firstOptions: AttemptOptions?
 
     /// Adds the request to the session's registry: from now on, cancelling and draining the session include it. Throws
@@ -165,7 +165,7 @@ extension AttemptOptions {
 
 extension Run {
     /// Begins an attempt: takes an identifier for its first exchange, and reads the request's current options.
-    // Never inlined; see `Run`.
+    // Never inlined: keeps the frame of the waiting task small.
     @inline(never)
     func beginAttempt() {
         readOptions()

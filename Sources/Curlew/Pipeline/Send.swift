@@ -8,7 +8,7 @@ extension Request {
     ///
     /// With `readsOptions`, it always waits: the options and the total timeout were read before the result was asked
     /// for, and are read again after the wait.
-    // Never inlined; see `Run`.
+    // Never inlined: keeps the frame of the waiting task small.
     @inline(never)
     func beginExchange(
         _ next: OutgoingRequest,
@@ -50,7 +50,7 @@ extension Request {
 
     /// Waits while the request is suspended: until it is resumed, its result is asked for, or the total timeout
     /// expires. The request may be suspended when this returns.
-    // Never inlined; see `Run`.
+    // Never inlined: keeps the frame of the waiting task small.
     @inline(never)
     func untilResumed(within budget: TimeoutBudget, wasAskedFor: Bool) async throws(CurlewError) {
         try await budget.limitWait(.queue) {

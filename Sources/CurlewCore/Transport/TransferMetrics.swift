@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The dates, the connection and the byte counts of one attempt.
+/// The dates, the connection and the byte counts of one exchange. An attempt has several if it follows redirects.
 public struct TransferMetrics: Sendable {
     /// The measurements, in the form that a transport fills in.
     package struct Values: Sendable, Equatable {

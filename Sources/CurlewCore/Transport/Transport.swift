@@ -87,7 +87,7 @@ package protocol KeepingSink: TransferSink {
     func didReceive(data: Data) -> Disposition
 }
 
-/// A response that may not be delivered: a redirect, a challenge that can be answered, or the response to the
+/// A response whose delivery is undecided: a redirect, a challenge that can be answered, or the response to the
 /// validation of a stored one.
 ///
 /// Its sink keeps it until the next step is known. Nothing else sees it before that: not the request, not its delegate,

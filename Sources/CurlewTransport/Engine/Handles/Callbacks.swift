@@ -3,9 +3,9 @@ internal import CurlewCore
 internal import Glibc
 
 /// The callbacks of easy handles; `CurlMulti` sets those for sockets and for the timer. Each finds its transfer and
-/// delegates to it. None calls libcurl back, except to read information (`curl_easy_getinfo`) and to set the trace,
-/// CURLOPT_CONNECT_ONLY and CURLOPT_FORBID_REUSE. All run in the loop's turns, within `curl_multi_*` or
-/// `curl_easy_pause`.
+/// delegates to it. None calls libcurl back, except to read information (`curl_easy_getinfo`), to set the trace,
+/// CURLOPT_CONNECT_ONLY and CURLOPT_FORBID_REUSE, and to list trailers (`curl_slist_append`). All run in the loop's
+/// turns, within `curl_multi_*` or `curl_easy_pause`.
 enum Callbacks {
     /// Calls `body` with the transfer that runs on the handle and with its engine's transfers; returns `otherwise` if
     /// none runs.
