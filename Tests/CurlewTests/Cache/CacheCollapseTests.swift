@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "equal calls of a middleware's next share one exchange, unless they ask for the server",
+        "equal calls of a middleware's next share one exchange, unless they send no-cache",
         arguments: [false, true])
     func callsOfNext(asksServer: Bool) async throws {
         let server = CacheServer { _ in cacheable("hello") }

@@ -28,8 +28,9 @@ import Testing
         }
     }
 
-    /// RFC 9111, 4.2.4 and 5.1: without a validation, the response has its current age; 5.5: no `Warning` is made.
-    @Test("a response that is served instead of a failure has its own fields and its age") func fields() async {
+    /// RFC 9111, 4.2.4 and 5.1: without a validation, the response has its current age; 5.5: no `Warning` is added.
+    @Test("a stale response served instead of a failure has its stored fields and its current age")
+    func fields() async {
         let stored: HTTPHeaders = ["ETag": "\"e\"", "Age": "7", "X-Own": "stored", "Set-Cookie": "own=1"]
         let server = CacheServer { request in
             guard request.index > 0 else { return cacheable("hello", "max-age=1, stale-if-error=60", stored) }
@@ -79,7 +80,7 @@ import Testing
         #expect(server.sent == 2)
     }
 
-    /// A failure that is longer than what is kept, or whose connection breaks.
+    /// The failure's body exceeds the limit for bodies that are kept, or its connection breaks.
     @Test(arguments: [false, true])
     func aFailureThatWasNotKeptWholeIsAskedForAgainIfTheStoredBodyIsGone(breaksOff: Bool) async {
         let store = FaultyStore()

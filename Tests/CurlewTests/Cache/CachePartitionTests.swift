@@ -299,7 +299,8 @@ import Testing
             #expect(await server.get("a", ["Host": host]).cacheStatus == .hit)
         }
         #expect(server.sent == 3)
-        // A URL with one of these authorities equals the original, but a server may see another host in the field.
+        // A URL with one of these as its authority would have the original's key, but a server may see another host in
+        // the field.
         for (sent, host) in zip(4..., ["example.org#x", "example.org/", "example.org?x", "u@example.org"]) {
             #expect(await server.get("a", ["Host": host]).cacheStatus != .hit)
             #expect(server.sent == sent)

@@ -85,7 +85,8 @@ import Testing
 
     // MARK: Validations
 
-    /// The fields of a validation's response, the credentials of its request, and whether others may still be served.
+    /// The fields of a validation's response, the credentials of its request, and whether the stored response may still
+    /// be served to others.
     static let news: [(fields: HTTPHeaders, authorization: String?, stays: Bool)] = [
         (["Cache-Control": "private, max-age=60", "X-Account": "bob"], "bob", false),
         (["Cache-Control": "no-store", "X-Account": "bob"], nil, false),

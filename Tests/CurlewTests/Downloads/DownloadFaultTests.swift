@@ -10,7 +10,7 @@ import Testing
 struct DownloadFaultTests {
     let session = Session()
 
-    @Test("64 MiB over a hundred broken connections are the right 64 MiB")
+    @Test("a download over a hundred broken connections gets the right 64 MiB")
     func hundredCuts() async throws {
         let length = 64 << 20
         let service = try FileService {
@@ -27,11 +27,11 @@ struct DownloadFaultTests {
         #expect(try Digest.sha256(of: url) == Digest.sha256(of: service.contents))
         #expect(scratch.names == ["a"])
         #expect(request.retryCount == 100)
-        // Received bytes are not requested again. The allowance covers bytes that the resets discarded in transit.
+        // A loose bound: bytes that a reset discards in transit are requested again.
         #expect(service.server.bytesSent < Int64(length) * 10)
     }
 
-    @Test("a download cut at any offset goes on from its resume data")
+    @Test("a download cut at any offset is completed by another, with resume data if there is any")
     func everyOffset() async throws {
         let length = 256 << 10
         let service = try FileService { $0.length = length }
@@ -56,7 +56,7 @@ struct DownloadFaultTests {
         }
     }
 
-    @Test("a process that died left a longer file than it had told of: it is resumed from what was told")
+    @Test("a partial file that is longer than its resume data says is completed without damage")
     func killedProcess() async throws {
         let service = try FileService { $0.stall = 800_000 }
         let scratch = try ScratchDirectory()
@@ -85,7 +85,7 @@ struct DownloadFaultTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("a disk that fills up in the middle of many downloads harms no other", .enabled(if: SmallDisk.isAvailable))
+    @Test("a full disk fails only the downloads that write to it", .enabled(if: SmallDisk.isAvailable))
     func fullDiskBesideOthers() async throws {
         let small = try ScratchDirectory()
         try SmallDisk.mount(at: small.path)
@@ -113,7 +113,7 @@ struct DownloadFaultTests {
         #expect(small.names.allSatisfy { !$0.hasPrefix(".") })
     }
 
-    @Test("nothing of many downloads is left open")
+    @Test("completed and cancelled downloads leave no open or temporary file")
     func noLeaks() async throws {
         let service = try FileService { $0.length = 100_000 }
         let scratch = try ScratchDirectory()

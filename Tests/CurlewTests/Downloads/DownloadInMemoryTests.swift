@@ -8,7 +8,7 @@ import Testing
 @testable import Curlew
 
 /// Downloads whose file is read into memory.
-@Suite("A downloaded file in memory", .timeLimit(.minutes(4)))
+@Suite("Downloads that are read into memory", .timeLimit(.minutes(4)))
 struct DownloadInMemoryTests {
     /// A serializer that measures the file without reading it into memory.
     private struct Counting: DataResponseSerializerProtocol, DownloadResponseSerializerProtocol {
@@ -52,7 +52,7 @@ struct DownloadInMemoryTests {
         return session.download("https://example.org/", to: destination(scratch.file("a"), .removePreviousFile))
     }
 
-    @Test("may be as large as the limit", arguments: Form.allCases)
+    @Test("a downloaded file as large as the limit can be read into memory", arguments: Form.allCases)
     func fits(_ form: Form) async throws {
         let scratch = try ScratchDirectory()
         try await form.carryOut(request(limit: Self.text.utf8.count, of: scratch))
@@ -60,7 +60,7 @@ struct DownloadInMemoryTests {
         try await form.carryOut(request(limit: 1, of: scratch).maximumBodySize(Self.text.utf8.count))
     }
 
-    @Test("may not be larger", arguments: Form.allCases)
+    @Test("a downloaded file above the limit cannot be read into memory, but stays on disk", arguments: Form.allCases)
     func tooLarge(_ form: Form) async throws {
         let scratch = try ScratchDirectory()
         let request = request(limit: Self.text.utf8.count - 1, of: scratch)
@@ -71,7 +71,7 @@ struct DownloadInMemoryTests {
         #expect(scratch.file("a").text == Self.text)
     }
 
-    @Test("is not in memory where it is not read as a whole")
+    @Test("the limit for bodies in memory does not apply to files that are not read into memory")
     func onDisk() async throws {
         let scratch = try ScratchDirectory()
         #expect(try await request(limit: 1, of: scratch).file() == scratch.file("a"))
@@ -100,7 +100,7 @@ struct DownloadInMemoryTests {
         places.all.map { FileManager.default.fileExists(atPath: $0.plainPath) }
     }
 
-    @Test("stays where it was read, in the place that the request says")
+    @Test("a file without a destination stays at the request's fileURL after it was read")
     func stays() async throws {
         let places = Recorded<URL>()
         let request = unplaced(places)
@@ -115,7 +115,7 @@ struct DownloadInMemoryTests {
         #expect(existing(places) == [true])
     }
 
-    @Test("goes where nothing can be made of it", arguments: [true, false])
+    @Test("a file without a destination is removed if it is too large or cannot be decoded", arguments: [true, false])
     func goes(isTooLarge: Bool) async throws {
         let places = Recorded<URL>()
         let request = unplaced(places, limit: isTooLarge ? 1 : 100)
@@ -129,7 +129,7 @@ struct DownloadInMemoryTests {
         await #expect(throws: CurlewError.self) { try await request.file() }
     }
 
-    @Test("of every attempt goes", arguments: [true, false])
+    @Test("the files of attempts that could not be decoded are removed", arguments: [true, false])
     func ofEveryAttempt(succeeds: Bool) async throws {
         let places = Recorded<URL>()
         let request = unplaced(places).retry(
@@ -155,7 +155,7 @@ struct DownloadInMemoryTests {
         }
     }
 
-    @Test("of a handler's repeated attempt goes, and the last one stays with its response")
+    @Test("a response keeps the file of its last attempt, and the file of the retried attempt is removed")
     func ofHandlers() async throws {
         let places = Recorded<URL>()
         let request = unplaced(places).retry(
@@ -168,7 +168,7 @@ struct DownloadInMemoryTests {
         #expect(existing(places) == [false, true])
     }
 
-    @Test("stays where another call wants it", arguments: [true, false])
+    @Test("a file that cannot be decoded stays if another call asked for it too", arguments: [true, false])
     func besideOthers(hasHandler: Bool) async throws {
         let places = Recorded<URL>()
         let request = unplaced(places)
@@ -186,7 +186,7 @@ struct DownloadInMemoryTests {
         #expect(existing(places) == [true])
     }
 
-    @Test("with a destination stays")
+    @Test("a file with a destination stays although it cannot be decoded")
     func withDestination() async throws {
         let scratch = try ScratchDirectory()
         await #expect(throws: CurlewError.self) { try await request(limit: 100, of: scratch).decode(Int.self) }

@@ -26,7 +26,7 @@ struct DownloadJournalTests {
 
     private var parts: [String] { scratch.names.filter { $0 != "journal" } }
 
-    @Test("a broken download is listed under its session's name, and goes on to its old destination")
+    @Test("a broken download is listed under its session's identifier and continues to its old destination")
     func broken() async throws {
         let service = try FileService { $0.cuts = [300_000] }
         let first = session()
@@ -50,7 +50,7 @@ struct DownloadJournalTests {
         #expect(parts == ["a"])
     }
 
-    @Test("a continuation that fails before its body begins keeps the old destination")
+    @Test("the journal keeps the destination of a continuation that fails before its body")
     func failedContinuation() async throws {
         struct Refusing: RequestInterceptor {
             func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
@@ -69,7 +69,7 @@ struct DownloadJournalTests {
         #expect(again.destinationURL == scratch.file("a") && again.options == [.removePreviousFile])
     }
 
-    @Test("neither resume data nor the journal has a field with a secret name, or one that the session calls sensitive")
+    @Test("resume data and the journal contain no secret or sensitive header fields")
     func secrets() async throws {
         let service = try FileService { $0.cuts = [300_000] }
         var configuration = SessionConfiguration()
@@ -88,7 +88,7 @@ struct DownloadJournalTests {
         #expect(!entries.isEmpty && entries.allSatisfy { !String(decoding: $0, as: UTF8.self).contains("hush") })
     }
 
-    @Test("a download in flight belongs to its request alone, and one that ends well leaves nothing")
+    @Test("a running, a cancelled or a completed download is not listed as unfinished")
     func inFlight() async throws {
         let service = try FileService { $0.stall = 500_000 }
         let session = session()
@@ -105,7 +105,7 @@ struct DownloadJournalTests {
         #expect(parts == ["a"])
     }
 
-    @Test("a download cancelled for later is kept, and can be discarded")
+    @Test("a download cancelled with resume data is listed as unfinished and can be discarded")
     func discarded() async throws {
         let service = try FileService { $0.stall = 500_000 }
         let session = session()
@@ -120,7 +120,7 @@ struct DownloadJournalTests {
         #expect(parts.isEmpty)
     }
 
-    @Test("a download that another one continues is not discarded")
+    @Test("discarding an unfinished download has no effect while a request continues it")
     func continuedElsewhere() async throws {
         let service = try FileService { $0.cuts = [300_000] }
         let session = session()
@@ -142,7 +142,7 @@ struct DownloadJournalTests {
         #expect(await session.unfinishedDownloads().isEmpty && parts.isEmpty)
     }
 
-    @Test("an entry that has another file by now is not discarded with the old one")
+    @Test("discarding an unfinished download keeps its entry if the entry names another file by then")
     func startedOver() async throws {
         let service = try FileService { $0.cuts = [300_000, 300_000] }
         let session = session()
@@ -159,7 +159,7 @@ struct DownloadJournalTests {
         #expect(await session.unfinishedDownloads().isEmpty && parts.isEmpty)
     }
 
-    @Test("an identifier may be longer than a file name", arguments: [123, 124, 4000])
+    @Test("a session's identifier may be longer than a file name can be", arguments: [123, 124, 4000])
     func longIdentifier(length: Int) async throws {
         let identifier = String(repeating: "i", count: length)
         let service = try FileService { $0.cuts = [300_000] }
@@ -172,7 +172,7 @@ struct DownloadJournalTests {
         #expect(name.hasPrefix("session-sha256-") == (length > 123) && name.utf8.count <= 255)
     }
 
-    @Test("what has no version is not kept, nor what lost its file")
+    @Test("a download without a validator, or whose file is gone, is not listed as unfinished")
     func notKept() async throws {
         let service = try FileService {
             $0.tag = nil
@@ -190,7 +190,7 @@ struct DownloadJournalTests {
         #expect(await session.unfinishedDownloads().isEmpty)
     }
 
-    @Test("without an orderly end the file's length counts, unless the system was started anew")
+    @Test("after a crash the file's length counts, unless the system was restarted")
     func crashes() async throws {
         let service = try FileService { $0.cuts = [300_000] }
         let session = session()
@@ -216,7 +216,7 @@ struct DownloadJournalTests {
         #expect(try Data(contentsOf: scratch.file("b")) == service.contents)
     }
 
-    @Test("segments say how far they have come")
+    @Test("a broken segmented download is listed with the bytes it has and can be continued")
     func segments() async throws {
         let length = 12 << 20
         let service = try FileService {
@@ -235,7 +235,7 @@ struct DownloadJournalTests {
     }
 
     @Test(
-        "the holes between segments are no bytes, where the process ends before it writes down how far they have come")
+        "the journal does not count the holes between the segments of a running download")
     func killedWithSegments() async throws {
         let length = 12 << 20
         let service = try FileService {

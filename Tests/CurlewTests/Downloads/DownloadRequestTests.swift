@@ -10,7 +10,7 @@ import Testing
 struct DownloadRequestTests {
     let session = Session()
 
-    @Test("the file gets the server's bytes and its final name, and nothing else is left")
+    @Test("a download writes the server's bytes to its destination and leaves no other file")
     func plain() async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -24,7 +24,7 @@ struct DownloadRequestTests {
         #expect(request.downloadProgress.fractionCompleted == 1)
     }
 
-    @Test("an empty file is a file")
+    @Test("an empty body becomes an empty file")
     func empty() async throws {
         let service = try FileService { $0.length = 0 }
         let scratch = try ScratchDirectory()
@@ -33,7 +33,7 @@ struct DownloadRequestTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("an empty file is a file also if the user decides about the head after the transfer has ended")
+    @Test("an empty body becomes an empty file, however late onHTTPResponse decides")
     func emptyAfterADecision() async throws {
         let scratch = try ScratchDirectory()
         for round in 0..<50 {
@@ -49,7 +49,7 @@ struct DownloadRequestTests {
         }
     }
 
-    @Test("a decision that is late has no effect", .timeLimit(.minutes(1)))
+    @Test("a decision of onHTTPResponse after the cancellation creates no file", .timeLimit(.minutes(1)))
     func lateDecision() async throws {
         let scratch = try ScratchDirectory()
         let (asked, isOver, decided) = (Gate(), Gate(), Gate())
@@ -75,7 +75,7 @@ struct DownloadRequestTests {
         #expect(request.fileURL == nil)
     }
 
-    @Test("a rejected response leaves a previous file alone and nothing behind", arguments: [404, 500])
+    @Test("a rejected response keeps the previous file at the destination and leaves no other", arguments: [404, 500])
     func rejected(_ status: Int) async throws {
         let service = try FileService { $0.statuses = [status] }
         let scratch = try ScratchDirectory()
@@ -93,7 +93,7 @@ struct DownloadRequestTests {
 
     enum Rejection: CaseIterable { case status, contentType, own }
 
-    @Test("what the request's own validation rejects is in the error", arguments: Rejection.allCases)
+    @Test("the error of the request's own validation contains the rejected body", arguments: Rejection.allCases)
     func rejectedByValidation(_ rejection: Rejection) async throws {
         struct Refusal: Error {}
         let service = try FileService { $0.statuses = [404] }
@@ -112,7 +112,7 @@ struct DownloadRequestTests {
         #expect(scratch.names == [])
     }
 
-    @Test("handlers get whatever came, unless they asked for validation")
+    @Test("a 404 becomes a file at the destination if no validation was requested")
     func unvalidated() async throws {
         let service = try FileService { $0.statuses = [404] }
         let scratch = try ScratchDirectory()
@@ -140,7 +140,7 @@ struct DownloadRequestTests {
         #expect(scratch.names == [])
     }
 
-    @Test("what is wrong with the destination shows before the body", arguments: [true, false])
+    @Test("an occupied or missing destination fails the download before its body", arguments: [true, false])
     func earlyFailure(exists: Bool) async throws {
         let service = try FileService { $0.length = 1 << 30 }
         let scratch = try ScratchDirectory()
@@ -155,7 +155,7 @@ struct DownloadRequestTests {
         #expect(service.server.bytesSent < 100 << 20)
     }
 
-    @Test("directories are made where asked for, and taken back if nothing goes into them")
+    @Test("missing directories are created on request and removed again if the download fails")
     func directories() async throws {
         let service = try FileService { $0.length = 10 }
         let scratch = try ScratchDirectory()
@@ -170,7 +170,7 @@ struct DownloadRequestTests {
         #expect(try Data(contentsOf: target) == service.contents)
     }
 
-    @Test("without a destination the file stays among the temporary ones")
+    @Test("a download without a destination stays in a temporary file")
     func noDestination() async throws {
         let service = try FileService { $0.length = 10 }
         let url = try await session.download(service.url).file()
@@ -189,7 +189,7 @@ struct DownloadRequestTests {
         #expect(mode == 0o600)
     }
 
-    @Test("a directory at the destination is named as what is in the way, before the body", arguments: [true, false])
+    @Test("a directory at the destination fails the download before its body", arguments: [true, false])
     func directoryInTheWay(replaces: Bool) async throws {
         let service = try FileService { $0.length = 1 << 30 }
         let scratch = try ScratchDirectory()
@@ -219,7 +219,7 @@ struct DownloadRequestTests {
         #expect(scratch.names == ["evil.txt"])
     }
 
-    @Test("plain cancelling leaves nothing behind, at any point", arguments: [0, 1, 50_000, 500_000, 1_000_000])
+    @Test("cancelling without resume data leaves no file at any point", arguments: [0, 1, 50_000, 500_000, 1_000_000])
     func cancel(_ after: Int64) async throws {
         let service = try FileService { $0.stall = Int(after) }
         let scratch = try ScratchDirectory()
@@ -234,7 +234,7 @@ struct DownloadRequestTests {
         #expect(scratch.names == [])
     }
 
-    @Test("a redirect that is not followed is a file too")
+    @Test("the body of a redirect that is not followed becomes a file")
     func unfollowedRedirect() async throws {
         let server = try TestServer()
         server.route("/moved") { _ in
@@ -246,7 +246,7 @@ struct DownloadRequestTests {
         #expect(url.text == "moved")
     }
 
-    @Test("checksums are computed while writing; a wrong one keeps the file from its place")
+    @Test("a right checksum is accepted; a wrong or malformed one fails the download and leaves no file")
     func checksums() async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -267,7 +267,7 @@ struct DownloadRequestTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("an error page with a checksum is still an error page")
+    @Test("a download with a checksum reports the status of an error page, not its checksum")
     func checksumOfErrorPage() async throws {
         let service = try FileService { $0.statuses = [404] }
         let request = session.download(service.url).checksum(.md5, "900150983cd24fb0d6963f7d28e17f72")
@@ -275,7 +275,7 @@ struct DownloadRequestTests {
         #expect(error?.code == .unacceptableStatus)
     }
 
-    @Test("a limit of the request's own holds on disk too")
+    @Test("a request's maximumBodySize applies to a file on disk too")
     func limit() async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -285,7 +285,7 @@ struct DownloadRequestTests {
         #expect(scratch.names == [])
     }
 
-    @Test("a full disk is told as one, and nothing is left", .enabled(if: SmallDisk.isAvailable))
+    @Test("a full disk fails the download with diskFull and leaves no file", .enabled(if: SmallDisk.isAvailable))
     func fullDisk() async throws {
         let scratch = try ScratchDirectory()
         try SmallDisk.mount(at: scratch.path)
@@ -301,7 +301,8 @@ struct DownloadRequestTests {
         _ = try await session.download(service.url, to: destination(scratch.file("a"))).file()
     }
 
-    @Test("the destination's directory vanishes while downloading", arguments: [true, false])
+    @Test(
+        "a directory removed during the download is an error, or is created again on request", arguments: [true, false])
     func vanishingDirectory(isRecreated: Bool) async throws {
         let gate = Gate()
         let service = try FileService {
@@ -329,7 +330,7 @@ struct DownloadRequestTests {
             let error = await #expect(throws: CurlewError.self) { try await request.file() }
             #expect(error?.code == .destinationMissing)
             #expect(scratch.names == [])
-            // Not only for the method that checks the status: every other one gets this error too.
+            // Awaiting methods that do not check the status report this error too.
             #expect(await request.response().error?.code == .destinationMissing)
         }
     }

@@ -7,13 +7,15 @@ import Testing
 @testable import Curlew
 
 /// RLIMIT_FSIZE applies to a whole process, so this test program starts itself again as the limited process.
-@Suite("A limit for the size of files", .timeLimit(.minutes(2)))
+@Suite("Downloads in a process with a file size limit", .timeLimit(.minutes(2)))
 struct FileSizeLimitTests {
     static let urlName = "CURLEW_TEST_LIMITED_URL"
     static let folderName = "CURLEW_TEST_LIMITED_FOLDER"
     static let segmentsName = "CURLEW_TEST_LIMITED_SEGMENTS"
 
-    @Test("is a full disk, leaves nothing, and does not end the process", arguments: [1, 3])
+    @Test(
+        "exceeding the file size limit fails with diskFull, leaves no file and does not end the process",
+        arguments: [1, 3])
     func limited(_ segments: Int) async throws {
         let service = try FileService { $0.length = 8 << 20 }
         let scratch = try ScratchDirectory()
@@ -38,7 +40,9 @@ struct FileSizeLimitTests {
 
     /// Runs in the limited process only; without its environment the test is disabled. SIGXFSZ keeps its default
     /// action, which is to end the process.
-    @Test("the process with the limit", .enabled(if: ProcessInfo.processInfo.environment[urlName] != nil))
+    @Test(
+        "helper process: downloads a file above its file size limit",
+        .enabled(if: ProcessInfo.processInfo.environment[urlName] != nil))
     func downloadWithLimit() async throws {
         let environment = ProcessInfo.processInfo.environment
         let folder = URL(filePath: try #require(environment[Self.folderName]), directoryHint: .isDirectory)

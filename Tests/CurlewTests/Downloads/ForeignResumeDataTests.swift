@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 /// Resume data that names files that no download created.
-@Suite("Foreign resume data", .timeLimit(.minutes(4)))
+@Suite("Resume data that names foreign files", .timeLimit(.minutes(4)))
 struct ForeignResumeDataTests {
     let session = Session()
 
@@ -73,7 +73,7 @@ struct ForeignResumeDataTests {
     }
 
     @Test(
-        "a file that no download has left is rejected before anything is sent, and not touched",
+        "resume data is rejected before any request if no download left its file, which stays as it is",
         arguments: Victim.allCases)
     func rejected(_ victim: Victim) async throws {
         let service = try FileService()
@@ -91,7 +91,7 @@ struct ForeignResumeDataTests {
     }
 
     /// Neither the server's response nor the user's cancellation may remove the file.
-    @Test("it is not removed by a request that was cancelled, or by one that retries", arguments: [true, false])
+    @Test("a foreign file is not removed by a cancelled or a retried request", arguments: [true, false])
     func notRemoved(isCancelled: Bool) async throws {
         let service = try FileService { $0.hasRanges = false }
         let scratch = try ScratchDirectory()
@@ -108,7 +108,7 @@ struct ForeignResumeDataTests {
         #expect(try Look(precious) == before)
     }
 
-    @Test("nor by a journal that names it")
+    @Test("a journal entry that names a foreign file is ignored, and the file stays as it is")
     func journal() async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -122,7 +122,7 @@ struct ForeignResumeDataTests {
         #expect(try Look(precious) == before)
     }
 
-    @Test("another session goes on with what a cancelled download has left")
+    @Test("another session continues a cancelled download with its resume data")
     func ownFile() async throws {
         let service = try FileService { $0.stall = 500_000 }
         let scratch = try ScratchDirectory()

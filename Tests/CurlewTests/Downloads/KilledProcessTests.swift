@@ -6,13 +6,13 @@ import Testing
 @testable import Curlew
 
 /// A process that is killed in the middle of a download. This test program starts itself again as that process.
-@Suite("Killed in mid-download", .timeLimit(.minutes(2)))
+@Suite("Downloads of killed processes", .timeLimit(.minutes(2)))
 struct KilledProcessTests {
     static let urlName = "CURLEW_TEST_DOWNLOAD_URL"
     static let folderName = "CURLEW_TEST_DOWNLOAD_FOLDER"
     static let notesName = "CURLEW_TEST_DOWNLOAD_NOTES"
 
-    @Test("what the dead process kept is enough to go on")
+    @Test("a download continues with the resume data that a killed process saved")
     func killed() async throws {
         let service = try FileService { $0.stall = 900_000 }
         let scratch = try ScratchDirectory()
@@ -48,7 +48,9 @@ struct KilledProcessTests {
     }
 
     /// Runs in the process that is killed; without its environment the test is disabled.
-    @Test("the process that is killed", .enabled(if: ProcessInfo.processInfo.environment[urlName] != nil))
+    @Test(
+        "helper process: downloads a file until it is killed",
+        .enabled(if: ProcessInfo.processInfo.environment[urlName] != nil))
     func downloadUntilKilled() async throws {
         let environment = ProcessInfo.processInfo.environment
         let folder = URL(filePath: try #require(environment[Self.folderName]), directoryHint: .isDirectory)

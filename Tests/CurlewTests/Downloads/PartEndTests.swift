@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 /// Bodies of parts that do not end with the file, or not at the length that their head announces.
-@Suite("Where the body of a part ends", .timeLimit(.minutes(1)))
+@Suite("Bodies of partial responses with a wrong end", .timeLimit(.minutes(1)))
 struct PartEndTests {
     let session = Session()
     let contents = "0123456789abcdefghijABCDEFGHIJ"
@@ -34,7 +34,7 @@ struct PartEndTests {
         return response
     }
 
-    @Test("a part of a whole of unknown length is not taken for all that is missing")
+    @Test("a rest of a file of unknown length does not complete the download; the whole is requested")
     func unknownLength() async throws {
         let server = try TestServer()
         let contents = contents
@@ -49,7 +49,7 @@ struct PartEndTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("a rest that is longer than the file is an error, and what was there before it is kept")
+    @Test("a rest that is longer than the file is an error, and the partial file can be resumed")
     func longRest() async throws {
         let server = try TestServer()
         let contents = contents
@@ -68,7 +68,7 @@ struct PartEndTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("a segment that is longer than it said does not write into the next one")
+    @Test("a segment that is longer than announced is an error and does not overwrite the next one")
     func longSegment() async throws {
         let server = try TestServer()
         let contents = contents
@@ -96,7 +96,7 @@ struct PartEndTests {
     }
 
     @Test(
-        "a part that is taken for a file has the length that it says",
+        "a partial response that becomes a file must have the length of its Content-Range",
         arguments: [("01234", CurlewError.Code.truncated), ("0123456789", nil), ("0123456789ab", .protocolViolation)],
         [true, false])
     func wholeFile(_ body: (text: String, code: CurlewError.Code?), isAskedFor: Bool) async throws {

@@ -10,7 +10,7 @@ import Testing
 struct ProgressTests {
     let session = Session()
 
-    @Test("counts grow, the last one is the whole, and speed comes with them")
+    @Test("progress counts grow up to the total, and a speed is reported with them")
     func closure() async throws {
         let gate = Gate()
         let service = try FileService {
@@ -44,7 +44,7 @@ struct ProgressTests {
         #expect(all.compactMap(\.3).allSatisfy { $0 >= 0 && $0.isFinite })
     }
 
-    @Test("a stream of progress ends with the request, the last value is the whole")
+    @Test("a progress stream ends with the request, and its last value is complete")
     func stream() async throws {
         let service = try FileService()
         let request = session.download(service.url)
@@ -56,7 +56,7 @@ struct ProgressTests {
         #expect(last?.fractionCompleted == 1)
     }
 
-    @Test("at most twenty values a second, the first and the last among them")
+    @Test("progress has at most twenty values a second, from an early one to the last")
     func paced() async throws {
         // Newer values replace those that wait for delivery, so most of the file waits until one has been delivered.
         let gate = Gate()
@@ -88,7 +88,7 @@ struct ProgressTests {
         #expect(values == values.sorted() && values.last == 64 << 20)
     }
 
-    @Test("another pace: only the first and the last, or all of them")
+    @Test("a long progress interval gives at most two values, an interval of zero gives more")
     func otherPace() async throws {
         let service = try FileService { $0.length = 8 << 20 }
         let queue = DispatchQueue(label: "progress")
@@ -125,7 +125,7 @@ struct ProgressTests {
         #expect(count > 2)
     }
 
-    @Test("uploads keep the pace too")
+    @Test("an upload's progress keeps the interval that was requested")
     func pacedUpload() async throws {
         let server = try TestServer()
         let queue = DispatchQueue(label: "progress")
@@ -141,7 +141,7 @@ struct ProgressTests {
         #expect(await values.reduce(into: []) { $0.append($1.completedUnitCount) }.last == 16 << 20)
     }
 
-    @Test("the last value of a body of unknown length comes with its end")
+    @Test("the last progress of a body of unknown length counts the whole body")
     func lastOfUnknownLength() async throws {
         let server = try TestServer()
         server.route("/endless") { _ in
@@ -158,7 +158,7 @@ struct ProgressTests {
         #expect(seen.withLock { $0.last } == 200_000)
     }
 
-    @Test("a stalled transfer is told as far as it came")
+    @Test("progress of a stalled transfer counts all bytes that were received")
     func stalled() async throws {
         let service = try FileService { $0.stall = 500_000 }
         let request = session.download(service.url)
@@ -168,7 +168,7 @@ struct ProgressTests {
         #expect(await response.error?.code == .cancelled)
     }
 
-    @Test("a stream that comes late begins with the last value, also after the end")
+    @Test("a late progress stream begins with the latest value, even after the request has ended")
     func late() async throws {
         let service = try FileService { $0.stall = 500_000 }
         let request = session.download(service.url)
@@ -197,7 +197,7 @@ struct ProgressTests {
         #expect(await cold.downloadProgress().reduce(into: 0) { count, _ in count += 1 } == 0)
     }
 
-    @Test("a slow queue gets the latest value, not all of them")
+    @Test("a slow queue gets only the latest progress")
     func merged() async throws {
         let service = try FileService { $0.length = 8 << 20 }
         let queue = DispatchQueue(label: "slow")
@@ -217,7 +217,7 @@ struct ProgressTests {
         #expect(seen.withLock { $0 } == [8 << 20])
     }
 
-    @Test("a Progress of the user's is part of a tree and steers the request")
+    @Test("a Progress of the user is updated and counts towards its parent")
     func live() async throws {
         let service = try FileService()
         let queue = DispatchQueue(label: "live")
@@ -232,7 +232,7 @@ struct ProgressTests {
         }
     }
 
-    @Test("cancelling the Progress cancels the request")
+    @Test("cancelling the user's Progress cancels the request")
     func cancelling() async throws {
         let service = try FileService { $0.stall = 100_000 }
         let progress = Progress(totalUnitCount: -1)
@@ -243,7 +243,7 @@ struct ProgressTests {
         #expect(request.isCancelled)
     }
 
-    @Test("pausing and resuming a snapshot does so with the request")
+    @Test("pausing or resuming a progress of the request suspends or resumes the request")
     func pausing() async throws {
         let service = try FileService()
         let request = session.download(service.url)
@@ -260,7 +260,7 @@ struct ProgressTests {
         #expect(request.downloadProgress.fractionCompleted == 1)
     }
 
-    @Test("a body of unknown length has no total")
+    @Test("the progress of a body of unknown length has no total")
     func unknownLength() async throws {
         let server = try TestServer()
         server.route("/endless") { _ in

@@ -24,7 +24,7 @@ struct ResumeTests {
         return (data, try ResumeData(data))
     }
 
-    @Test("a lost connection leaves resume data, and the rest comes with it")
+    @Test("a download whose connection was lost leaves resume data that requests only the rest")
     func lostConnection() async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -53,7 +53,7 @@ struct ResumeTests {
         #expect(fractions.withLock { $0 }.allSatisfy { $0 >= Double(part.bytesWritten) / Double(1 << 20) })
     }
 
-    @Test("a file that has changed is fetched anew, never mixed", arguments: [true, false])
+    @Test("a file that has changed on the server is downloaded again as a whole", arguments: [true, false])
     func changed(obeysIfRange: Bool) async throws {
         let service = try FileService { $0.obeysIfRange = obeysIfRange }
         let scratch = try ScratchDirectory()
@@ -70,7 +70,7 @@ struct ResumeTests {
         #expect((service.ranges.last ?? nil == nil) == !obeysIfRange)
     }
 
-    @Test("a server that has no ranges any more sends everything")
+    @Test("a resumed download is complete although the server has stopped supporting ranges")
     func noRanges() async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -81,7 +81,7 @@ struct ResumeTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("a file that has become shorter is fetched anew")
+    @Test("a file that has become shorter on the server is downloaded again")
     func shorter() async throws {
         let service = try FileService { $0.obeysIfRange = false }
         let scratch = try ScratchDirectory()
@@ -92,7 +92,7 @@ struct ResumeTests {
         #expect(service.server.requestCount == 3)
     }
 
-    @Test("everything was there already but its last name")
+    @Test("a partial file that is already complete requests only its last byte")
     func complete() async throws {
         let service = try FileService { $0.length = 10_000 }
         let scratch = try ScratchDirectory()
@@ -117,7 +117,7 @@ struct ResumeTests {
         #expect(service.ranges == ["bytes=9999-", "bytes=9999-", nil])
     }
 
-    @Test("416 with the right length means complete")
+    @Test("a 416 with the length of the partial file completes the download")
     func refusedRange() async throws {
         let server = try TestServer()
         let contents = Data("0123456789".utf8)
@@ -134,7 +134,7 @@ struct ResumeTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("an error page while resuming costs nothing of what is there", arguments: [404, 503])
+    @Test("an error page for a resumed download keeps the partial file and its resume data", arguments: [404, 503])
     func errorPage(_ status: Int) async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -151,7 +151,9 @@ struct ResumeTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("an error page that is accepted takes the place of what is there", arguments: [true, false])
+    @Test(
+        "an accepted error page replaces the partial file, unless the destination is occupied",
+        arguments: [true, false])
     func acceptedErrorPage(isInTheWay: Bool) async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -169,7 +171,7 @@ struct ResumeTests {
         #expect((response.resumeData != nil) == isInTheWay)
     }
 
-    @Test("an error page whose status is not judged leaves the resume data good")
+    @Test("resume data stays valid after an error page that was not validated")
     func errorPageWithoutRules() async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -195,7 +197,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("an error page in the place of the rest of an earlier try leaves no part")
+    @Test("a retry that ends with an unvalidated error page leaves no partial file")
     func errorPageAfterEarlierTry() async throws {
         let service = try FileService { $0.cuts = [700_000] }
         let scratch = try ScratchDirectory()
@@ -206,7 +208,7 @@ struct ResumeTests {
         #expect(scratch.names == ["page"])
     }
 
-    @Test("a part that is gone or was cut is no obstacle")
+    @Test("a file whose part is missing or too short is downloaded again")
     func lostPart() async throws {
         for isGone in [true, false] {
             let service = try FileService()
@@ -218,7 +220,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("a checksum covers what was there before")
+    @Test("the checksum of a resumed download covers the bytes of the earlier part")
     func checksum() async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -238,7 +240,7 @@ struct ResumeTests {
         #expect(part.bytesWritten > 0)
     }
 
-    @Test("without a strong validator, or encoded, nothing is kept")
+    @Test("a broken download without a strong validator or range support leaves no resume data")
     func notResumable() async throws {
         let cases: [@Sendable (inout FileService.Behaviour) -> Void] = [
             { $0.tag = nil }, { $0.tag = "W/\"v1\"" }, { $0.headers = ["Accept-Ranges": "none"] },
@@ -254,7 +256,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("a modification date will do")
+    @Test("a modification date is sufficient for a resumed download")
     func lastModified() async throws {
         let service = try FileService {
             $0.tag = nil
@@ -269,7 +271,7 @@ struct ResumeTests {
 
     // MARK: Cancelling
 
-    @Test("cancelling with resume data: the same in closure, request and response")
+    @Test("cancelling gives the same resume data to the closure, the request and the response")
     func cancelProducing() async throws {
         let service = try FileService { $0.stall = 500_000 }
         let scratch = try ScratchDirectory()
@@ -313,7 +315,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("an error carries the resume data of what it ended")
+    @Test("an error contains the resume data of the download that it ended")
     func errorHasResumeData() async throws {
         let service = try FileService { $0.stall = 500_000 }
         let scratch = try ScratchDirectory()
@@ -340,7 +342,7 @@ struct ResumeTests {
         #expect(await plain.response().error?.downloadResumeData == nil)
     }
 
-    @Test("cancelling what never ran, or has ended, tells that there is nothing")
+    @Test("cancelling a download that never ran or has ended produces no resume data")
     func cancelIdle() async throws {
         let service = try FileService { $0.length = 10 }
         let scratch = try ScratchDirectory()
@@ -357,7 +359,7 @@ struct ResumeTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("plainly cancelling a resumed download removes what was there")
+    @Test("cancelling a resumed download without resume data removes the partial file")
     func plainCancelOfResumed() async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()
@@ -372,7 +374,7 @@ struct ResumeTests {
 
     // MARK: Retrying
 
-    @Test("a retry policy goes on from where the connection broke, and checks the whole")
+    @Test("a retry policy resumes after each broken connection, and the checksum covers the whole file")
     func retryPolicy() async throws {
         let service = try FileService { $0.cuts = [300_000, 200_000, 1, 0] }
         let scratch = try ScratchDirectory()
@@ -389,7 +391,7 @@ struct ResumeTests {
         #expect(ranges.dropFirst().allSatisfy { $0 != nil })
     }
 
-    @Test("cancelled while it waits for the retry, it leaves nothing unless asked to", arguments: [true, false])
+    @Test("cancelling during a retry delay leaves a partial file only on request", arguments: [true, false])
     func cancelBetweenTries(keeps: Bool) async throws {
         let service = try FileService { $0.cuts = [300_000] }
         let scratch = try ScratchDirectory()
@@ -409,7 +411,7 @@ struct ResumeTests {
         #expect(scratch.names.count == (keeps ? 1 : 0))
     }
 
-    @Test("another file under the same request starts over")
+    @Test("a retry with another URL starts over")
     func otherURL() async throws {
         let service = try FileService { $0.cuts = [300_000] }
         service.server.route("/other") { _ in .text("other") }
@@ -431,14 +433,14 @@ struct ResumeTests {
         }
     }
 
-    @Test("what is no resume data is rejected", arguments: [Data(), Data("{}".utf8)])
+    @Test("data that is no resume data is rejected", arguments: [Data(), Data("{}".utf8)])
     func noResumeData(_ data: Data) async {
         let request = session.download(resumingWith: data)
         let error = await #expect(throws: CurlewError.self) { try await request.file() }
         #expect(error?.code == .resumeRejected)
     }
 
-    @Test("what another process could go on with is there all the time")
+    @Test("currentResumeData is available during a download and nil after it")
     func currentResumeData() async throws {
         let gate = Gate()
         let service = try FileService {

@@ -8,11 +8,11 @@ import Testing
 @testable import Curlew
 
 /// A download with a status that a retrier wants to replace although no validation rejects it.
-@Suite("A download that is tried again because of its status", .timeLimit(.minutes(1)))
+@Suite("Downloads that are retried because of their status", .timeLimit(.minutes(1)))
 struct RetriedDownloadTests {
     let session = Session()
 
-    @Test("leaves the previous file where it is until the last attempt")
+    @Test("a download retried because of its status replaces the previous file only at the end")
     func replacesOnce() async throws {
         let service = try FileService { $0.statuses = [503, 503] }
         let scratch = try ScratchDirectory()
@@ -27,7 +27,7 @@ struct RetriedDownloadTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("delivers the response that no retrier wants to replace any more")
+    @Test("a download delivers its response when no retrier wants another attempt")
     func deliversLast() async throws {
         let service = try FileService { $0.statuses = [503, 503, 503] }
         let scratch = try ScratchDirectory()
@@ -50,7 +50,7 @@ struct RetriedDownloadTests {
         #expect(ends.names.withLock { $0 } == ["completed", "retried", "completed", "retried", "file", "completed"])
     }
 
-    @Test("leaves the previous file alone where it fails after all", arguments: [true, false])
+    @Test("a retried download that fails or is cancelled keeps the previous file", arguments: [true, false])
     func fails(cancels: Bool) async throws {
         let service = try FileService { $0.statuses = [503] }
         let scratch = try ScratchDirectory()
@@ -68,7 +68,7 @@ struct RetriedDownloadTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("tells what is wrong with its destination at the last attempt")
+    @Test("a retried download reports an occupied destination when its retrier gives up")
     func destinationIsTaken() async throws {
         let service = try FileService { $0.statuses = [503] }
         let scratch = try ScratchDirectory()
@@ -81,7 +81,7 @@ struct RetriedDownloadTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("goes on with the part that an error page has left alone")
+    @Test("a resumed download that is retried after an error page requests only the rest")
     func keepsPart() async throws {
         let service = try FileService { $0.cuts = [700_000] }
         let scratch = try ScratchDirectory()

@@ -11,7 +11,7 @@ struct SegmentTests {
     let session = Session()
     static let length = 9 << 20
 
-    @Test("several requests bring one file, each byte once")
+    @Test("several requests load one file, and request each byte once")
     func divided() async throws {
         let service = try FileService { $0.length = Self.length }
         let scratch = try ScratchDirectory()
@@ -49,7 +49,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("all requests share the time of the whole")
+    @Test("all requests of a segmented download share its total timeout")
     func sharedTime() async throws {
         let service = try FileService { $0.length = Self.length }
         let scratch = try ScratchDirectory()
@@ -62,7 +62,7 @@ struct SegmentTests {
         #expect(totals[0] <= .seconds(50))
     }
 
-    @Test("a small file comes with the first request")
+    @Test("a small file needs only one request")
     func small() async throws {
         for length in [1, 1000, 1 << 20] {
             let service = try FileService { $0.length = length }
@@ -73,7 +73,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("without ranges, versions or bytes one stream brings it all")
+    @Test("a file without ranges, without a strong validator or without bytes is downloaded as a whole")
     func fallback() async throws {
         let cases: [(requests: Int, @Sendable (inout FileService.Behaviour) -> Void)] = [
             (1, { $0.hasRanges = false }), (2, { $0.tag = nil }), (2, { $0.tag = "W/\"v1\"" }), (2, { $0.length = 0 }),
@@ -91,7 +91,7 @@ struct SegmentTests {
         }
     }
 
-    @Test("a file that changes in between is fetched anew in one piece", arguments: [true, false])
+    @Test("a file that changes between its segments is downloaded again as a whole", arguments: [true, false])
     func changing(obeysIfRange: Bool) async throws {
         let service = try FileService {
             $0.length = Self.length
@@ -118,7 +118,7 @@ struct SegmentTests {
         #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
     }
 
-    @Test("no room is set aside for what a server only says")
+    @Test("no disk space is reserved for a length that a server only claims")
     func claimedLength() async throws {
         let server = try TestServer()
         let gate = Gate()
@@ -144,7 +144,7 @@ struct SegmentTests {
         #expect(scratch.names == [])
     }
 
-    @Test("an error page is an error, not a part of the file")
+    @Test("an error page fails a segmented download and leaves no file")
     func errorPages() async throws {
         let service = try FileService {
             $0.length = Self.length
@@ -157,7 +157,7 @@ struct SegmentTests {
         #expect(scratch.names == [])
     }
 
-    @Test("a broken part leaves resume data for all, and only what is missing comes again")
+    @Test("resume data of a broken segmented download requests only the missing bytes")
     func resume() async throws {
         let service = try FileService { $0.length = Self.length }
         let scratch = try ScratchDirectory()
@@ -192,7 +192,7 @@ struct SegmentTests {
         #expect(resumed.downloadProgress.completedUnitCount == Int64(Self.length))
     }
 
-    @Test("a retry policy goes on with what is missing")
+    @Test("a retry policy completes a broken segmented download")
     func retry() async throws {
         let service = try FileService { $0.length = Self.length }
         service.change { $0.cuts = [nil, 100_000, 200_000, 300_000, 400_000, 50_000, 60_000] }
@@ -204,7 +204,7 @@ struct SegmentTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("answers that are shorter than asked for are enough if they are not tiny")
+    @Test("a segmented download is complete although responses are shorter than requested")
     func shortAnswers() async throws {
         let service = try FileService {
             $0.length = Self.length
@@ -215,7 +215,7 @@ struct SegmentTests {
         #expect(try Data(contentsOf: url) == service.contents)
     }
 
-    @Test("answers of a byte each are not asked for without end, and what has come is kept")
+    @Test("a server that sends single bytes fails a segmented download, which keeps its resume data")
     func tinyAnswers() async throws {
         let service = try FileService { $0.length = 4 << 20 }
         service.change { $0.longestRange = 1 }
@@ -229,7 +229,7 @@ struct SegmentTests {
         #expect(request.resumeData != nil)
     }
 
-    @Test("cancelling stops all parts and leaves nothing, or resume data", arguments: [true, false])
+    @Test("cancelling stops all segments and leaves resume data only on request", arguments: [true, false])
     func cancel(keeps: Bool) async throws {
         let service = try FileService {
             $0.length = Self.length

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The part of a download on disk")
+@Suite("Partial files of downloads")
 struct StoredPartTests {
     static let url = URL(string: "https://example.com/disk.img") ?? URL(filePath: "/")
     static let validator = EntityValidator.entityTag("\"v1\"")
@@ -18,7 +18,7 @@ struct StoredPartTests {
         ResponseHead(status: 200, headers: headers)
     }
 
-    @Test("the rest of a part is added to it, and both are kept")
+    @Test("the rest of a partial file is added to it, and both are kept")
     func rest() {
         var part = StoredPart.left(Self.old)
         let gone = part.begin(.rest(of: Self.old, at: 40), head(), total: 100, in: Self.file, of: described)
@@ -32,7 +32,7 @@ struct StoredPartTests {
         #expect(part.growing == nil)
     }
 
-    @Test("a new file replaces the part, whose file has to be removed")
+    @Test("a new file replaces the partial file, which has to be removed")
     func wholeFile() {
         var part = StoredPart.left(Self.old)
         let gone = part.begin(.wholeFile, head(), total: 100, in: Self.file, of: described)
@@ -41,7 +41,7 @@ struct StoredPartTests {
         #expect(part.growing?.data(with: 5).file == "/tmp/new.part")
     }
 
-    @Test("a new file of an unknown version replaces the part too, and cannot be continued")
+    @Test("a new file without a validator replaces the partial file and cannot be continued")
     func unknownVersion() {
         var part = StoredPart.left(Self.old)
         let gone = part.begin(.wholeFile, head([:]), total: 100, in: Self.file, of: described)
@@ -52,7 +52,7 @@ struct StoredPartTests {
         #expect(part.resumable == nil)
     }
 
-    @Test("an error page leaves the part alone")
+    @Test("an error page does not change the partial file")
     func errorPage() {
         var part = StoredPart.left(Self.old)
         let gone = part.begin(.errorPage, head(), total: 9, in: Self.file, of: described)
@@ -60,7 +60,7 @@ struct StoredPartTests {
         #expect(part.resumable == Self.old)
     }
 
-    @Test("segments count their own bytes")
+    @Test("the partial file of a segmented download counts the bytes of its segments")
     func segments() {
         let progress = SegmentProgress(SegmentPlan(validator: Self.validator, total: 100, have: 10, count: 1))
         var part = StoredPart.none
@@ -74,7 +74,7 @@ struct StoredPartTests {
         #expect(part.resumable?.bytesWritten == 7)
     }
 
-    @Test("nothing is kept that is unwanted or has no bytes", arguments: [(Int64(50), false), (0, true)])
+    @Test("a partial file that is unwanted or empty is not kept", arguments: [(Int64(50), false), (0, true)])
     func unkept(_ received: Int64, _ isWanted: Bool) {
         var part = StoredPart.none
         _ = part.begin(.wholeFile, head(), total: 100, in: Self.file, of: described)
@@ -83,7 +83,7 @@ struct StoredPartTests {
         #expect(part.resumable == nil)
     }
 
-    @Test("discarding names the file to remove, but not one that an exchange writes to")
+    @Test("discarding a partial file returns it for removal, unless an exchange writes to it")
     func discarding() {
         for part in [StoredPart.left(Self.old), .unexamined(Self.old)] {
             var part = part
@@ -100,7 +100,7 @@ struct StoredPartTests {
         #expect(!isKept)
     }
 
-    @Test("the end of an exchange that does not write leaves a part alone", arguments: [true, false])
+    @Test("the end of an exchange that does not write keeps the partial file", arguments: [true, false])
     func notGrowing(_ isWanted: Bool) {
         var part = StoredPart.left(Self.old)
         let isKept = part.end(after: 70, isWanted: isWanted)

@@ -7,7 +7,7 @@ import Testing
 @testable import Curlew
 
 /// Responses with status 206 to requests for the whole resource.
-@Suite("Parts that were not asked for", .timeLimit(.minutes(4)))
+@Suite("Partial responses that were not requested", .timeLimit(.minutes(4)))
 struct UnaskedPartTests {
     let session = Session()
 
@@ -29,7 +29,7 @@ struct UnaskedPartTests {
         return server
     }
 
-    @Test("are no file, and no body, unless they are the whole", arguments: cases)
+    @Test("an unrequested part is an error, unless it is the whole", arguments: cases)
     func plain(_ headers: HTTPHeaders, _ isFile: Bool, _ isData: Bool) async throws {
         let server = try server(headers)
         let scratch = try ScratchDirectory()
@@ -48,7 +48,7 @@ struct UnaskedPartTests {
         }
     }
 
-    @Test("are not shown to the closure that decides about a head")
+    @Test("onHTTPResponse is not called for an unrequested part")
     func hidden() async throws {
         let server = try server(["Content-Range": "bytes 500-509/1000000"])
         let asked = Lock(0)
@@ -60,7 +60,7 @@ struct UnaskedPartTests {
         #expect(asked.withLock { $0 } == 0 && request.response?.statusCode == 206)
     }
 
-    @Test("are what a request with a range of its own wants")
+    @Test("a request with its own Range field accepts a partial response")
     func asked() async throws {
         let server = try server(["Content-Range": "bytes 500-509/1000000"])
         let own: HTTPHeaders = ["range": "bytes=500-509"]
@@ -73,7 +73,7 @@ struct UnaskedPartTests {
         #expect(try await configured.request(server.url("/file")).data().count == 10)
     }
 
-    @Test("do not complete a resumed download that had to start over")
+    @Test("an unrequested part does not complete a resumed download that had to start over")
     func startedOver() async throws {
         let server = try server(["Content-Range": "bytes 0-9/1000000", "ETag": "\"v2\""])
         let scratch = try ScratchDirectory()

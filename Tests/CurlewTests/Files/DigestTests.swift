@@ -22,7 +22,7 @@ struct DigestTests {
         ),
     ]
 
-    @Test("the standards' values, however the bytes are split", arguments: known)
+    @Test("digests have the standards' values, however the bytes are split", arguments: known)
     func standard(_ algorithm: ChecksumAlgorithm, _ hex: String) throws {
         for split in 0...3 {
             let digest = try Digest(algorithm)
@@ -36,14 +36,14 @@ struct DigestTests {
         #expect(expected.description == "\(algorithm.rawValue):\(hex)")
     }
 
-    @Test("nothing has a digest too")
+    @Test("an empty input has a digest")
     func empty() throws {
         let digest = try Digest(.sha256)
         #expect(Checksum.hex(digest.finish()).hasPrefix("e3b0c44298fc1c14"))
     }
 
     @Test(
-        "what is no checksum is refused",
+        "a malformed checksum is rejected",
         arguments: ["", "ab", String(repeating: "g", count: 32), String(repeating: "a", count: 31), "é"])
     func malformed(_ hex: String) { #expect(Checksum(.md5, hex: hex) == nil) }
 }

@@ -24,7 +24,7 @@ struct TemporaryFileTests {
         return status.st_mode & 0o7777
     }
 
-    @Test("while it grows only its owner can read it, in the end the process's mask decides")
+    @Test("a temporary file is private, and a moved one has the permissions of the process's mask")
     func permissions() throws {
         let scratch = try ScratchDirectory()
         let file = try made(in: scratch)
@@ -37,21 +37,21 @@ struct TemporaryFileTests {
     }
 
     @Test(
-        "the mask is read from the kernel's account",
+        "the mask is parsed from the text of /proc/self/status",
         arguments: [
             ("Name:\tx\nUmask:\t0022\nState:\tR", 0o022 as mode_t?), ("Umask: 0077", 0o077), ("Umask:\t", nil),
             ("Name:\tx", nil), ("", nil), ("Umask:\t9", nil),
         ])
     func mask(_ status: String, _ expected: mode_t?) { #expect(FilePermissions.mask(inStatus: status) == expected) }
 
-    @Test("a file that is let go of is removed")
+    @Test("a temporary file that is released is removed")
     func abandoned() throws {
         let scratch = try ScratchDirectory()
         do { _ = try made(in: scratch) }
         #expect(scratch.names == [])
     }
 
-    @Test("discarding removes it, a second end changes nothing")
+    @Test("discarding removes a temporary file, and discarding or moving it again has no effect")
     func discarded() throws {
         let scratch = try ScratchDirectory()
         let file = try made(in: scratch)
@@ -61,7 +61,7 @@ struct TemporaryFileTests {
         #expect(scratch.names == [])
     }
 
-    @Test("a kept file stays, private, and can be continued")
+    @Test("a kept file stays and can be continued")
     func keptAndReopened() throws {
         let scratch = try ScratchDirectory()
         let file = try made(in: scratch, "0123456789")
@@ -75,7 +75,7 @@ struct TemporaryFileTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("resuming is refused where it could harm")
+    @Test("a missing, short, linked, shared, foreign or locked file is not reopened")
     func reopenRefuses() throws {
         let scratch = try ScratchDirectory()
         #expect(TemporaryFile.reopen(TemporaryName.make(in: scratch.path), keeping: 0) == nil)
@@ -114,8 +114,9 @@ struct TemporaryFileTests {
         #expect(TemporaryFile.reopen(short.url.plainPath, keeping: 3) != nil)
     }
 
-    /// Opened before another download had finished it, and locked afterwards, it would be cut and written to.
-    @Test("a file that was moved, removed or replaced is no longer in its place")
+    /// A download may open a partial file before another one finishes it, and lock it afterwards. Without this check,
+    /// the first would truncate and overwrite the finished file.
+    @Test("isInPlace() is false for a file that was moved, replaced or linked")
     func inPlace() throws {
         let scratch = try ScratchDirectory()
         let file = try OpenFile.existing(scratch.write("part", "0123").plainPath)
@@ -176,7 +177,7 @@ struct TemporaryFileTests {
         #expect(scratch.names == ["a"])
     }
 
-    @Test("a missing directory is an error, or made")
+    @Test("a missing directory is an error, or is created on request")
     func missingDirectory() throws {
         let scratch = try ScratchDirectory()
         let target = scratch.file("x/y/a")
@@ -189,7 +190,7 @@ struct TemporaryFileTests {
         #expect(target.text == "new")
     }
 
-    @Test("a file on another file system is copied, and nothing is left behind")
+    @Test("a file on another file system is copied and leaves no temporary file")
     func acrossFileSystems() throws {
         let scratch = try ScratchDirectory()
         guard FileManager.default.isWritableFile(atPath: "/dev/shm") else { return }
@@ -206,7 +207,7 @@ struct TemporaryFileTests {
         #expect(other.names == [])
     }
 
-    @Test("the destination's directory vanishes while downloading")
+    @Test("a file whose directory was removed is moved only if the directory may be created again")
     func directoryRemoved() throws {
         let scratch = try ScratchDirectory()
         let folder = scratch.file("folder")
@@ -227,7 +228,7 @@ struct TemporaryFileTests {
         }
     }
 
-    @Test("a full disk has its own code")
+    @Test("writing to a full disk fails with diskFull")
     func fullDisk() throws {
         let full = try OpenFile.existing("/dev/full")
         let error = #expect(throws: CurlewError.self) {
@@ -237,7 +238,7 @@ struct TemporaryFileTests {
         #expect(error?.native == CurlewError.NativeCode(number: Int(ENOSPC), name: "ENOSPC"))
     }
 
-    @Test("writing after the end is an error, not a write into another file")
+    @Test("writing to a discarded file is an error")
     func writeAfterEnd() throws {
         let scratch = try ScratchDirectory()
         let file = try made(in: scratch)
@@ -247,7 +248,7 @@ struct TemporaryFileTests {
     }
 
     @Test(
-        "error numbers have codes",
+        "error numbers of the system have their error codes",
         arguments: [
             (ENOSPC, CurlewError.Code.diskFull), (EDQUOT, .diskFull), (EFBIG, .diskFull), (ENOENT, .destinationMissing),
             (ENOTDIR, .destinationMissing), (EEXIST, .destinationExists), (EACCES, .moveFailed), (EROFS, .moveFailed),
@@ -260,7 +261,7 @@ struct TemporaryFileTests {
         #expect(error.native?.name.hasPrefix("E") == true)
     }
 
-    @Test("the temporary file lies beside its destination where that is possible")
+    @Test("a temporary file is created beside its destination if that directory exists")
     func beside() throws {
         let scratch = try ScratchDirectory()
         #expect(DestinationDirectory.forTemporaryFile(beside: scratch.file("a")) == scratch.path)
@@ -269,7 +270,7 @@ struct TemporaryFileTests {
         #expect(DestinationDirectory.forTemporaryFile(beside: nil) == DestinationDirectory.temporary)
     }
 
-    @Test("directories that were made can be taken back, others not")
+    @Test("created directories are removed if they are empty, others are kept")
     func madeDirectories() throws {
         let scratch = try ScratchDirectory()
         let made = try DestinationDirectory.create(scratch.path + "/x/y/z")
@@ -283,7 +284,7 @@ struct TemporaryFileTests {
     }
 
     @Test(
-        "the suggested name comes from the header, else from the URL, and is one harmless component",
+        "a suggested name is one harmless component of the header, or else of the URL",
         arguments: [
             ("attachment; filename=\"a.txt\"", "http://h/x.bin", "a.txt" as String?),
             ("attachment; filename=\"../../etc/passwd\"", "http://h/x.bin", "passwd"),
@@ -295,7 +296,7 @@ struct TemporaryFileTests {
         #expect(SuggestedFilename.make(disposition: disposition, url: URL(string: url)) == expected)
     }
 
-    @Test("one lane keeps order and passes errors on")
+    @Test("a file lane keeps the order of its work and passes errors on")
     func lane() async throws {
         let lane = FileLane.next()
         let order = AsyncStream.makeStream(of: Int.self)

@@ -8,7 +8,7 @@ import Testing
 @testable import CurlewTesting
 
 /// The effect on a stream if a task that waits for its head is cancelled.
-@Suite("Waiting for a stream's head", .timeLimit(.minutes(4)))
+@Suite("Cancelled waits for a stream's head", .timeLimit(.minutes(4)))
 struct AwaitedHeadTests {
     private let gate = Gate()
     private let transport: MockTransport
@@ -46,7 +46,7 @@ struct AwaitedHeadTests {
         }
     }
 
-    @Test("the only one that waits takes the transfer along")
+    @Test("cancelling the only wait for the head cancels the transfer")
     func alone() async throws {
         let only = try await waitingForHead(count: 1)
         try await gate.waitForArrivals(count: 1)
@@ -55,7 +55,8 @@ struct AwaitedHeadTests {
         try await eventually { transport.runningCount == 0 }
     }
 
-    @Test("one of two waits for itself alone, whichever was first", arguments: [true, false])
+    @Test(
+        "cancelling one of two waits for the head affects neither the other nor the transfer", arguments: [true, false])
     func oneOfTwo(first: Bool) async throws {
         let tasks = [try await waitingForHead(count: 1), try await waitingForHead(count: 2)]
         try await gate.waitForArrivals(count: 1)
@@ -66,7 +67,7 @@ struct AwaitedHeadTests {
         #expect(try await body().value == "body")
     }
 
-    @Test("the last of two takes the transfer along")
+    @Test("cancelling both of two waits for the head cancels the transfer")
     func lastOfTwo() async throws {
         let (first, second) = (try await waitingForHead(count: 1), try await waitingForHead(count: 2))
         try await gate.waitForArrivals(count: 1)
@@ -76,7 +77,7 @@ struct AwaitedHeadTests {
         try await eventually { transport.runningCount == 0 }
     }
 
-    @Test("a reader is not disturbed, whether it came first or not", arguments: [true, false])
+    @Test("cancelling a wait for the head does not affect a reader of the body", arguments: [true, false])
     func besideAReader(readerIsFirst: Bool) async throws {
         var reader: Task<String, any Error>?
         if readerIsFirst {
@@ -91,7 +92,7 @@ struct AwaitedHeadTests {
         #expect(try await reading.value == "body")
     }
 
-    @Test("handlers are not disturbed, whether they came first or not", arguments: [true, false])
+    @Test("cancelling a wait for the head does not affect handlers", arguments: [true, false])
     func besideHandlers(handlerIsFirst: Bool) async throws {
         let seen = Recorded<String>()
         func handle() {
@@ -111,7 +112,7 @@ struct AwaitedHeadTests {
         #expect(seen.all == ["body", "end"])
     }
 
-    @Test("a request that was resumed is not cancelled by those that wait for its head")
+    @Test("cancelling a wait for the head does not cancel a request that was resumed")
     func resumed() async throws {
         request.resume()
         try await gate.waitForArrivals(count: 1)

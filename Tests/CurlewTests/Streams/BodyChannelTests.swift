@@ -61,7 +61,7 @@ struct BodyChannelTests {
         func cancel(with error: CurlewError) {}
     }
 
-    @Test("a reader that waits is woken once for all that a turn brings")
+    @Test("a waiting reader is woken once for all bytes of a turn")
     func turns() async throws {
         let channel = BodyChannel()
         let control = TurningControl()
@@ -77,7 +77,7 @@ struct BodyChannelTests {
         #expect(try await channel.take() == nil)
     }
 
-    @Test("a turn's bytes are put into pieces of 64 KiB, and the last keeps no room that it does not fill")
+    @Test("a turn's bytes are joined into pieces of 64 KiB")
     func pieces() async throws {
         let channel = BodyChannel(mark: 1 << 20)
         let control = TurningControl()
@@ -90,7 +90,7 @@ struct BodyChannelTests {
         #expect(pieces.allSatisfy { $0.allSatisfy { $0 == UInt8(ascii: "x") } })
     }
 
-    @Test("what one turn brings counts before its end")
+    @Test("bytes count towards the channel's mark before their turn ends")
     func turnReachesMark() async throws {
         let channel = BodyChannel(mark: 200_000)
         let control = TurningControl()
@@ -104,7 +104,7 @@ struct BodyChannelTests {
         #expect(send(text, into: channel))
     }
 
-    @Test("what was taken outside of a turn is handed over by the end")
+    @Test("bytes received outside of a turn are delivered at the end of the body")
     func withoutTurn() async throws {
         let channel = BodyChannel()
         channel.producerStarts(TurningControl())
@@ -133,7 +133,7 @@ struct BodyChannelTests {
         #expect(index == 1000)
     }
 
-    @Test("what a pause held back comes after the resumption, and memory stays at the mark")
+    @Test("chunks held back by a pause are delivered after it, and memory stays near the mark")
     func backPressure() async throws {
         let channel = BodyChannel(mark: 4096)
         let (wakes, waker) = AsyncStream.makeStream(of: Void.self)
@@ -167,7 +167,7 @@ struct BodyChannelTests {
         #expect(control.resumed == pauses)
     }
 
-    @Test("the error comes after the bytes before it")
+    @Test("a reader gets the bytes before an error first")
     func error() async throws {
         let channel = BodyChannel()
         #expect(send("one", into: channel))
@@ -204,7 +204,7 @@ struct BodyChannelTests {
         #expect(channel.bufferedCost == 0)
     }
 
-    @Test("a cancelled task reads nothing more, even if something is there")
+    @Test("a cancelled task reads nothing more, even if bytes are buffered")
     func cancelledWithBufferedBytes() async {
         let channel = BodyChannel()
         #expect(send("one", into: channel))
@@ -222,7 +222,7 @@ struct BodyChannelTests {
         #expect(channel.bufferedCost == 0)
     }
 
-    @Test("leaving after the end does not cancel")
+    @Test("a reader that leaves after the end does not cancel the transfer")
     func leaveAfterEnd() async throws {
         let abandoned = Lock(0)
         let channel = BodyChannel { abandoned.withLock { $0 += 1 } }
@@ -231,7 +231,7 @@ struct BodyChannelTests {
         #expect(abandoned.withLock { $0 } == 0)
     }
 
-    @Test("what comes while the reader's leaving is about to cancel is held back, and fails nothing")
+    @Test("bytes received while a leaving reader cancels the transfer are held back without an error")
     func offersWhileLeaving() {
         let answers = Lock<[String]>([])
         let held = Lock<BodyChannel?>(nil)

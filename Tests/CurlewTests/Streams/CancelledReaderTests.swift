@@ -30,7 +30,9 @@ struct CancelledReaderTests {
         }.value
     }
 
-    @Test("lines, values and events that are there are not handed on, nor is the end", arguments: [1, 6, 7, 8, 20])
+    @Test(
+        "buffered lines, values and events are not delivered after a cancellation, nor is the end",
+        arguments: [1, 6, 7, 8, 20])
     func parsed(count: Int) async {
         let lines = Self.channel(String(repeating: "1\n", count: 100))
         let read = await Self.readAndCancel(
@@ -54,14 +56,14 @@ struct CancelledReaderTests {
         #expect(again.opened.isEmpty)
     }
 
-    @Test("chunks that were taken are not handed on, nor is the end", arguments: [1, 2, 9])
+    @Test("buffered chunks are not delivered after a cancellation, nor is the end", arguments: [1, 2, 9])
     func chunks(count: Int) async {
         let channel = Self.channel(String(repeating: "x", count: 40_000), pieces: 10)
         let chunks = StreamChunks(open: StreamSequenceTests.open(channel))
         #expect(await Self.readAndCancel(chunks, after: count) == (count, .cancelled, false))
     }
 
-    @Test("messages of a peer that sends without a pause are not handed on")
+    @Test("buffered messages of a busy peer are not delivered after a cancellation")
     func messages() async {
         let inbox = WebSocketInbox(limit: 1 << 20)
         for number in 0..<100 { _ = inbox.put(.text("\(number)")) }

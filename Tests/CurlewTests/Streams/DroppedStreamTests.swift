@@ -7,7 +7,8 @@ import Testing
 
 @testable import Curlew
 
-/// The session stays alive and nothing can read the body: the transfer ends, and its connection is freed.
+/// A stream or a WebSocket is dropped while its session stays alive. Nothing can read the body then, so the transfer
+/// ends and its connection is freed.
 @Suite("Streams and WebSockets that are dropped", .timeLimit(.minutes(2)))
 struct DroppedStreamTests {
     let session = Session()
@@ -36,13 +37,13 @@ struct DroppedStreamTests {
         try await body(request)
     }
 
-    @Test("of which the head was asked for")
+    @Test("a stream whose head was awaited ends when it is dropped")
     func head() async throws {
         try await use { _ in }
         try await isOver()
     }
 
-    @Test("that was resumed, and whose head was asked for or not", arguments: [false, true])
+    @Test("a stream that was resumed ends when it is dropped", arguments: [false, true])
     func resumed(_ asksForHead: Bool) async throws {
         func use() async throws {
             let request = stream().resume()
@@ -52,7 +53,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("that was resumed, suspended, and dropped")
+    @Test("a stream that was resumed and suspended ends when it is dropped")
     func suspended() async throws {
         func use() async throws {
             let request = stream().resume()
@@ -63,7 +64,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("of which no task waits for the head any more")
+    @Test("a stream ends when the only task that waits for its head is cancelled")
     func beforeTheHead() async throws {
         let gate = Gate()
         server.script("/late", .bytes(10).stalling(until: gate, at: .beforeHead))
@@ -78,7 +79,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("a task that waits for the head keeps it")
+    @Test("a task that waits for the head keeps the stream")
     func keptByHead() async throws {
         let gate = Gate()
         server.script("/late", .bytes(10).stalling(until: gate, at: .beforeHead))
@@ -89,7 +90,7 @@ struct DroppedStreamTests {
         #expect(try await task.value == 200)
     }
 
-    @Test("more than there are connections to a host")
+    @Test("dropped streams free their connections for other streams to the host")
     func many() async throws {
         let few = Session(configuration: SessionConfiguration { $0.maximumConnectionsPerHost = 2 })
         for _ in 0..<8 {
@@ -99,13 +100,13 @@ struct DroppedStreamTests {
         try await isOver(few)
     }
 
-    @Test("with a sequence that is not iterated")
+    @Test("a stream ends when it is dropped with sequences that were not iterated")
     func sequence() async throws {
         try await use { _ = ($0.chunks, $0.lines, $0.events) }
         try await isOver()
     }
 
-    @Test("with an iterator that has or has not read", arguments: [0, 1, 3])
+    @Test("a stream ends when it is dropped with its iterator", arguments: [0, 1, 3])
     func iterator(_ count: Int) async throws {
         try await use { request in
             var chunks = request.chunks.makeAsyncIterator()
@@ -114,7 +115,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("with a task that is cancelled as it reads")
+    @Test("a stream ends when the task that reads it is cancelled")
     func cancelledTask() async throws {
         let reading = Gate()
         let task = Task {
@@ -128,7 +129,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("with a sequence or an iterator alone the stream goes on")
+    @Test("a stream continues while only its sequence or iterator is held")
     func keptBySequence() async throws {
         let chunks = Lock<StreamChunks?>(nil)
         try await use { request in chunks.withLock { $0 = request.chunks } }
@@ -143,7 +144,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("with a handler the stream goes on")
+    @Test("a dropped stream with a handler continues")
     func keptByHandler() async throws {
         let read = Lock(0)
         try await use { request in
@@ -154,8 +155,8 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    /// The run that `resume()` starts has another handle than the user, to whose handle the handler's token refers.
-    @Test("with a handler that was added after the start the stream goes on, and the handler can end it")
+    /// The run that `resume()` starts has a different handle than the user. The handler's token refers to the user's.
+    @Test("a dropped stream with a handler added after its start continues until the handler cancels it")
     func keptByLateHandler() async throws {
         let read = Lock(0)
         func use() async throws {
@@ -174,7 +175,7 @@ struct DroppedStreamTests {
         #expect(read.withLock { $0 } > 4 << 20)
     }
 
-    @Test("a request that is found in the session's list is the user's")
+    @Test("activeRequests contains the user's own request object")
     func listed() async throws {
         try await use { request in
             let active = await session.activeRequests
@@ -190,7 +191,7 @@ struct DroppedStreamTests {
         return session.webSocket(server.url("/socket"))
     }
 
-    @Test("a WebSocket that was opened, or has sent", arguments: [false, true])
+    @Test("a WebSocket that was opened or has sent ends when it is dropped", arguments: [false, true])
     func webSocket(_ sends: Bool) async throws {
         func use() async throws {
             let socket = try socket()
@@ -200,7 +201,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("a WebSocket that was resumed, open or not", arguments: [false, true])
+    @Test("a WebSocket that was resumed ends when it is dropped, open or not", arguments: [false, true])
     func resumedWebSocket(_ isOpen: Bool) async throws {
         if !isOpen { server.script("/socket", .hanging) }
         func use() async throws {
@@ -212,7 +213,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("a WebSocket that connects, and that no task waits for any more")
+    @Test("a connecting WebSocket ends when the only task that waits for it is cancelled")
     func connectingWebSocket() async throws {
         server.script("/socket", .hanging)
         let url = server.url("/socket")
@@ -224,7 +225,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("a WebSocket whose iterator is dropped after a message, or before", arguments: [0, 1])
+    @Test("a WebSocket ends when its iterator is dropped, before or after a message", arguments: [0, 1])
     func webSocketIterator(_ count: Int) async throws {
         func use() async throws {
             let socket = try socket()
@@ -236,7 +237,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("a WebSocket that waits to reconnect, or reconnects", arguments: [false, true])
+    @Test("a WebSocket that waits to reconnect or reconnects ends when it is dropped", arguments: [false, true])
     func reconnectingWebSocket(_ isConnecting: Bool) async throws {
         let delay = isConnecting ? Duration.milliseconds(100) : .seconds(3600)
         server.webSocket("/socket", TestServer.WebSocketScript([.close(.serviceRestart)]))
@@ -254,7 +255,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("a WebSocket that its hook keeps stays open")
+    @Test("a WebSocket that its hook has stored stays open until it is released")
     func keptByHook() async throws {
         let kept = Lock<WebSocketRequest?>(nil)
         func use() async throws {
@@ -268,7 +269,7 @@ struct DroppedStreamTests {
         try await isOver()
     }
 
-    @Test("a WebSocket with handlers stays open")
+    @Test("a dropped WebSocket with handlers stays open")
     func webSocketWithHandlers() async throws {
         let echoed = Gate()
         // Handlers do not start this WebSocket. `send` does, and its run does not hold the handle.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("How soon dropped streams and WebSockets free their connections", .timeLimit(.minutes(2)))
+@Suite("Delay of freeing dropped connections", .timeLimit(.minutes(2)))
 struct DroppedStreamTimingTests {
     private let session = Session()
     private let server: TestServer
@@ -27,7 +27,7 @@ struct DroppedStreamTimingTests {
     }
 
     /// A busy machine may delay most rounds. The second fastest still shows how long the end itself takes.
-    @Test("the connection is free at once", arguments: Kind.allCases)
+    @Test("a dropped stream or WebSocket frees its connection at once", arguments: Kind.allCases)
     func isFree(kind: Kind) async throws {
         var times: [Duration] = []
         for _ in 0..<7 {

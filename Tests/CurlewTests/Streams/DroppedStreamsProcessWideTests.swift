@@ -37,7 +37,7 @@ struct DroppedStreamsProcessWideTests {
         session = Session(configuration: settings, transport: transport)
     }
 
-    @Test("descriptors and transfers are as many as before")
+    @Test("many dropped streams leave no descriptors, transfers, connections or requests")
     func many() async throws {
         // Opens before the count whatever a process opens once.
         var random = SplitMix(seed: 1)

@@ -8,7 +8,7 @@ import struct CurlewAlamofire.DataStreamTask
 @testable import Curlew
 
 /// A body can be read once. A second iteration throws instead of ending without elements.
-@Suite("A body that is iterated a second time", .timeLimit(.minutes(2)))
+@Suite("Second iterations of a body", .timeLimit(.minutes(2)))
 struct SecondIterationTests {
     private let session = Session(transport: MockTransport { _ in .text("one\ntwo\n") })
 
@@ -21,7 +21,7 @@ struct SecondIterationTests {
         }
     }
 
-    @Test("after its end")
+    @Test("a second iteration after the end of the body is an error")
     func afterTheEnd() async throws {
         let request = session.streamRequest("https://example.org/")
         var lines: [String] = []
@@ -36,7 +36,7 @@ struct SecondIterationTests {
         }
     }
 
-    @Test("after handlers have read it")
+    @Test("an iteration after handlers have read the body is an error")
     func afterHandlers() async throws {
         let ended = Gate()
         let request = session.streamRequest("https://example.org/")
@@ -45,7 +45,7 @@ struct SecondIterationTests {
         #expect(await failure(of: request.lines)?.code == .bodyUnavailable)
     }
 
-    @Test("while handlers read it, which get it all")
+    @Test("an iteration while handlers read the body is an error, and the handlers get all of it")
     func besideHandlers() async throws {
         let (gate, began) = (Gate(), Gate())
         let (text, ends) = (Recorded<String>(), Recorded<CurlewError?>())
@@ -64,7 +64,7 @@ struct SecondIterationTests {
         #expect(ends.all.map { $0?.code } == [nil])
     }
 
-    @Test("handlers that come while a sequence reads are told so, and leave it all bytes")
+    @Test("handlers added while a sequence reads get an error, and the sequence gets all bytes")
     func handlersMeanwhile() async throws {
         let gate = Gate()
         let (pieces, ends) = (Recorded<Data>(), Recorded<CurlewError?>())
@@ -83,7 +83,7 @@ struct SecondIterationTests {
         #expect(pieces.all.isEmpty)
     }
 
-    @Test("handlers that come after a sequence has read it are told so")
+    @Test("handlers added after a sequence has read the body get an error")
     func handlersAfterwards() async throws {
         let request = session.streamRequest("https://example.org/")
         for try await _ in request.lines {}
@@ -95,7 +95,7 @@ struct SecondIterationTests {
         }
     }
 
-    @Test("handlers that come after the end get what was not read", arguments: [true, false])
+    @Test("handlers added after the end get a body that was not read", arguments: [true, false])
     func handlersOfTheUnread(asksForHead: Bool) async throws {
         let request = session.streamRequest("https://example.org/")
         if asksForHead { _ = try await request.head() } else { request.resume() }
@@ -106,7 +106,7 @@ struct SecondIterationTests {
         #expect(await failure(of: request.lines)?.code == .bodyUnavailable)
     }
 
-    @Test("handlers that come after a cancellation or a failure get its error", arguments: [true, false])
+    @Test("handlers added after a cancellation or a failure get its error", arguments: [true, false])
     func handlersAfterAFailure(isCancelled: Bool) async throws {
         let transport = MockTransport { _ in throw CurlewError(.connectFailed, phase: .connect, reason: "x") }
         let request = Session(transport: transport).streamRequest("https://example.org/")
@@ -130,14 +130,14 @@ struct SecondIterationTests {
         return (text.all.joined(), ends.all[0])
     }
 
-    @Test("after it was left")
+    @Test("an iteration after the first one was left is cancelled")
     func afterLeaving() async throws {
         let request = session.streamRequest("https://example.org/")
         for try await _ in request.lines { break }
         #expect(await failure(of: request.lines)?.code == .cancelled)
     }
 
-    @Test("after the request was cancelled")
+    @Test("an iteration after the request was cancelled is cancelled too")
     func afterCancelling() async throws {
         let session = Session(
             transport: MockTransport { _ in
@@ -164,7 +164,7 @@ struct SecondIterationTests {
         return Session(transport: transport).streamRequest("https://example.org/")
     }
 
-    @Test("a second iterator that is dropped unread leaves the first its transfer")
+    @Test("a second iterator that is dropped unread does not end the first")
     func unread() async throws {
         let gate = Gate()
         let request = inTwoParts(gate)
@@ -176,7 +176,7 @@ struct SecondIterationTests {
         #expect(try await lines.next() == nil)
     }
 
-    @Test("while it is read, which goes on")
+    @Test("a second iteration during the first is an error, and the first continues")
     func meanwhile() async throws {
         let request = session.streamRequest("https://example.org/")
         var lines = request.lines.makeAsyncIterator()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What a sequence holds unread", .timeLimit(.minutes(4)))
+@Suite("Unread elements of a sequence", .timeLimit(.minutes(4)))
 struct StreamBacklogTests {
     private static let chunk = Data(repeating: 1, count: 16 * 1024)
 

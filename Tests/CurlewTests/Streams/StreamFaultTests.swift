@@ -12,7 +12,7 @@ import struct CurlewAlamofire.DataStreamTask
 struct StreamFaultTests {
     let session = Session()
 
-    @Test("a reader that stops stops the sender")
+    @Test("a reader that pauses stops the sender")
     func backPressure() async throws {
         var configuration = TestServer.Configuration()
         configuration.sendBufferSize = 64 << 10
@@ -30,7 +30,7 @@ struct StreamFaultTests {
         try await server.waitForOpenConnections(atMost: 0)
     }
 
-    @Test("a reader may leave or be cancelled after any number of chunks", arguments: 0..<12)
+    @Test("leaving or cancelling a reader after any number of chunks ends the transfer", arguments: 0..<12)
     func leavesAnywhere(_ count: Int) async throws {
         let server = try TestServer()
         server.routeEndlessBody()
@@ -58,7 +58,7 @@ struct StreamFaultTests {
         #expect(await session.activeRequests.isEmpty)
     }
 
-    @Test("the bytes before a cut come, then the error, and nothing twice", arguments: [0, 1, 1000, 300_000])
+    @Test("a cut stream delivers the bytes before the cut once, then the error", arguments: [0, 1, 1000, 300_000])
     func cut(_ offset: Int64) async throws {
         let server = try TestServer()
         server.route("/cut") { _ in .bytes(1 << 20).faulting(.close, at: .inBody(after: offset)) }
@@ -77,7 +77,7 @@ struct StreamFaultTests {
         #expect(server.requestCount == (offset == 0 ? 3 : 1))
     }
 
-    @Test("a failed try that handed nothing on is tried again unseen")
+    @Test("a failed attempt that has delivered nothing is retried without an error for the reader")
     func retriedStatus() async throws {
         let server = try TestServer()
         server.script("/flaky", .text("busy", status: 503), .text("a\nb"))
@@ -89,7 +89,7 @@ struct StreamFaultTests {
         #expect(lines == ["a", "b"])
     }
 
-    @Test("a line above the limit ends the stream")
+    @Test("a line above the limit ends the stream with an error")
     func longLine() async throws {
         let server = try TestServer()
         server.route("/line") { _ in .text("short\n" + String(repeating: "x", count: 10_000) + "\n") }
@@ -105,7 +105,7 @@ struct StreamFaultTests {
         #expect(lines == ["short"])
     }
 
-    @Test("the rest of a body is read at once, after its head, up to the limit", arguments: [10_000, 9_999])
+    @Test("a body can be read as a whole after its head, up to the limit", arguments: [10_000, 9_999])
     func wholeBody(limit: Int) async throws {
         let server = try TestServer()
         let stream = session.streamRequest(server.url("/bytes/10000")).maximumBodySize(limit)
@@ -119,7 +119,7 @@ struct StreamFaultTests {
         }
     }
 
-    @Test("the whole body of an unacceptable status is an error, unless any is accepted")
+    @Test("data() of a stream with an unacceptable status is an error, unless any status is accepted")
     func wholeBodyOfAnError() async throws {
         let server = try TestServer()
         server.route("/refused") { _ in .text("why", status: 403) }
@@ -131,7 +131,7 @@ struct StreamFaultTests {
         #expect(try await String(decoding: stream.data(), as: UTF8.self) == "why")
     }
 
-    @Test("events reconnect with the last id, and say what they expect")
+    @Test("events reconnect with the last event ID and an Accept field")
     func reconnectingEvents() async throws {
         let server = try TestServer()
         server.script(
@@ -159,7 +159,7 @@ struct StreamFaultTests {
         }
     }
 
-    @Test("a page in place of events is an error, which reconnecting does not repeat", arguments: ["<p>Sign in", ""])
+    @Test("a page instead of events is an error that ends reconnecting", arguments: ["<p>Sign in", ""])
     func pagesInPlaceOfEvents(page: String) async throws {
         let server = try TestServer()
         // The 204 ends a sequence that wrongly continues.
@@ -175,7 +175,7 @@ struct StreamFaultTests {
         #expect(server.requests.count == 2)
     }
 
-    @Test("a page that breaks off in place of events is the same error")
+    @Test("a page that breaks off instead of events has the error of its content type")
     func brokenPageInPlaceOfEvents() async throws {
         let server = try TestServer()
         server.script(
@@ -187,7 +187,7 @@ struct StreamFaultTests {
     }
 
     @Test(
-        "reconnecting takes events of status 200 and their media type alone, and others are delivered without it",
+        "reconnecting accepts only events of status 200 and their media type",
         arguments: [(200, "text/plain"), (201, "text/event-stream"), (299, "text/event-stream"), (205, nil)])
     func eventsOfAnotherKind(status: Int, type: String?) async throws {
         let server = try TestServer()
@@ -205,7 +205,7 @@ struct StreamFaultTests {
         #expect(plain == (type == nil ? [] : ["a"]) && none == nil)
     }
 
-    @Test("reconnecting follows redirects, and goes on after streams without events and statuses that pass")
+    @Test("reconnecting follows redirects and continues after a stream without events and after a 503")
     func streamsWithoutEvents() async throws {
         let server = try TestServer()
         server.script(
@@ -221,7 +221,7 @@ struct StreamFaultTests {
         #expect(server.requests.count == 6)
     }
 
-    @Test("without reconnecting, a page in place of events has no events and no error")
+    @Test("without reconnecting, a page instead of events yields no events and no error")
     func pageWithoutReconnecting() async throws {
         let server = try TestServer()
         server.script("/events", .text("<p>Sign in", type: "text/html"))
@@ -232,7 +232,7 @@ struct StreamFaultTests {
 
     struct Item: Codable, Sendable, Equatable { var id: Int }
 
-    @Test("a hundred thousand lines are a hundred thousand values, in order")
+    @Test("a hundred thousand lines are decoded as values, in order")
     func manyValues() async throws {
         let server = try TestServer()
         let body = Data((0..<100_000).map { "{\"id\":\($0)}\n" }.joined().utf8)
@@ -245,7 +245,7 @@ struct StreamFaultTests {
         #expect(next == 100_000)
     }
 
-    @Test("handlers are held back too, and hold the sender back")
+    @Test("handlers on a blocked queue stop the sender")
     func slowHandlers() async throws {
         var configuration = TestServer.Configuration()
         configuration.sendBufferSize = 64 << 10

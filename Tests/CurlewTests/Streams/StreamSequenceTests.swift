@@ -25,7 +25,9 @@ struct StreamSequenceTests {
 
     static let broken = CurlewError(.truncated, phase: .receive)
 
-    @Test("lines come out the same at every split", arguments: ["a\nb\n\r\nc\r\n\nd", "a", "", "\n", "é\r\nü\n"])
+    @Test(
+        "lines are the same wherever the chunks are split",
+        arguments: ["a\nb\n\r\nc\r\n\nd", "a", "", "\n", "é\r\nü\n"])
     func lines(_ text: String) async throws {
         let whole = try await collectLines([text])
         let bytes = Array(text.utf8)
@@ -44,14 +46,14 @@ struct StreamSequenceTests {
         return lines
     }
 
-    @Test("blank lines are kept, there is no extra line at the end")
+    @Test("blank lines are kept, and a line break at the end adds no line")
     func lineRules() async throws {
         #expect(try await collectLines(["a\n\nb\r\n", "\r", "\nc"]) == ["a", "", "b", "", "c"])
         #expect(try await collectLines(["a\n"]) == ["a"])
         #expect(try await collectLines([]) == [])
     }
 
-    @Test("an error comes after the lines before it")
+    @Test("an error is thrown after the complete lines before it")
     func lineErrors() async {
         var lines: [String] = []
         do throws(CurlewError) {
@@ -64,7 +66,7 @@ struct StreamSequenceTests {
         #expect(lines == ["a", "b"])
     }
 
-    @Test("more lines than are cut at once come out the same at every split")
+    @Test("more lines than are parsed at once are the same wherever the chunks are split")
     func manyLines() async throws {
         let expected = (0..<17).map { String(repeating: "x", count: $0 % 4) }
         let text = expected.map { $0 + "\n" }.joined()
@@ -73,7 +75,7 @@ struct StreamSequenceTests {
         }
     }
 
-    @Test("lines are cut when they are asked for: what is wrong far behind them shows only there")
+    @Test("lines are parsed on demand, so a line above the limit fails only when it is reached")
     func linesAreCutLate() async throws {
         let abandoned = Lock(false)
         let channel = BodyChannel { abandoned.withLock { $0 = true } }
@@ -95,7 +97,7 @@ struct StreamSequenceTests {
         #expect(none == nil)
     }
 
-    @Test("a line that is too long is an error after those before it, and stops the transfer")
+    @Test("a line above the limit is an error after the lines before it and cancels the transfer")
     func longLine() async {
         let abandoned = Lock(false)
         let channel = BodyChannel { abandoned.withLock { $0 = true } }
@@ -113,7 +115,7 @@ struct StreamSequenceTests {
 
     struct Item: Codable, Sendable, Equatable { var id: Int }
 
-    @Test("one value a line, blank lines skipped, the last without an end")
+    @Test("each line is a value, blank lines are skipped, and the last needs no line break")
     func values() async throws {
         let channel = Self.channel(["{\"id\":1}\n\n  \r\n{\"i", "d\":2}\r\n{\"id\":3}"])
         var items: [Item] = []
@@ -140,7 +142,7 @@ struct StreamSequenceTests {
         #expect(items.map(\.id) == [1])
     }
 
-    @Test("nothing follows an error, also not what is there of a line or behind the one that does not decode")
+    @Test("no incomplete line and no later value follows an error")
     func nothingFollowsAnError() async throws {
         var lines = StreamLines(open: Self.open(Self.channel(["a\nb"], error: Self.broken)), maximumLength: 100)
             .makeAsyncIterator()
@@ -199,7 +201,7 @@ struct StreamSequenceTests {
         }
     }
 
-    @Test("events end with the response")
+    @Test("events end with the response, without an incomplete last event")
     func events() async throws {
         let connections = Connections([(Self.channel(["id: 1\nda", "ta: a\n\ndata: b\n\n", "data: lost"]), 200)])
         var events: [ServerSentEvent] = []
@@ -208,7 +210,7 @@ struct StreamSequenceTests {
         #expect(connections.opened.isEmpty)
     }
 
-    @Test("more events than are parsed at once come out the same at every split, and an error after them")
+    @Test("more events than are parsed at once are the same wherever the chunks are split, before an error")
     func manyEvents() async throws {
         let expected = (0..<17).map { ServerSentEvent(id: "\($0)", data: String(repeating: "x", count: $0 % 3)) }
         let text = expected.map { "id: \($0.id ?? "")\ndata: \($0.data)\r\n\n" }.joined()
@@ -228,7 +230,7 @@ struct StreamSequenceTests {
         }
     }
 
-    @Test("reconnecting goes on after ends and breaks, with the last event id, until 204")
+    @Test("reconnecting continues after ends and failures, with the last event ID, until a 204")
     func reconnecting() async throws {
         let connections = Connections([
             (Self.channel(["retry: 1\nid: 1\ndata: a\n\n"]), 200),
@@ -243,7 +245,7 @@ struct StreamSequenceTests {
         #expect(connections.opened == ["1", "2", nil, nil, nil])
     }
 
-    @Test("too many failures in a row, and those that will not heal, are thrown")
+    @Test("reconnecting throws too many failures in a row, and a permanent one at once")
     func reconnectingFails() async {
         let refused = CurlewError(.unacceptableStatus, phase: .validation, responseCode: 401)
         for (error, connectionCount) in [(Self.broken, 3), (refused, 1)] {
@@ -260,7 +262,7 @@ struct StreamSequenceTests {
         }
     }
 
-    @Test("an event that is too big is thrown after those before it, without reconnecting")
+    @Test("an event above the limit is an error after the events before it, without reconnecting")
     func bigEvent() async {
         let big = "data: a\n\ndata: " + String(repeating: "x", count: 200) + "\n\n"
         let connections = Connections([(Self.channel([big]), 200)])
@@ -294,7 +296,7 @@ struct StreamSequenceTests {
         #expect(await reader.value == .cancelled)
     }
 
-    @Test("an event's data is decoded, with the decoder that is asked for")
+    @Test("an event's data is decoded with the given decoder")
     func eventData() throws {
         #expect(try ServerSentEvent(data: "{\"a\":\n[1, 2]}").decode([String: [Int]].self) == ["a": [1, 2]])
         let decoder = JSONDecoder()

@@ -7,7 +7,7 @@ import Testing
 @testable import Curlew
 
 /// Requests that read the response while they send their body.
-@Suite("Bodies with a streamed answer", .timeLimit(.minutes(4)))
+@Suite("Request bodies with a streamed response", .timeLimit(.minutes(4)))
 struct StreamedBodyTests {
     let session = Session()
     /// A response with the chunks of the request body.
@@ -41,7 +41,7 @@ struct StreamedBodyTests {
         }
     }
 
-    @Test("every kind of body arrives whole, with its exact length where it is known", arguments: Kind.allCases)
+    @Test("every kind of body is sent whole, with its exact length if that is known", arguments: Kind.allCases)
     func kinds(_ kind: Kind) async throws {
         let server = try TestServer()
         server.script("/echo", echo)
@@ -71,7 +71,7 @@ struct StreamedBodyTests {
     /// server that waits for that rest then waits forever.
     private static let fullDuplexLengths: [Int64?] = FaultMode.name == "short-writes" ? [nil] : [nil, 12]
 
-    @Test("the answer is read while the body still comes", arguments: fullDuplexLengths)
+    @Test("a response is read while its request's body is still being sent", arguments: fullDuplexLengths)
     func fullDuplex(_ length: Int64?) async throws {
         let server = try TestServer()
         server.script("/echo", echo)
@@ -89,7 +89,7 @@ struct StreamedBodyTests {
         #expect(server.requests.last?.isBodyComplete == true)
     }
 
-    @Test("values and events are read from such an answer as from any other")
+    @Test("values and events are read from the response to a body")
     func framings() async throws {
         struct Item: Decodable { let id: Int }
         let server = try TestServer()
@@ -105,13 +105,13 @@ struct StreamedBodyTests {
         #expect(server.requests.last?.headers["Accept"] == "text/event-stream")
     }
 
-    @Test("a reader that stops stops the server, and through it the body")
+    @Test("a reader that pauses stops the server and the sending of the body")
     func backPressure() async throws {
         var configuration = TestServer.Configuration()
         (configuration.sendBufferSize, configuration.receiveBufferSize) = (64 << 10, 64 << 10)
         let server = try TestServer(configuration)
         server.script("/echo", echo)
-        // More than is on its way, and no more than moves in time.
+        // More than the buffers hold, and little enough to be sent in time in each fault mode.
         let size: Int64 = ["tiny-buffers": 4 << 20, "short-writes": 32 << 20][FaultMode.name ?? ""] ?? 64 << 20
         let scratch = try ScratchDirectory()
         let file = scratch.file("large")
@@ -128,7 +128,7 @@ struct StreamedBodyTests {
         #expect(server.requests.last?.bodyByteCount == size)
     }
 
-    @Test("a sequence that throws ends the answer", arguments: [0, 1])
+    @Test("a body sequence that throws ends the request with an error", arguments: [0, 1])
     func throwingSequence(_ count: Int) async throws {
         let server = try TestServer()
         server.script("/echo", echo)
@@ -143,7 +143,7 @@ struct StreamedBodyTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("a sequence that gives less than its length, a file and a part that are missing are errors")
+    @Test("a sequence below its length, a missing file and a form's missing file are errors")
     func unavailable() async throws {
         let server = try TestServer()
         let chunks = AsyncStream<Data> { $0.finish() }
@@ -162,7 +162,7 @@ struct StreamedBodyTests {
         }
     }
 
-    @Test("a redirect that keeps the body sends it again, but for a sequence", arguments: Kind.allCases)
+    @Test("a redirect that keeps the body sends it again, except for a sequence", arguments: Kind.allCases)
     func redirect(_ kind: Kind) async throws {
         let server = try TestServer()
         server.script("/from", .status(307, headers: ["Location": "/echo"]))
@@ -184,7 +184,7 @@ struct StreamedBodyTests {
     }
 
     @Test(
-        "a sequence that is made again is sent again after a redirect, a challenge and a retry",
+        "a sequence that can be made again is sent again after a redirect, a challenge and a retry",
         arguments: [true, false])
     func remadeSequence(hasLength: Bool) async throws {
         let server = try TestServer()
@@ -212,7 +212,7 @@ struct StreamedBodyTests {
         #expect(made.withLock { $0 } == 4)
     }
 
-    @Test("leaving the loop and cancelling its task end the sending as well", arguments: [true, false])
+    @Test("leaving the loop or cancelling its task ends the sending of the body", arguments: [true, false])
     func cancellation(_ isCancelled: Bool) async throws {
         let server = try TestServer()
         server.script("/echo", echo)
@@ -238,7 +238,7 @@ struct StreamedBodyTests {
         await session.drain()
     }
 
-    @Test("a refusal before the end of the body is thrown, with what the server said")
+    @Test("a rejection before the end of the body is an error with the response's body")
     func earlyRefusal() async throws {
         let server = try TestServer()
         server.script("/x", .text("too large", status: 413).changed { $0.readsBody = false })
@@ -250,7 +250,7 @@ struct StreamedBodyTests {
         #expect(error?.responseBody == Data("too large".utf8))
     }
 
-    @Test("the command line of such a request names its body")
+    @Test("the cURL description of a streamed request contains its body and method")
     func commandLine() async throws {
         let request = Session(transport: MockTransport { _ in .text("ok") })
             .streamRequest("https://example.org/", body: .file(URL(filePath: "/etc/hostname")))

@@ -9,7 +9,7 @@ import Testing
 /// its address.
 @Suite("A peer that vanishes", .serialized, .timeLimit(.minutes(4)), .enabled(if: Namespace.isAvailable))
 struct VanishedPeerTimingTests {
-    @Test("keep-alive ends a request that waits, which nothing else ends", arguments: ["/head", "/stream"])
+    @Test("keep-alive ends a waiting request that nothing else would end", arguments: ["/head", "/stream"])
     func waiting(path: String) async throws {
         try await withPeer { peer in
             let probed = Stream(peer.url(path), KeepAlive(idle: .seconds(1), interval: .seconds(1), probes: 2))
@@ -31,7 +31,7 @@ struct VanishedPeerTimingTests {
         }
     }
 
-    /// Without probes an idle connection notices nothing: the peer's end is still there when the peer comes back.
+    /// The session without probes is the control: its idle connection still works when the peer comes back.
     @Test("an idle connection that keep-alive has found dead is not used again")
     func idle() async throws {
         try await withPeer { peer in
@@ -70,7 +70,7 @@ struct VanishedPeerTimingTests {
         try await body(peer)
     }
 
-    /// The peer vanishes: the first stream ends within seconds, and the second one is still open then.
+    /// Lets the peer vanish, and expects that the first stream ends within seconds while the second one stays open.
     private func expectEnd(
         of ending: Stream, before other: Stream, _ codes: Set<CurlewError.Code>, when peer: VanishingPeer
     ) async throws {
@@ -82,7 +82,7 @@ struct VanishedPeerTimingTests {
         #expect(error.native != nil)
         // Three seconds, and a probe that the system sends late.
         #expect(delay < .seconds(10).asTestBound, "\(delay)")
-        // Its error says that nothing but the cancellation has ended it.
+        // The error shows that only the cancellation ended it.
         #expect(!other.request.isFinished)
         other.request.cancel()
         #expect(await other.task.value?.code == .cancelled)

@@ -181,7 +181,7 @@ struct BodyStreamTests {
         }
     }
 
-    @Test("a second opening within an exchange reads a sequence once", arguments: [false, true])
+    @Test("a body opened twice within an exchange iterates its sequence once", arguments: [false, true])
     func secondOpening(afterAnExchange: Bool) async throws {
         let made = Watched(0)
         let body = SequenceBodyStream {

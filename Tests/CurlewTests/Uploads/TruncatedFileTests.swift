@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Files that change while they are sent", .timeLimit(.minutes(4)))
 struct TruncatedFileTests {
-    @Test("a file that is cut while it is uploaded is an error, never a shorter body")
+    @Test("a file that is truncated during its upload is an error, never a shorter body")
     func truncated() async throws {
         var configuration = TestServer.Configuration()
         configuration.receiveBufferSize = 32 << 10

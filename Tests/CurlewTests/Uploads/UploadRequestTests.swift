@@ -8,13 +8,12 @@ import Testing
 
 @testable import Curlew
 
-/// Uploads that a session makes.
 @Suite("Upload requests", .timeLimit(.minutes(4)))
 struct UploadRequestTests {
     let session = Session()
 
     @Test(
-        "the server is asked first where the request says so",
+        "Expect: 100-continue is sent for large bodies, always or never, as the request says",
         arguments: [
             (1000, ExpectContinue.automatic, false), (2 << 20, .automatic, true), (1000, .always, true),
             (2 << 20, .never, false),
@@ -26,7 +25,7 @@ struct UploadRequestTests {
     }
 
     /// The system reports these files as empty although they have contents.
-    @Test("a file in /proc is sent to its end, and is no part of a form, which needs lengths")
+    @Test("a file in /proc is sent to its end, but is an error in a form, which needs lengths")
     func fileOfUnknownLength() async throws {
         let server = try TestServer()
         let file = URL(filePath: "/proc/self/status")
@@ -50,7 +49,7 @@ struct UploadRequestTests {
         #expect(server.requests.last?.headers["Content-Length"] == "0")
     }
 
-    @Test("an answer before the end of the body is the answer", arguments: [true, false])
+    @Test("a response before the end of the body is delivered", arguments: [true, false])
     func earlyAnswer(_ isAsked: Bool) async throws {
         let server = try TestServer()
         server.script("/x", .text("too large", status: 413).changed { $0.readsBody = false })
@@ -65,7 +64,9 @@ struct UploadRequestTests {
         #expect(error?.responseBody == Data("too large".utf8))
     }
 
-    @Test("progress never decreases and ends at the whole, also when the body is sent again", arguments: [true, false])
+    @Test(
+        "upload progress never decreases and ends at the total, even if the body is sent again",
+        arguments: [true, false])
     func progress(_ isSentAgain: Bool) async throws {
         let server = try TestServer()
         server.script("/from", .status(307, headers: ["Location": "/anything"]))
@@ -85,7 +86,7 @@ struct UploadRequestTests {
         #expect(seen == seen.sorted())
     }
 
-    @Test("the error of a body that a retry cannot send again keeps what it was to be sent again for")
+    @Test("the error of a body that cannot be sent again contains the failure that was to be retried")
     func spentBody() async throws {
         let chunks = AsyncStream<Data> { continuation in
             continuation.yield(Data("once".utf8))
@@ -119,7 +120,7 @@ struct UploadRequestTests {
     }
 
     @Test(
-        "the file of an earlier try goes when there is another, and the last one with the request",
+        "a retry with a new file removes the previous one, and the end of the request removes the last",
         arguments: [true, false])
     func filesOfEarlierTries(_ areNew: Bool) async throws {
         let scratch = try ScratchDirectory()
@@ -136,7 +137,7 @@ struct UploadRequestTests {
         #expect(scratch.names.isEmpty)
     }
 
-    @Test("the stream of a URLRequest is its body", arguments: [nil, "6"])
+    @Test("the stream of a URLRequest is sent as its body", arguments: [nil, "6"])
     func bodyStream(_ length: String?) async throws {
         let server = try TestServer()
         var urlRequest = try URLRequest(url: server.url("/anything"), method: .post)
@@ -149,7 +150,7 @@ struct UploadRequestTests {
         #expect((received.headers["Transfer-Encoding"] == "chunked") == (length == nil))
     }
 
-    @Test("the stream of a URLRequest is sent once")
+    @Test("the stream of a URLRequest is sent once, and its retry is an error")
     func spentBodyStream() async throws {
         var urlRequest = try URLRequest(url: "https://example.org/", method: .post)
         urlRequest.httpBodyStream = InputStream(data: Data("stream".utf8))
@@ -161,7 +162,7 @@ struct UploadRequestTests {
         #expect(transport.requests.map(\.body) == [Data("stream".utf8)])
     }
 
-    @Test("a sequence cannot be sent again, and the error says so")
+    @Test("a redirect that would send a sequence again fails with bodyUnavailable")
     func spentSequence() async throws {
         let server = try TestServer()
         server.script("/from", .status(307, headers: ["Location": "/anything"]))

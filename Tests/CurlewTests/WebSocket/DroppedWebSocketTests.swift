@@ -6,7 +6,7 @@ internal import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-/// Nobody holds a WebSocket, and its session stays alive: the connection is freed although its server never answers the
+/// A WebSocket is dropped while its session stays alive: the connection is freed although the server never answers the
 /// close frame. A closing handshake would take an hour.
 @Suite("WebSockets that are dropped", .timeLimit(.minutes(2)))
 struct DroppedWebSocketTests {
@@ -31,14 +31,14 @@ struct DroppedWebSocketTests {
 
     // MARK: Ways to drop
 
-    @Test("the request")
+    @Test("a WebSocket ends when its request is dropped")
     func request() async throws {
         func use() async throws { _ = try await socket().opened() }
         try await use()
         try await isOver()
     }
 
-    @Test("the request, while messages wait that the server does not take")
+    @Test("a WebSocket ends when its request is dropped while messages wait to be sent")
     func requestWithQueue() async throws {
         let reads = Gate()
         server.webSocket("/full", TestServer.WebSocketScript([.wait(reads), .receive(1)]))
@@ -55,7 +55,7 @@ struct DroppedWebSocketTests {
         try await isOver()
     }
 
-    @Test("the request of a session that does not start requests", arguments: [false, true])
+    @Test("a resumed WebSocket of a session that starts no requests ends when it is dropped", arguments: [false, true])
     func resumedRequest(_ isOpen: Bool) async throws {
         let session = Session(startRequestsImmediately: false)
         func use() async throws {
@@ -67,7 +67,7 @@ struct DroppedWebSocketTests {
         try await eventually { session.registry.withLock { $0.activeRequests.isEmpty } }
     }
 
-    @Test("the sequence, after the request")
+    @Test("a WebSocket ends only when its sequence of messages is dropped too")
     func sequence() async throws {
         let kept = Lock<WebSocketMessages?>(nil)
         func use() async throws {
@@ -81,7 +81,7 @@ struct DroppedWebSocketTests {
         try await isOver()
     }
 
-    @Test("an iterator, after the request, that has or has not read", arguments: [0, 1])
+    @Test("a WebSocket ends only when its iterator is dropped too", arguments: [0, 1])
     func iterator(_ count: Int) async throws {
         func use() async throws {
             var messages: WebSocketMessages.Iterator
@@ -97,7 +97,7 @@ struct DroppedWebSocketTests {
         try await isOver()
     }
 
-    @Test("the loop is left, and then the request dropped")
+    @Test("a WebSocket ends when its loop was left and its request is dropped")
     func loop() async throws {
         func use() async throws {
             let socket = socket()
@@ -110,7 +110,7 @@ struct DroppedWebSocketTests {
 
     enum Wait: CaseIterable { case message, pong, close }
 
-    @Test("the task that waits is cancelled", arguments: Wait.allCases)
+    @Test("a WebSocket ends when the task that holds it and waits is cancelled", arguments: Wait.allCases)
     func cancelledTask(_ wait: Wait) async throws {
         let waits = Gate()
         let task = Task {
@@ -131,7 +131,7 @@ struct DroppedWebSocketTests {
         try await isOver()
     }
 
-    @Test("a value that does not decode ends the loop, and then the request is dropped")
+    @Test("a dropped WebSocket ends after a value that does not decode")
     func decoding() async throws {
         func use() async throws {
             for try await _ in socket().messages.decode(Int.self) {}
@@ -141,7 +141,9 @@ struct DroppedWebSocketTests {
         try await isOver()
     }
 
-    @Test("a WebSocket whose server broke the protocol, and does not end", arguments: [false, true])
+    @Test(
+        "a dropped WebSocket ends although its server broke the protocol and keeps the connection",
+        arguments: [false, true])
     func violated(isRead: Bool) async throws {
         server.webSocket("/broken", TestServer.WebSocketScript([.send(.text("x")), .raw(Data([0xF1, 0])), .silence]))
         func use() async throws {
@@ -155,9 +157,9 @@ struct DroppedWebSocketTests {
         try await isOver()
     }
 
-    // MARK: What the server gets
+    // MARK: Frames sent to the server
 
-    @Test("messages that were accepted and the close frame go to a server that takes them, and no answer is awaited")
+    @Test("a dropped WebSocket sends its accepted messages and a close frame, and awaits no answer")
     func acceptedMessages() async throws {
         let transport = ScriptedTransport { peer in
             await peer.accept()
@@ -178,7 +180,7 @@ struct DroppedWebSocketTests {
         try await eventually { session.registry.withLock { $0.activeRequests.isEmpty } }
     }
 
-    @Test("a WebSocket that reconnects does not")
+    @Test("a dropped WebSocket does not reconnect")
     func reconnecting() async throws {
         let transport = ScriptedTransport { peer in
             await peer.accept()
@@ -197,7 +199,7 @@ struct DroppedWebSocketTests {
         #expect(transport.urls.count == 1)
     }
 
-    // MARK: What keeps it
+    // MARK: Owners that keep the connection
 
     @Test("a task that waits in close() keeps the closing handshake")
     func keptByClose() async throws {
@@ -224,7 +226,7 @@ struct DroppedWebSocketTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a caller that holds the request after its loop gets the server's answer")
+    @Test("a WebSocket whose request is held after its loop receives the server's close frame")
     func keptByRequest() async throws {
         let transport = ScriptedTransport { peer in
             await peer.accept()

@@ -5,7 +5,7 @@ internal import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-@Suite("How soon cancelled WebSockets end", .timeLimit(.minutes(4)))
+@Suite("Delay of cancelling a WebSocket", .timeLimit(.minutes(4)))
 struct WebSocketCancelTimingTests {
     typealias Script = TestServer.WebSocketScript
 
@@ -17,7 +17,7 @@ struct WebSocketCancelTimingTests {
     enum Phase: CaseIterable { case connect, tls, handshake, open, closing, lingering }
 
     /// A busy machine may delay most rounds. The second fastest still shows how long a cancellation itself takes.
-    @Test("cancelling ends every phase at once, and leaves nothing", arguments: Phase.allCases)
+    @Test("cancelling ends a WebSocket at once in every phase and leaves no request", arguments: Phase.allCases)
     func cancels(phase: Phase) async throws {
         // A single trust root: loading those of the system takes as long as the bound, and cannot be cancelled.
         var secure = TestServer.Configuration()

@@ -18,7 +18,7 @@ struct WebSocketContractTests {
         "\(scheme)://127.0.0.1:\(server.port)/socket"
     }
 
-    @Test("a socket is made of a URL with each scheme, and speaks", arguments: ["ws", "http"])
+    @Test("a WebSocket opens with a ws or an http URL and exchanges messages", arguments: ["ws", "http"])
     func talks(scheme: String) async throws {
         let server = try Self.server(.echo.changed { $0.protocols = ["v2"] })
         let session = Session()
@@ -42,7 +42,7 @@ struct WebSocketContractTests {
         #expect(seen == [.text("…"), .data(Data([1, 2])), .text(#"{"item":"tea"}"#)])
     }
 
-    @Test("closing tells the code, which is optional and made of a number")
+    @Test("closeCode is nil before close() and has the number of its code after it")
     func closes() async throws {
         let server = try Self.server()
         let socket = Session().webSocket(Self.url(server, "ws"))
@@ -55,7 +55,7 @@ struct WebSocketContractTests {
         #expect(WebSocketCloseCode(rawValue: 4000).rawValue == 4000)
     }
 
-    @Test("a server that closes with another code is an error that carries it, ordinary ones are none")
+    @Test("a close code other than 1000, 1001 or none is an error that contains it")
     func ends() async throws {
         for code in [1000, 1001] as [UInt16] {
             let server = try Self.server(.init([.close(.init(rawValue: code))]))
@@ -78,7 +78,7 @@ struct WebSocketContractTests {
         }
     }
 
-    @Test("an answer other than 101 is an error with its body")
+    @Test("a response other than 101 is an error that contains its body")
     func refused() async throws {
         let server = try TestServer()
         server.route("/socket") { _ in .text("no sockets today", status: 503) }
@@ -92,7 +92,7 @@ struct WebSocketContractTests {
         }
     }
 
-    @Test("options have these names and defaults, in the configuration and for each socket")
+    @Test("options have their defaults and can be set in the configuration and for each socket")
     func options() {
         let options = WebSocketOptions(
             maximumMessageSize: 16 * 1024 * 1024, compression: .negotiated, pingInterval: nil,
@@ -105,7 +105,7 @@ struct WebSocketContractTests {
         #expect(changed.options.sendBuffer == 1 && changed.options.compression == .off)
     }
 
-    @Test("errors have their codes: broken rules, messages above the bound, no pong")
+    @Test("a protocol violation, a message above the limit and a missing pong have their error codes")
     func errors() async throws {
         // Pings only if they are the subject: a busy machine must not be mistaken for a silent server.
         func failure(_ script: TestServer.WebSocketScript, pings: Bool = false) async throws -> CurlewError? {
@@ -124,7 +124,7 @@ struct WebSocketContractTests {
         #expect(try await failure(.init([.silence]), pings: true)?.code == .idleTimedOut)
     }
 
-    @Test("a socket that is lost is opened again, and its hook is called each time")
+    @Test("a lost WebSocket is opened again, and its hook is called each time")
     func reconnects() async throws {
         let server = try Self.server(.init([.receive(1), .send(.text("news")), .cut]))
         let socket = Session().webSocket(Self.url(server, "ws"))
@@ -140,7 +140,7 @@ struct WebSocketContractTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("the same in memory")
+    @Test("a WebSocket of MockTransport exchanges messages and closes")
     func mock() async throws {
         let transport = MockTransport()
         transport.webSocket("/rooms/{id}", .init([.send(.text("hello")), .echo]))

@@ -17,7 +17,7 @@ struct WebSocketEndTests {
 
     // MARK: A write fails
 
-    @Test("the close frame of a server that takes no more is still read", arguments: [true, false])
+    @Test("the server's messages and close frame are still read after a failed write", arguments: [true, false])
     func failedWrite(saysWhy: Bool) async throws {
         let gate = Gate()
         let transport = ScriptedTransport { peer in
@@ -44,7 +44,7 @@ struct WebSocketEndTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a server that takes no more and says nothing is waited for so long and no longer")
+    @Test("a silent server is waited for only until closeTimeout after a failed write")
     func failedWriteInSilence() async throws {
         let transport = ScriptedTransport { peer in
             await peer.accept()
@@ -64,7 +64,7 @@ struct WebSocketEndTests {
 
     // MARK: The peer breaks the protocol
 
-    @Test("a server hears why, though much of what it has sent was not read")
+    @Test("a server that broke the protocol receives the close code although its data is unread")
     func violationIsTold() async throws {
         let told = Watched<WebSocketCloseCode?>(nil)
         let server = try TestServer()
@@ -79,7 +79,7 @@ struct WebSocketEndTests {
         try await eventually { socket.isFinished }
     }
 
-    @Test("a server that goes on for ever after it broke the protocol is left")
+    @Test("a server that sends without end after it broke the protocol is abandoned")
     func violationWithoutEnd() async throws {
         let transport = ScriptedTransport { peer in
             await peer.accept()
@@ -96,7 +96,7 @@ struct WebSocketEndTests {
 
     // MARK: The opening
 
-    @Test("a host that asked for TLS gets it: ws becomes wss")
+    @Test("ws becomes wss for a host with an HSTS policy")
     func hsts() async throws {
         let store = HSTSStore()
         let asked = try #require(URL(string: "https://example.org"))
@@ -114,7 +114,7 @@ struct WebSocketEndTests {
         #expect(transport.urls.map(\.absoluteString) == ["https://example.org/a", "http://other.example/b"])
     }
 
-    @Test("a 401 is refused with its body, and opened with what an interceptor brings")
+    @Test("a 401 is an error with its body, unless an interceptor retries it with new credentials")
     func unauthorized() async throws {
         let server = try TestServer()
         server.route("/socket") { request in
@@ -133,10 +133,10 @@ struct WebSocketEndTests {
         #expect(socket.retryCount == 1)
     }
 
-    @Test("a server of HTTP/2 alone is not supported, and said so")
+    @Test("a server that speaks only HTTP/2 is unsupported")
     func http2() async throws {
         let transport = ScriptedTransport { peer in
-            // The HTTP/2 preface of a server: SETTINGS with one setting, whatever the client sends.
+            // The preface of an HTTP/2 server: a SETTINGS frame with one setting. It does not depend on the client.
             await peer.raw([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 1])
             _ = await peer.readRequest()
         }
@@ -147,7 +147,7 @@ struct WebSocketEndTests {
     }
 
     @Test(
-        "nor is one that refuses the TLS of HTTP/1.1; other failures of TLS are what they are",
+        "a server that refuses HTTP/1.1 over TLS is unsupported; other TLS failures keep their code",
         arguments: [true, false])
     func refusedProtocol(isProtocol: Bool) async throws {
         var failure = CurlewError(.tlsFailed, phase: .tls, reason: "handshake failure")

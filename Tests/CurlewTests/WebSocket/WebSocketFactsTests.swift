@@ -3,8 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// The facts that a WebSocket reports about itself and about its end.
-@Suite("WebSocket facts", .timeLimit(.minutes(4)))
+@Suite("Errors and metrics of WebSockets", .timeLimit(.minutes(4)))
 struct WebSocketFactsTests {
     private typealias Script = TestServer.WebSocketScript
 
@@ -33,7 +32,7 @@ struct WebSocketFactsTests {
         #expect(later?.url == server.url("/socket"))
     }
 
-    @Test("what is sent after the own close is refused, and not laid upon the peer")
+    @Test("sending after the own close() is an error that names this side")
     func ownClose() async throws {
         let server = try Self.server(.echo)
         let socket = Session().webSocket(server.url("/socket"))
@@ -67,7 +66,7 @@ struct WebSocketFactsTests {
         }
     }
 
-    @Test("a handshake follows redirects to ws URLs", arguments: ["ws", "http"])
+    @Test("a handshake follows redirects to ws and http URLs", arguments: ["ws", "http"])
     func redirect(scheme: String) async throws {
         let server = try Self.server(.echo)
         server.route("/old") { [port = server.port] _ in .redirect(to: "\(scheme)://127.0.0.1:\(port)/socket") }

@@ -6,8 +6,8 @@ internal import Testing
 
 @testable import Curlew
 
-/// Faults of a server or a network on an open WebSocket. Every end is an error of its kind, within bounded time and
-/// memory, and leaves no connection.
+/// Faults of a server or a network. A WebSocket that they end has an error that names the fault, ends within bounded
+/// time and memory, and leaves no connection.
 @Suite("WebSocket faults", .timeLimit(.minutes(4)))
 struct WebSocketFaultTests {
     typealias Script = TestServer.WebSocketScript
@@ -49,7 +49,7 @@ struct WebSocketFaultTests {
 
     // MARK: The server disappears
 
-    @Test("a server that vanishes without a word is noticed by the heartbeat, also by a task that only sends")
+    @Test("the heartbeat notices a server that has vanished, even for a task that only sends")
     func vanishes() async throws {
         let (socket, server) = try Self.socket([.receive(1), .silence]) {
             $0.pingInterval = .milliseconds(20)
@@ -68,7 +68,7 @@ struct WebSocketFaultTests {
         withExtendedLifetime(server) {}
     }
 
-    @Test("a server that only ends its own direction ends the WebSocket", arguments: [false, true])
+    @Test("a server that closes only its own direction ends the WebSocket", arguments: [false, true])
     func halfCloses(isInMessage: Bool) async throws {
         let begun: [Script.Step] = isInMessage ? [.raw(Data([0x81, 10, 0x61]))] : []
         let (socket, server) = try Self.socket([.send(.text("last"))] + begun + [.halfClose])
@@ -81,7 +81,7 @@ struct WebSocketFaultTests {
     }
 
     @Test(
-        "a connection that breaks within a message, a fragment or a head gives what came before, and the error",
+        "a connection that breaks within a frame delivers the messages before it, then the error",
         arguments: [[0x81, 10, 0x61], [0x01, 1, 0x61], [0x82], [0x82, 0x7F, 0], [0x88, 2, 0x03]] as [[UInt8]],
         [Script.Step.reset, .cut])
     func breaksInside(begun: [UInt8], end: Script.Step) async throws {
@@ -100,7 +100,7 @@ struct WebSocketFaultTests {
         withExtendedLifetime(server) {}
     }
 
-    @Test("a reset while a large message goes out ends the sender")
+    @Test("a reset while large messages are sent ends the sender with an error")
     func resetWhileSending() async throws {
         let (socket, server) = try Self.socket([.pause(.milliseconds(20)), .reset]) {
             $0.sendBuffer = 10_000
@@ -119,7 +119,7 @@ struct WebSocketFaultTests {
     // MARK: The server misbehaves
 
     @Test(
-        "lengths that no message has are refused by their head",
+        "a frame with an invalid or too large length is refused by its head",
         arguments: [
             // 2^63, and the largest 64-bit number.
             ([0x82, 0x7F, 0x80, 0, 0, 0, 0, 0, 0, 0], .protocolViolation),
@@ -140,7 +140,7 @@ struct WebSocketFaultTests {
         try await eventually { server.openConnectionCount == 0 }
     }
 
-    @Test("a flood of pings is answered beside the messages, as far as the server takes answers")
+    @Test("messages are exchanged after a flood of pings")
     func floodOfPings() async throws {
         let count = 50_000
         // The payloads have 0 to 99 bytes.
@@ -156,7 +156,7 @@ struct WebSocketFaultTests {
     }
 
     @Test(
-        "a server that floods pings and takes no answer costs no more memory than the bound, and no more time than closing may"
+        "a flood of pings from a server that reads nothing uses bounded memory and does not delay closing"
     )
     func floodOfPingsUnread() async throws {
         let one = [0x89, 125] + [UInt8](repeating: 7, count: 125)
@@ -176,7 +176,7 @@ struct WebSocketFaultTests {
         }
     }
 
-    @Test("empty messages and empty fragments without end stop at the bound")
+    @Test("a flood of empty messages or empty fragments is delivered without an error")
     func floodOfNothing() async throws {
         let messages = Data(repeatElement([0x81, 0x00], count: 100_000).joined())
         let (socket, server) = try Self.socket([.raw(messages), .close(.normalClosure)]) {
@@ -196,7 +196,7 @@ struct WebSocketFaultTests {
     // MARK: Closing
 
     @Test(
-        "closing is over in time, whatever the server does instead of answering",
+        "close() returns in time, whatever the server does instead of answering",
         arguments: [
             [.silence], [.raw(Data([0x81, 100, 0x61])), .silence],
             [.pause(.milliseconds(10)), .cut], [.pause(.milliseconds(10)), .reset], [.halfClose],
@@ -212,7 +212,7 @@ struct WebSocketFaultTests {
         }
     }
 
-    @Test("closing is over in time while messages wait that the server does not take")
+    @Test("close() returns in time while messages wait to be sent")
     func closesBehindMessages() async throws {
         try await Self.expectQuickEnd {
             let (socket, server) = try Self.socket([.silence]) {
@@ -232,7 +232,8 @@ struct WebSocketFaultTests {
 
     // MARK: Opening
 
-    @Test("a task that is cancelled while the server has not answered leaves no connection", arguments: [0, 1, 2])
+    @Test(
+        "a WebSocket closed or cancelled before the handshake is answered leaves no connection", arguments: [0, 1, 2])
     func cancelledWhileOpening(kind: Int) async throws {
         let server = try TestServer()
         let socket = Session().webSocket(server.url("/hang"))

@@ -17,7 +17,7 @@ struct WebSocketFlowTests {
 
     // MARK: Pings
 
-    @Test("a ping gives its round trip, and a ping of the peer's is answered while nothing is read")
+    @Test("a ping returns its round trip, and the peer's ping is answered while no message is read")
     func pings() async throws {
         let (socket, transport) = Self.socket {
             await $0.accept()
@@ -44,7 +44,7 @@ struct WebSocketFlowTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a pong that does not come ends the WebSocket")
+    @Test("a missing pong ends the WebSocket")
     func silence() async throws {
         let (socket, _) = Self.socket({ $0.pongTimeout = .milliseconds(30) }) {
             await $0.accept()
@@ -56,7 +56,7 @@ struct WebSocketFlowTests {
         #expect(error?.code == .idleTimedOut)
     }
 
-    @Test("a ping behind a large message gets its time when the message gets on")
+    @Test("a ping behind a large message gets a later deadline when part of the message was sent")
     func pingBehindMessage() async throws {
         let (reads, answers) = (Gate(), Gate())
         let (socket, transport) = Self.socket({
@@ -107,7 +107,7 @@ struct WebSocketFlowTests {
 
     // MARK: Violations
 
-    @Test("what came before a violation is answered, and the close frame follows the answer")
+    @Test("messages before a violation can be answered, and the close frame follows the answers")
     func answersBeforeViolation() async throws {
         let (socket, transport) = Self.socket { peer in
             await peer.accept()
@@ -127,7 +127,7 @@ struct WebSocketFlowTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a violation behind a message that is never read waits for so long and no longer")
+    @Test("a violation behind an unread message waits only until closeTimeout")
     func violationBehindUnread() async throws {
         let (socket, transport) = Self.socket({ $0.closeTimeout = .milliseconds(30) }) { peer in
             await peer.accept()
@@ -145,7 +145,7 @@ struct WebSocketFlowTests {
         #expect(error?.code == .protocolViolation)
     }
 
-    @Test("closing does not wait for an answer to what came before a violation")
+    @Test("close() does not wait until messages before a violation are answered")
     func closesBeforeViolation() async throws {
         let (socket, transport) = Self.socket({ $0.closeTimeout = .seconds(60) }) { peer in
             await peer.accept()
@@ -160,7 +160,7 @@ struct WebSocketFlowTests {
 
     // MARK: Back-pressure
 
-    @Test("a reader that takes nothing stops the peer, and gets everything later")
+    @Test("a reader that pauses stops the peer and receives every message later")
     func slowReader() async throws {
         let count = 500
         let (socket, transport) = Self.socket({ $0.maximumMessageSize = 100_000 }) { peer in
@@ -181,7 +181,7 @@ struct WebSocketFlowTests {
         #expect(received == count)
     }
 
-    @Test("a peer that takes nothing stops the sender, and gets everything later")
+    @Test("a peer that reads nothing stops the sender and receives every message later")
     func slowPeer() async throws {
         let gate = Gate()
         let (socket, transport) = Self.socket({
@@ -211,7 +211,7 @@ struct WebSocketFlowTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a sender that is cancelled while it waits leaves its message out")
+    @Test("a message whose sender is cancelled while it waits for room is not sent")
     func cancelledSender() async throws {
         let gate = Gate()
         let (socket, transport) = Self.socket({
@@ -237,7 +237,7 @@ struct WebSocketFlowTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a cancelled task sends nothing, though there is room")
+    @Test("a cancelled task sends nothing, even if there is room")
     func cancelledBeforeSending() async throws {
         let (socket, transport) = Self.socket { peer in
             await peer.accept()
@@ -262,7 +262,7 @@ struct WebSocketFlowTests {
 
     // MARK: Iterators
 
-    @Test("an iterator that was not asked for anything leaves the WebSocket open")
+    @Test("dropping an iterator that was never read leaves the WebSocket open")
     func unusedIterator() async throws {
         let (socket, transport) = Self.socket { peer in
             await peer.accept()
@@ -288,7 +288,8 @@ struct WebSocketFlowTests {
         [0, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, 65535].map { ($0, "") }
         + [(1000, String(repeating: "x", count: 124)), (4000, String(repeating: "€", count: 42))]
 
-    @Test("what no close frame can carry is an error, and the WebSocket stays open", arguments: closings)
+    @Test(
+        "a code or reason that no close frame can carry is an error, and the WebSocket stays open", arguments: closings)
     func impossibleClose(code: UInt16, reason: String) async throws {
         let most = String(repeating: "é", count: 61) + "x"
         let (socket, transport) = Self.socket { peer in
@@ -309,7 +310,7 @@ struct WebSocketFlowTests {
     }
 
     @Test(
-        "errors name the URL that was asked for",
+        "errors of a WebSocket name the URL that it was created with",
         arguments: ["ws://example.org/a", "wss://example.org/a?b=_", "WSS://example.org", "https://example.org/a"])
     func urlOfErrors(url: String) async throws {
         let transport = ScriptedTransport { peer in
@@ -330,7 +331,7 @@ struct WebSocketFlowTests {
 
     // MARK: Refusals
 
-    @Test("an answer other than 101 is refused with its status and its body")
+    @Test("a response other than 101 is an error with its status and its body")
     func refused() async throws {
         let (socket, _) = Self.socket {
             guard await $0.readRequest() else { return }
@@ -348,7 +349,7 @@ struct WebSocketFlowTests {
     }
 
     @Test(
-        "a 101 that is none is refused",
+        "a 101 with an invalid handshake field is refused",
         arguments: [
             ["Sec-WebSocket-Accept": "x"], ["Sec-WebSocket-Protocol": "other"], ["Upgrade": "h2c"],
             ["Sec-WebSocket-Extensions": "unknown"],
@@ -361,7 +362,7 @@ struct WebSocketFlowTests {
         #expect(transport.wires[0].incoming.isClosed)
     }
 
-    @Test("a redirect is followed, with the cookies that it set")
+    @Test("a handshake follows a redirect and sends the cookies that it set")
     func redirect() async throws {
         let transport = ScriptedTransport(
             {
@@ -383,7 +384,9 @@ struct WebSocketFlowTests {
         #expect(transport.urls.count == 2)
     }
 
-    @Test("subprotocols stay with their origin, as other secrets do", arguments: [nil, "example.org", "other.example"])
+    @Test(
+        "subprotocols are not sent to another origin after a redirect",
+        arguments: [nil, "example.org", "other.example"])
     func redirectedSubprotocols(host: String?) async throws {
         let transport = ScriptedTransport(
             {
@@ -405,7 +408,7 @@ struct WebSocketFlowTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a handshake has no body, whatever fields the user sets, and asks for the subprotocols of a field")
+    @Test("a handshake drops the user's framing fields and requests the subprotocols of a user's field")
     func framingFields() async throws {
         let transport = ScriptedTransport {
             await $0.accept(protocols: ["chat"])
@@ -422,7 +425,7 @@ struct WebSocketFlowTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a server that does not answer is waited for so long and no longer")
+    @Test("a handshake without an answer ends with the first-byte timeout")
     func noAnswer() async throws {
         let transport = ScriptedTransport { if await $0.readRequest() { _ = await $0.next() } }
         let session = Session(
@@ -431,14 +434,14 @@ struct WebSocketFlowTests {
         #expect(error?.code == .firstByteTimedOut)
     }
 
-    @Test("a transport that makes no connections says so")
+    @Test("a MockTransport without WebSockets reports them as unsupported")
     func unsupported() async throws {
         let session = Session(transport: MockTransport())
         let error = await #expect(throws: CurlewError.self) { try await session.webSocket("ws://example.org").opened() }
         #expect(error?.code == .unsupported)
     }
 
-    @Test("a request that was cancelled before it was open ends the waits", .timeLimit(.minutes(1)))
+    @Test("closing a WebSocket before it is open ends the tasks that wait for it", .timeLimit(.minutes(1)))
     func cancelledEarly() async throws {
         let (socket, transport) = Self.socket { if await $0.readRequest() { _ = await $0.next() } }
         let opened = Task { try await socket.opened() }
@@ -449,7 +452,7 @@ struct WebSocketFlowTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a violation on a compressed bomb stops at the limit")
+    @Test("a compressed message that expands above the limit is an error")
     func bomb() async throws {
         let (socket, _) = Self.socket({ $0.maximumMessageSize = 100_000 }) {
             await $0.accept(compresses: true)

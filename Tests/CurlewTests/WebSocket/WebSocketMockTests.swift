@@ -43,7 +43,7 @@ struct WebSocketMockTests {
         try await eventually { transport.runningCount == 0 }
     }
 
-    @Test("a session with a cache has WebSockets") func besideCache() async throws {
+    @Test("WebSockets work in a session with a cache") func besideCache() async throws {
         let transport = MockTransport()
         transport.webSocket("/socket", .echo)
         let session = Session(configuration: SessionConfiguration { $0.cache = ResponseCache() }, transport: transport)
@@ -57,7 +57,7 @@ struct WebSocketMockTests {
     }
 
     @Test(
-        "its faults are those of a server",
+        "faults of a mocked server end the WebSocket with their errors",
         arguments: [
             ([.raw(Data([0x81, 0x81, 1, 2, 3, 4, 5]))], .protocolViolation),
             ([.cut], .webSocketClosed), ([.raw(Data([0x82, 10, 1, 2])), .cut], .webSocketClosed),
@@ -75,7 +75,7 @@ struct WebSocketMockTests {
         try await eventually { transport.runningCount == 0 }
     }
 
-    @Test("a test decides when something comes")
+    @Test("a mocked server sends a message when the test opens its gate")
     func gates() async throws {
         let gate = Gate()
         let (socket, _) = Self.socket(Script([.wait(gate), .send(.text("now")), .close(.normalClosure)]))
@@ -89,7 +89,7 @@ struct WebSocketMockTests {
 
     private struct Price: Codable, Equatable, Sendable { var cents: Int }
 
-    @Test("messages are decoded, one by one or all of them, with the decoder that is asked for")
+    @Test("messages are decoded one by one or as a sequence, with the given decoder")
     func decodes() async throws {
         let messages: [WebSocketMessage] = [.text(#"{"cents":1}"#), .data(Data(#"{"cents":2}"#.utf8))]
         let (socket, transport) = Self.socket(Script([.send(messages[0]), .send(messages[1]), .close(.normalClosure)]))
@@ -102,7 +102,7 @@ struct WebSocketMockTests {
         try await eventually { transport.runningCount == 0 }
     }
 
-    @Test("a message that does not decode ends the values, and the WebSocket")
+    @Test("a message that does not decode ends the sequence of values and the WebSocket")
     func failsToDecode() async throws {
         let (socket, transport) = Self.socket(
             Script([.send(.text(#"{"cents":1}"#)), .send(.text("{")), .send(.text(#"{"cents":2}"#)), .echo]))
@@ -120,7 +120,7 @@ struct WebSocketMockTests {
         #expect(error?.code == .decodingFailed)
     }
 
-    @Test("openings that fit no path are answered as other requests are")
+    @Test("a handshake to a path without a WebSocket gets the mock's ordinary response")
     func answers() async throws {
         let transport = MockTransport { request in
             switch request.path {
@@ -147,7 +147,8 @@ struct WebSocketMockTests {
         #expect(failing?.code == .connectFailed)
     }
 
-    @Test("cancelling and invalidating leave nothing behind", arguments: [false, true])
+    @Test(
+        "cancelling a WebSocket or invalidating its session ends the mocked server's script", arguments: [false, true])
     func ends(invalidates: Bool) async throws {
         let transport = MockTransport()
         transport.webSocket("/socket", Script([.wait(Gate())]))

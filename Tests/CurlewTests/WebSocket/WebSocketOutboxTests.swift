@@ -58,7 +58,7 @@ struct WebSocketOutboxTests {
     private static func frame(_ text: String) -> [UInt8] { [0x81, UInt8(text.utf8.count)] + Array(text.utf8) }
 
     @Test(
-        "an answer goes out on its sender's thread when the writer waits, the rest of it by the writer",
+        "an answer is written on its sender's thread if the writer waits, and its rest by the writer",
         arguments: [0, 1, 5, 100])
     func answer(takesNow: Int) async throws {
         let wire = Wire(takesNow: takesNow)
@@ -86,7 +86,7 @@ struct WebSocketOutboxTests {
         #expect(written.value == [0x88, 2, 3, 232])
     }
 
-    @Test("what comes while an answer goes out follows it", arguments: [0, 3, 100])
+    @Test("a message that is sent while an answer is written follows it", arguments: [0, 3, 100])
     func order(takesNow: Int) async throws {
         let later = Watched<WebSocketOutbox?>(nil)
         let wire = Wire(takesNow: takesNow) { _ = later.value?.sendNow(.text("second"), atOnce: true) }
@@ -102,7 +102,7 @@ struct WebSocketOutboxTests {
     }
 
     @Test(
-        "before there is a writer, and where the peer does not wait, nothing goes past the writer",
+        "the writer writes messages sent before it began, and those that are not to be sent at once",
         arguments: [true, false])
     func byTheWriter(isAnswer: Bool) async throws {
         let wire = Wire(takesNow: 100)
@@ -116,7 +116,7 @@ struct WebSocketOutboxTests {
         #expect(wire.sentNow.value.isEmpty && written.value == Self.frame("early"))
     }
 
-    @Test("bytes are counted from the first, whether they wait, are on their way or out", arguments: [0, 3, 100])
+    @Test("bytesPutIn counts all bytes, whether they wait or were written", arguments: [0, 3, 100])
     func counts(takesNow: Int) async throws {
         let outbox = Self.outbox(Wire(takesNow: takesNow))
         let written = Watched<[UInt8]>([])
@@ -133,7 +133,7 @@ struct WebSocketOutboxTests {
         #expect(outbox.bytesPutIn == 15 && outbox.bytesWaiting == 0)
     }
 
-    @Test("an end while an answer goes out ends the writer", arguments: [true, false])
+    @Test("ending the outbox while an answer is written ends the writer", arguments: [true, false])
     func end(aborts: Bool) async throws {
         let later = Watched<WebSocketOutbox?>(nil)
         let wire = Wire(takesNow: 2) {
@@ -151,7 +151,7 @@ struct WebSocketOutboxTests {
         #expect(!outbox.sendNow(.text("late"), atOnce: true))
     }
 
-    @Test("a sender that waits for room gets it when an answer is out")
+    @Test("a sender that waits for room continues when the message before it was written")
     func room() async throws {
         let gate = Gate()
         let wire = Wire(takesNow: 1000)
@@ -170,13 +170,13 @@ struct WebSocketOutboxTests {
         #expect(written.value == Self.frame("fills it") + Self.frame("waits"))
     }
 
-    @Test("keys come from the kernel in one piece, and differ")
+    @Test("masking keys differ")
     func keys() {
         var keys = MaskKeys()
         #expect(Set((0..<500).map { _ in keys.next() }).count > 490)
     }
 
-    @Test("one answer for each message goes out at once, when no other message waits")
+    @Test("one answer for each message may be sent at once, if no other message waits")
     func turns() async throws {
         let inbox = WebSocketInbox(limit: 1000)
         #expect(!inbox.takeTurn())
@@ -191,7 +191,7 @@ struct WebSocketOutboxTests {
     }
 
     @Test(
-        "the end of a connection is not missed by its reader, which is about to wait for room", .timeLimit(.minutes(1)))
+        "a reader does not miss an end that occurs just before it waits for room", .timeLimit(.minutes(1)))
     func endBeforeWaiting() async {
         let inbox = WebSocketInbox(limit: 1)
         #expect(!inbox.put(.text("fills it")))
@@ -204,7 +204,7 @@ struct WebSocketOutboxTests {
         #expect(inbox.nextNow() == .text("fills it"))
     }
 
-    @Test("without a limit a ping is answered like any other")
+    @Test("an outbox without a limit accepts a pong")
     func noLimit() {
         let outbox = Self.outbox(Wire(takesNow: 0), limit: .max)
         outbox.control(.pong, [1, 2, 3])

@@ -23,7 +23,7 @@ struct WebSocketReconnectTests {
         peer.wire.close()
     }
 
-    @Test("messages go on over connections, and the hook comes first on each")
+    @Test("messages continue over several connections, and the hook's message is the first on each")
     func resubscribes() async throws {
         let texts = Lines()
         let script: ScriptedTransport.Script = { peer in
@@ -54,8 +54,8 @@ struct WebSocketReconnectTests {
         for try await message in socket.messages {
             seen.append(message)
             guard seen.count == 1 else { continue }
-            // The close frame may follow this message. Whatever is sent before the client reads that frame is lost with
-            // the old connection.
+            // The close frame may follow this message. A message that is sent before the client reads that frame is
+            // lost with the old connection.
             try await eventually { openings.all.count == 2 }
             try await socket.send("1")
         }
@@ -95,7 +95,7 @@ struct WebSocketReconnectTests {
         await transport.scriptsEnded()
     }
 
-    @Test("or fails at once, with what ended the connection")
+    @Test("with sending .fails, a message without a connection fails at once with the last error")
     func fails() async throws {
         let gate = Gate()
         let transport = ScriptedTransport(
@@ -128,7 +128,7 @@ struct WebSocketReconnectTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a sender that waits for room goes on with the next connection, its message whole")
+    @Test("a sender that waits for room sends its whole message over the next connection")
     func fullOutbox() async throws {
         let isFull = Gate()
         let transport = ScriptedTransport(
@@ -156,7 +156,7 @@ struct WebSocketReconnectTests {
         try await socket.close()
     }
 
-    @Test("at the limit everything ends with the last failure")
+    @Test("a WebSocket that reaches the limit of reconnections ends with the last failure")
     func limit() async throws {
         let transport = ScriptedTransport(
             Self.lost,
@@ -176,7 +176,7 @@ struct WebSocketReconnectTests {
         #expect(socket.attempts.map { $0.error?.responseCode } == [101, 503, 503, 503, 503, 503])
     }
 
-    @Test("only the ends of a long history are kept")
+    @Test("only the first and the last of many attempts are kept")
     func longHistory() async throws {
         let transport = ScriptedTransport(Self.lost)
         let policy = ReconnectionPolicy(
@@ -188,7 +188,7 @@ struct WebSocketReconnectTests {
         #expect(socket.attempts.allSatisfy { $0.tasks.count == 1 })
     }
 
-    @Test("a server that accepts and hangs up is not asked for ever")
+    @Test("connections that end soon after they open count towards the limit of reconnections")
     func flapping() async throws {
         let transport = ScriptedTransport(Self.lost)
         var policy = Self.quick
@@ -200,7 +200,8 @@ struct WebSocketReconnectTests {
     }
 
     @Test(
-        "codes that would come again end it, ordinary ones without an error", arguments: [1000, 1008, 4001] as [UInt16])
+        "a close code that forbids reconnecting ends the WebSocket, 1000 without an error",
+        arguments: [1000, 1008, 4001] as [UInt16])
     func ends(code: UInt16) async throws {
         let transport = ScriptedTransport { peer in
             await peer.accept()
@@ -214,7 +215,7 @@ struct WebSocketReconnectTests {
         #expect(transport.urls.count == 1)
     }
 
-    @Test("the end of the attempts after 1001 is no error where there are to be none")
+    @Test("close code 1001 is no error if the policy allows no reconnection")
     func noAttempts() async throws {
         let transport = ScriptedTransport { peer in
             await peer.accept()
@@ -228,7 +229,8 @@ struct WebSocketReconnectTests {
 
     // MARK: Ends by the user
 
-    @Test("closing in the pause ends the messages without an error, cancelling with one", arguments: [true, false])
+    @Test(
+        "closing between connections ends the messages without an error, cancelling with one", arguments: [true, false])
     func endInPause(closes: Bool) async throws {
         let transport = ScriptedTransport(Self.lost)
         let socket = Self.socket(transport).reconnecting(Self.slow)
@@ -243,7 +245,7 @@ struct WebSocketReconnectTests {
         #expect(transport.urls.count == 1)
     }
 
-    @Test("leaving the loop ends a WebSocket that is being opened again")
+    @Test("a WebSocket whose loop was left does not reconnect")
     func leavesInPause() async throws {
         let transport = ScriptedTransport { peer in
             await peer.accept()
@@ -273,7 +275,7 @@ struct WebSocketReconnectTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a connection that is lost while the hook works is opened again")
+    @Test("a connection that is lost while its hook runs is opened again")
     func lostInHook() async throws {
         let transport = ScriptedTransport(
             { peer in
@@ -292,7 +294,7 @@ struct WebSocketReconnectTests {
         await transport.scriptsEnded()
     }
 
-    @Test("a connection that is lost just when its hook has ended is not left to the verbs of the next one")
+    @Test("a connection lost just after its hook is not used by calls that begin later")
     func lostAfterHook() throws {
         let link = WebSocketLink(options: WebSocketOptions())
         let outbox = WebSocketOutbox(limit: 1)
@@ -314,7 +316,7 @@ struct WebSocketReconnectTests {
         #expect(link.handOver(connection) == nil)
     }
 
-    @Test("retriers are asked first where it could not be opened, and bring new credentials")
+    @Test("a retrier renews the credentials of a reconnection that was refused")
     func retriers() async throws {
         let accepting: ScriptedTransport.Script = { peer in
             guard await peer.readRequest() else { return }
@@ -335,7 +337,7 @@ struct WebSocketReconnectTests {
         #expect(transport.urls.count == 3)
     }
 
-    @Test("the first connection is tried again, too")
+    @Test("a first connection that fails is tried again too")
     func first() async throws {
         let transport = ScriptedTransport(
             { $0.wire.close() },

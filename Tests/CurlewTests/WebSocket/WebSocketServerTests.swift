@@ -29,7 +29,7 @@ struct WebSocketServerTests {
         }
     }
 
-    @Test("messages of any size come back", arguments: [false, true])
+    @Test("messages of any size are echoed", arguments: [false, true])
     func echo(compresses: Bool) async throws {
         let (socket, server) = try Self.socket(Script.echo.changed { $0.compresses = compresses })
         let messages: [WebSocketMessage] = [
@@ -52,7 +52,7 @@ struct WebSocketServerTests {
         withExtendedLifetime(server) {}
     }
 
-    @Test("fragments, pings and a close with a reason come as they were sent")
+    @Test("fragments, pings and a close with a reason are received as they were sent")
     func fragments() async throws {
         let (socket, server) = try Self.socket(
             Script([
@@ -89,7 +89,7 @@ struct WebSocketServerTests {
         withExtendedLifetime(server) {}
     }
 
-    @Test("a handshake is redirected, and one that is refused tells why")
+    @Test("a handshake follows a redirect, and a refused one reports the response")
     func handshakes() async throws {
         let server = try TestServer()
         server.webSocket("/socket", .echo)
@@ -162,7 +162,7 @@ struct WebSocketServerTests {
         }
     }
 
-    @Test("a server that reads nothing makes the sender wait, and gets everything later")
+    @Test("a server that reads nothing stops the sender and receives every message later")
     func slowServer() async throws {
         let gate = Gate()
         let count = 1000
@@ -181,7 +181,7 @@ struct WebSocketServerTests {
     }
 
     @Test(
-        "a reader that takes nothing stops the server, whose stop makes the sender wait; everything comes later, in order"
+        "a reader that pauses stops the server and the sender, and receives every message later"
     )
     func slowReader() async throws {
         let count = 1000

@@ -42,7 +42,7 @@ struct WebSocketTests {
         #expect(socket.closeCode == .normalClosure)
     }
 
-    @Test("the handshake goes to the URL with http's scheme and selects a subprotocol")
+    @Test("the handshake uses the URL with http's scheme and selects a subprotocol")
     func handshake() async throws {
         let (socket, transport) = Self.socket(protocols: ["a", "b"]) {
             await $0.accept(protocols: ["b"], extra: [0x81, 2, 0x68, 0x69])
@@ -65,7 +65,7 @@ struct WebSocketTests {
     // MARK: The peer closes
 
     @Test(
-        "messages end without an error on ordinary codes, and with one on others",
+        "messages end without an error on ordinary close codes, and with one on others",
         arguments: [(nil, nil), (1000, nil), (1001, nil), (1011, "broken"), (4000, "bye"), (1012, nil)]
             as [(UInt16?, String?)])
     func peerCloses(code: UInt16?, reason: String?) async throws {
@@ -106,7 +106,7 @@ struct WebSocketTests {
     }
 
     @Test(
-        "a peer that breaks the rules is told so, and the reader gets the error",
+        "a peer that breaks the protocol receives a close code, and the reader gets the error",
         arguments: [
             ([0x81, 0x80, 0, 0, 0, 0], .protocolViolation, 1002), ([0x81, 1, 0xFF], .protocolViolation, 1007),
             ([0x82, 0x7F, 0, 0, 0, 0, 2, 0, 0, 0], .limitExceeded, 1009), ([0x88, 1, 0], .protocolViolation, 1002),
@@ -129,7 +129,7 @@ struct WebSocketTests {
     // MARK: The handshake
 
     @Test(
-        "credentials that need no challenge go with the handshake",
+        "credentials that need no challenge are sent with the handshake",
         arguments: [
             (.basic, "Basic dXNlcjpwYXNz"), (.bearer, "Bearer pass"),
         ] as [(TransferAuthentication.Scheme, String)])
@@ -158,7 +158,7 @@ struct WebSocketTests {
         #expect(transport.wires.isEmpty)
     }
 
-    @Test("a server that stops within its answer is waited for so long and no longer")
+    @Test("a handshake whose response stalls ends with the idle timeout")
     func stalledAnswer() async throws {
         let (socket, transport) = Self.socket {
             await $0.answer("HTTP/1.1 4")
@@ -189,7 +189,7 @@ struct WebSocketTests {
         try await socket.close()
     }
 
-    @Test("a peer that does not answer the close is waited for so long and no longer")
+    @Test("close() waits for the peer's close frame only until closeTimeout")
     func unansweredClose() async throws {
         let (socket, _) = Self.socket({ $0.closeTimeout = .milliseconds(50) }) {
             await $0.accept()
@@ -218,7 +218,7 @@ struct WebSocketTests {
         await transport.scriptsEnded()
     }
 
-    @Test("cancelling the request ends everything at once")
+    @Test("cancelling the request ends its ping, its messages and its connection")
     func cancelledRequest() async throws {
         let (socket, transport) = Self.socket {
             await $0.accept()
