@@ -71,7 +71,7 @@ struct CURLStyleTests {
                 ])
         #expect(text.contains(#"\"say\":\"\\\"hi\\\"\""#) && text.contains("\"https://example.org/path?"))
         for secret in ["ada", "pass\"", "bar", "secret", "hunter2", "abc"] { #expect(!text.contains(secret)) }
-        // On request the command contains them, in Curlew's quoting.
+        // With `includingCredentials`, the command shows the secrets, in Curlew's quoting.
         #expect(request.cURLDescription(includingCredentials: true).contains("-u 'ada:pass'"))
     }
 

@@ -3,7 +3,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-/// Alamofire's questions, and the values inside its cases.
+/// Alamofire's Boolean properties of errors, and the values inside its cases.
 @Suite(.timeLimit(.minutes(4)))
 struct ErrorQuestionTests {
     private struct Reason: Error {}

@@ -96,7 +96,7 @@ struct ErrorRoundTripTests {
         #expect(own.underlyingError is Refusal)
     }
 
-    /// User code may give an error another code. Alamofire's reason is about what happened, and stays.
+    /// User code may give an error another code. Alamofire's reason describes the cause, and stays.
     @Test func aChangedCodeKeepsTheReason() {
         var error = AFError.responseSerializationFailed(reason: .inputFileNil)
         error.code = .internal

@@ -14,7 +14,7 @@ struct FormStorageTests {
         form.append(Data(count: 1000), withName: "file", fileName: "a", mimeType: "application/octet-stream")
     }
 
-    /// The server receives the same form whether it was stored in memory or in a file.
+    /// Expects that the server received the form, whether it was stored in memory or in a file.
     private func check(_ server: TestServer, has form: MultipartFormData) throws {
         let last = try #require(server.requests.last)
         #expect(last.body == (try form.encode()))
@@ -72,7 +72,7 @@ struct FormStorageTests {
         try await eventually { !FileManager.default.fileExists(atPath: file.path) }
     }
 
-    /// A form that was encoded before the start is removed with its request.
+    /// The file of a form that was encoded before the start is removed when the request is cancelled.
     @Test func aRequestThatWasNeverStartedLeavesNoFile() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
         let request = session.upload(multipartFormData: fill, to: "https://example.org/", usingThreshold: 1003)
@@ -146,7 +146,7 @@ struct FormStorageTests {
         #expect(request.uploadable == nil)
     }
 
-    /// A command line does not show the parts of a form, whether it was stored in memory or in a file.
+    /// A command line shows the parts of a form only if it may show credentials.
     @Test func commandLinesDoNotShowParts() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") })
         let request = session.upload(

@@ -13,10 +13,10 @@ struct MessageNameTests {
         (.websocketProtocol("chat"), "Sec-WebSocket-Protocol: chat"),
     ]
 
-    @Test("well-known fields", arguments: headerTable)
+    @Test("Alamofire's constructors make the well-known header fields", arguments: headerTable)
     func wellKnown(header: HTTPHeader, text: String) { #expect("\(header.name): \(header.value)" == text) }
 
-    @Test("update replaces, sort orders by name") func changing() {
+    @Test("update replaces a field, and sort orders fields by name") func changing() {
         var headers: HTTPHeaders = ["b": "1", "A": "2"]
         headers.update(name: "B", value: "3")
         headers.update(.userAgent("u"))
@@ -29,7 +29,7 @@ struct MessageNameTests {
         #expect(HTTPHeaders.default["User-Agent"] == HTTPHeader.defaultUserAgent.value)
     }
 
-    @Test("an encoder shows its options") func options() throws {
+    @Test("the options of an encoder can be read and changed") func options() throws {
         let encoder = URLEncodedFormEncoder(alphabetizeKeyValuePairs: false, boolEncoding: .literal)
         #expect(!encoder.alphabetizeKeyValuePairs)
         guard case .literal = encoder.boolEncoding else {

@@ -42,7 +42,7 @@ struct ApacheAuthenticationTests {
         _ = try await session.request(url("/basic/page.txt"))
             .authenticate(username: name(), password: password()).string()
         #expect(try await status(session, "/basic/deeper/page.txt") == 200)
-        // The first page has the same realm by another scheme, the second another realm of the same server.
+        // The first page has the same realm with another scheme, the second another realm of the same server.
         #expect(try await status(session, "/digest/page.txt") == 200)
         #expect(try await status(session, "/other/page.txt") == 401)
         // Another session does not have the credentials.

@@ -4,9 +4,9 @@ import Glibc
 import Testing
 
 /// By default libcurl waits for its resolver thread when a transfer is removed from its multi handle.
-@Suite("Cancelling a lookup", .timeLimit(.minutes(4)))
+@Suite("Cancellation of a lookup", .timeLimit(.minutes(4)))
 struct CancelledLookupTimingTests {
-    /// Whether a process can get a new mount namespace, and in it another /etc/resolv.conf.
+    /// Whether a process can get a new mount namespace with a different /etc/resolv.conf.
     private static let canUnshare: Bool = {
         guard geteuid() == 0 else { return false }
         let process = Process()
@@ -35,8 +35,8 @@ struct CancelledLookupTimingTests {
         for round in rounds { #expect(round.prefix(2) == ["cancelled", "resolve"]) }
         let times = rounds.compactMap { $0.last.flatMap { Int($0) } }.sorted().map { Duration.milliseconds($0) }
         try #require(times.count == 7)
-        // Takes the median, because a busy machine may delay single rounds; a resolver's timeout of 5 s would delay
-        // all.
+        // The median decides, because a busy machine may delay single rounds, and a resolver's timeout of 5 s would
+        // delay all rounds.
         #expect(times[3] < Duration.milliseconds(50).asTestBound, "\(times)")
     }
 }

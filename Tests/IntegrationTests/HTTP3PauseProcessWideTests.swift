@@ -3,10 +3,10 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// The memory of the process while a body is not read.
+/// Measures the memory of the process while a body is not read.
 @Suite("Paused readers over HTTP/3", .realServers, .http3, .serialized, .timeLimit(.minutes(4)))
 struct HTTP3PauseProcessWideTests {
-    /// The most memory, in MiB, that an unread body may take. Before 8.18 libcurl buffers up to 64 MB of it.
+    /// The most memory, in MiB, that an unread body may take. libcurl before 8.18 buffers up to 64 MB of the body.
     private static let mostKept = Capabilities.ofLibcurl.quirks.readsQUICWhilePaused ? 64 + 32 : 16
 
     @Test func nothingIsLostAndLittleIsKept() async throws {

@@ -30,7 +30,7 @@ struct HTTP3Tests {
         return versions
     }
 
-    // MARK: Only
+    // MARK: HTTP/3 only
 
     @Test func onlyHTTP3() async throws {
         let session = try session { $0.httpVersion = .http3 }
@@ -68,7 +68,7 @@ struct HTTP3Tests {
         await #expect { try await pinned.request(url).data() } throws: { ($0 as? CurlewError)?.isTLS == true }
     }
 
-    // MARK: Announced
+    // MARK: Announced alternatives
 
     @Test func whatTheFirstResponseAnnouncesTheNextRequestUses() async throws {
         let session = try session()
@@ -178,7 +178,7 @@ struct HTTP3Tests {
         await #expect { try await waiting.data() } throws: { CurlewError.Code.firstByteTimedOut ~= $0 }
         let whole = session.request(kept).timeouts { $0.total = .milliseconds(300) }
         await #expect { try await whole.data() } throws: { CurlewError.Code.totalTimedOut ~= $0 }
-        // The timeout did not end the connection: another request uses it.
+        // The timeouts did not end the connection, so another request uses it.
         let request = session.request(try IntegrationEnvironment.url("CADDY", "/small"))
         _ = try await request.data()
         #expect(request.metrics?.isConnectionReused == true)

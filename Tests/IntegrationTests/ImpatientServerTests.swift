@@ -8,7 +8,7 @@ import Testing
 struct ImpatientServerTests {
     private static let servers = ["HAPROXY_IMPATIENT", "HAPROXY_TLS_IMPATIENT"]
 
-    @Test("requests at the moment of closing are not lost", arguments: servers)
+    @Test("requests that are sent when the server closes their connection succeed", arguments: servers)
     func requestsAtTheMomentOfClosing(server: String) async throws {
         let url = try IntegrationEnvironment.url(server, "/info")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -28,14 +28,15 @@ struct ImpatientServerTests {
             pause.adapt(toReuse: exchange.metrics.isConnectionReused)
         }
         #expect(pause.reversals == 30)
-        // None of the closed connections is left.
+        // The closed connections are not left in the pool.
         #expect(await transport.connections.totals.open <= 1)
         #expect(transport.statistics.liveTransfers == 0 && transport.statistics.easyHandlesInUse == 0)
     }
 
-    /// A POST whose connection is cut is not repeated, so it fails if it is sent at that moment.
+    /// A POST whose connection is cut is not repeated, so it fails if the server closes the connection at that
+    /// moment.
     @Test(
-        "connections that retire before the server closes them lose not even a POST",
+        "no POST fails if connections retire before the server closes them",
         .enabled(if: Capabilities.ofLibcurl.quirks.asksBeforeSending, "libcurl does not ask before it sends"),
         arguments: servers)
     func retiredBeforeTheServerCloses(server: String) async throws {

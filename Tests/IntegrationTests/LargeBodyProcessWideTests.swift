@@ -38,7 +38,7 @@ struct LargeBodyProcessWideTests {
         if !IntegrationEnvironment.isSanitized { #expect(grown < Self.allowedGrowthKilobytes) }
     }
 
-    // HTTP/2 is left out: nginx responds before the body has arrived, and libcurl 7.88 then waits for ever.
+    // HTTP/2 is left out: nginx responds before the body has arrived, and then libcurl 7.88 waits forever.
     @Test(arguments: ["NGINX", "NGINX_TLS_HTTP1"])
     func anUploadFromAFileKeepsMemoryFlat(server: String) async throws {
         let size = try #require(Int(IntegrationEnvironment.text("LARGE_BYTES")))

@@ -58,7 +58,8 @@ struct NameTests {
         }
         #expect(try await transport.exchange(url("here.curlew.test")).status == 200)
         #expect(witness.hosts.withLock { $0 }.isEmpty)
-        // The certificate is for localhost. libcurl skips its comparison of names only if the evaluator decides alone.
+        // The certificate is for localhost. libcurl skips its own comparison of names only if the evaluator decides
+        // alone.
         guard decidesAlone else { return }
         let port = try #require(IntegrationEnvironment.url("NGINX_TLS").port)
         let secure = try #require(URL(string: "https://a.wild.curlew.test:\(port)/info"))
@@ -67,7 +68,7 @@ struct NameTests {
     }
 
     @Test(
-        "an evaluator that trusts every server does not speak for the server of names",
+        "the DNS server's certificate is verified even if an evaluator trusts every server",
         .enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "evaluators need OpenSSL"))
     func theServerOfNamesIsVerifiedBesideAnEvaluator() async throws {
         let (name, target) = (try IntegrationEnvironment.url("DOH"), try url("here.curlew.test"))

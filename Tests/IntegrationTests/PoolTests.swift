@@ -3,9 +3,9 @@ import CurlewCore
 import Foundation
 import Testing
 
-@Suite("The pool at real servers", .realServers, .timeLimit(.minutes(4)))
+@Suite("Connection pool at real servers", .realServers, .timeLimit(.minutes(4)))
 struct PoolTests {
-    @Test("caddy's HTTP/2 streams share a connection, which is idle after they are cancelled")
+    @Test("caddy's HTTP/2 streams share a connection, which is idle after their cancellation")
     func streamsShareAConnection() async throws {
         let roots = try IntegrationEnvironment.file("CA_FILE")
         let session = Session(

@@ -14,7 +14,7 @@ import class CurlewAlamofire.RevocationTrustEvaluator
     .timeLimit(.minutes(4))
 )
 struct ServerTrustTests {
-    /// An evaluator that records the trust it is shown.
+    /// An evaluator that records the server trust that it gets.
     private final class Witness: ServerTrustEvaluating {
         let seen = Lock<[ServerTrust]>([])
 

@@ -6,7 +6,8 @@ import Foundation
 import Testing
 
 /// Sends many requests, of which many fail, and expects that no resource leaks. `scripts/soak` is the long form:
-/// `CURLEW_SOAK_REQUESTS` sets the number, `CURLEW_SOAK_SEED` the mix, and `CURLEW_HELD_REQUESTS` how many are held.
+/// `CURLEW_SOAK_REQUESTS` sets the number, `CURLEW_SOAK_SEED` the mix, and `CURLEW_HELD_REQUESTS` the number of
+/// requests that are held open.
 @Suite("Soak", .realServers, .serialized, .timeLimit(.minutes(120)))
 struct SoakProcessWideTests {
     private static let workers = 32
@@ -48,7 +49,7 @@ struct SoakProcessWideTests {
         var surprises: [String: Int] = [:]
     }
 
-    /// Runs `count` requests of the mix that follows from the seed, and counts those with an unexpected end.
+    /// Runs `count` requests of the mix that follows from the seed, and counts those with an unexpected outcome.
     private static func run(
         _ count: Int,
         seed: UInt64,

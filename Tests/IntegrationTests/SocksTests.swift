@@ -31,7 +31,7 @@ struct SocksTests {
         #expect(try await through("socks5h").exchange(url).status == 200)
     }
 
-    @Test("a resolver of the user's finds the address that the proxy is told", arguments: ["socks4", "socks5"])
+    @Test("a custom resolver finds the address that libcurl gives to a SOCKS proxy", arguments: ["socks4", "socks5"])
     func theResolverIsAskedForWhatLibcurlTellsTheProxy(scheme: String) async throws {
         var parts = try #require(
             URLComponents(url: IntegrationEnvironment.url("DANTE"), resolvingAgainstBaseURL: false)

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Checks the HTTP/2 of `TestServer` with clients of other projects.
-@Suite("TestServer and other projects' clients", .foreignClients, .timeLimit(.minutes(4)))
+@Suite("TestServer with clients of other projects", .foreignClients, .timeLimit(.minutes(4)))
 struct TestServerClientTests {
     typealias Response = TestServer.Response
 
@@ -99,7 +99,7 @@ struct TestServerClientTests {
         #expect(server.requests.count == 300 && server.connectionCount == 1)
     }
 
-    /// Padding, CONTINUATION frames, 100 (Continue) and trailers, in both directions.
+    /// Covers padding, CONTINUATION frames, 100 (Continue) and trailers, in both directions.
     @Test(arguments: Way.allCases) func nghttpSendsEveryKindOfFrame(way: Way) async throws {
         let (server, scratch) = (try server(way), try ScratchDirectory())
         server.script(

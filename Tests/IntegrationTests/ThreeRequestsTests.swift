@@ -3,20 +3,20 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// nginx with `keepalive_requests 3`: the third response on a connection has `Connection: close`, or over HTTP/2 a
-/// GOAWAY comes with it.
+/// nginx with `keepalive_requests 3`: the third response on a connection has `Connection: close`, or over HTTP/2 is
+/// sent with a GOAWAY.
 @Suite("A server that ends connections after three requests", .realServers, .timeLimit(.minutes(4)))
 struct ThreeRequestsTests {
     private static let servers = ["NGINX_THREE_REQUESTS", "NGINX_TLS_THREE_REQUESTS"]
 
-    @Test("of twenty requests in a row none is lost, and each connection carries three", arguments: servers)
+    @Test("twenty requests in a row succeed, and each connection carries at most three", arguments: servers)
     func inARow(server: String) async throws {
         try await expectThreeEach(on: makeTrustingTransport(), server)
     }
 
-    /// Both ends retire the connection at the same request.
+    /// Client and server retire the connection at the same request.
     @Test(
-        "none is lost either if the client has the same limit",
+        "twenty requests in a row succeed if the client has the same limit",
         .enabled(if: Capabilities.ofLibcurl.quirks.asksBeforeSending, "libcurl does not ask before it sends"),
         arguments: servers)
     func sameLimit(server: String) async throws {
@@ -37,12 +37,12 @@ struct ThreeRequestsTests {
             requests[try #require(exchange.seen("connection")), default: 0] += 1
         }
         #expect(requests.values.sorted() == [2, 3, 3, 3, 3, 3, 3])
-        // The others close.
+        // The connections that have reached the limit close.
         while await transport.connections.totals.open > 1 { try await Task.sleep(for: .milliseconds(2)) }
         #expect(transport.statistics.liveTransfers == 0 && transport.statistics.easyHandlesInUse == 0)
     }
 
-    @Test("of sixty requests at once over HTTP/1.1 none is lost")
+    @Test("sixty concurrent requests over HTTP/1.1 succeed")
     func atOnce() async throws {
         let url = try IntegrationEnvironment.url("NGINX_THREE_REQUESTS", "/info")
         let transport = makeTransport { $0.maximumConnectionsPerHost = 4 }

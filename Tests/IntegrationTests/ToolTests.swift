@@ -4,8 +4,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// The `curlew` command with real servers. Tests that need none are in CurlewToolTests.
-@Suite("curlew and real servers", .realServers, .timeLimit(.minutes(4)))
+/// The `curlew` command with real servers. Tests that need no real servers are in CurlewToolTests.
+@Suite("curlew command with real servers", .realServers, .timeLimit(.minutes(4)))
 struct ToolTests {
     private static let executable = ProbeProcess.executable.deletingLastPathComponent().appending(path: "curlew")
 
@@ -65,7 +65,7 @@ struct ToolTests {
         #expect(try await curlew("--check-status", "--unix-socket", socket, "localhost/small").status == 0)
     }
 
-    @Test("A download from nginx is interrupted, goes on, and has the right checksum", arguments: [1, 3])
+    @Test("an interrupted download from nginx continues, and has the right checksum", arguments: [1, 3])
     func downloads(segments: Int) async throws {
         let scratch = try ScratchDirectory()
         let body = TestServer.patternBytes(count: 6_000_000)

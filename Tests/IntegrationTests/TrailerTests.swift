@@ -16,7 +16,7 @@ struct TrailerTests {
 
     /// nginx compresses this page, so it has no length.
     @Test(
-        "those of nginx arrive, over HTTP/1.1 and HTTP/2, also through caddy",
+        "trailers from nginx arrive over HTTP/1.1 and HTTP/2, also through caddy",
         arguments: ["NGINX", "NGINX_TLS", "CADDY"])
     func received(server: String) async throws {
         let request = try session().request(try IntegrationEnvironment.url(server, "/words.json"))
@@ -27,7 +27,7 @@ struct TrailerTests {
     }
 
     /// The server offers HTTP/2, over which libcurl sends no trailers.
-    @Test("nginx takes bodies with trailers, one after the other", arguments: ["NGINX", "NGINX_TLS"])
+    @Test("nginx accepts several bodies with trailers one after another", arguments: ["NGINX", "NGINX_TLS"])
     func sent(server: String) async throws {
         let session = try session()
         for round in 1...3 {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// WebSockets with Python's `websockets`, directly and through proxies and reverse proxies.
-@Suite("WebSockets and real servers", .realServers, .timeLimit(.minutes(4)))
+@Suite("WebSockets with real servers", .realServers, .timeLimit(.minutes(4)))
 struct WebSocketTests {
     private func session(_ change: (inout SessionConfiguration) throws -> Void = { _ in }) throws -> Session {
         var configuration = SessionConfiguration()
@@ -42,7 +42,7 @@ struct WebSocketTests {
     }
 
     @Test(
-        "a server, reverse proxies, and TLS that ends at either of them; servers of HTTP/2 are asked for HTTP/1.1",
+        "a WebSocket works with servers and reverse proxies, with and without TLS and compression",
         arguments: [
             "WEBSOCKETS", "WEBSOCKETS_TLS", "NGINX", "NGINX_TLS", "NGINX_TLS_HTTP1", "NGINX_TLS13", "HAPROXY",
             "HAPROXY_TLS",
@@ -53,7 +53,7 @@ struct WebSocketTests {
         try await talk(over: session().webSocket(url) { $0.compression = compression })
     }
 
-    @Test("what stands between is passed through", arguments: ["NGINX", "HAPROXY"])
+    @Test("the handshake's fields and subprotocol pass through a reverse proxy", arguments: ["NGINX", "HAPROXY"])
     func fieldsArrive(server: String) async throws {
         let url = try IntegrationEnvironment.url(server, "/socket/fields")
         let socket = try session().webSocket(url, protocols: ["other", "chat"], headers: ["X-Own": "mine"])
@@ -64,7 +64,7 @@ struct WebSocketTests {
     }
 
     @Test(
-        "proxies that are told where to: squid's CONNECT, with and without a password, a proxy over TLS, SOCKS",
+        "a WebSocket works through HTTP proxies, a proxy over TLS, and SOCKS",
         arguments: ["SQUID", "SQUID_BASIC", "PROXY", "HAPROXY_TLS_PROXY", "DANTE", "SOCKS"], ["NGINX", "NGINX_TLS"])
     func forward(proxy: String, server: String) async throws {
         let session = try session { configuration in
@@ -98,7 +98,7 @@ struct WebSocketTests {
 
     // MARK: Trust
 
-    @Test("a certificate that is not trusted opens nothing", arguments: ["WEBSOCKETS_TLS", "NGINX_TLS"])
+    @Test("an untrusted certificate prevents the connection", arguments: ["WEBSOCKETS_TLS", "NGINX_TLS"])
     func untrusted(server: String) async throws {
         let session = try session { $0.tls.trustRoots = .system }
         let socket = session.webSocket(try IntegrationEnvironment.url(server, "/socket/echo"))
@@ -108,7 +108,7 @@ struct WebSocketTests {
     }
 
     @Test(
-        "certificates of another host and of the past are refused",
+        "expired certificates and those of another host are refused",
         arguments: [
             ("NGINX_WRONG_HOST", CurlewError.Code.certificateHostMismatch), ("NGINX_EXPIRED", .certificateExpired),
         ])
@@ -118,7 +118,7 @@ struct WebSocketTests {
         #expect(error?.code == code)
     }
 
-    @Test("a pin lets its key in and no other", arguments: [true, false])
+    @Test("a public key pin accepts its own key and refuses another", arguments: [true, false])
     func pins(isRight: Bool) async throws {
         let certificates = Certificate.all(in: try Data(contentsOf: IntegrationEnvironment.file("GOOD_CERTIFICATE")))
         let right = try #require(certificates.first).publicKey.pin
@@ -131,7 +131,8 @@ struct WebSocketTests {
     }
 
     @Test(
-        "an evaluator decides over wss, too", .enabled(if: Capabilities.current.usesOpenSSL, "evaluators need OpenSSL"))
+        "a server trust evaluator decides over wss, too",
+        .enabled(if: Capabilities.current.usesOpenSSL, "evaluators need OpenSSL"))
     func evaluator() async throws {
         let manager = ServerTrustManager(
             evaluators: [
@@ -159,7 +160,7 @@ struct WebSocketTests {
         #expect(error?.responseCode == 400)
     }
 
-    // MARK: Answers and ends
+    // MARK: Responses and close codes
 
     @Test func aServerWithoutWebSocketsIsRefused() async throws {
         let socket = try session().webSocket(try IntegrationEnvironment.url("NGINX", "/small"))
@@ -169,14 +170,14 @@ struct WebSocketTests {
         #expect(error?.responseBody == Data("Hello from a real server.\n".utf8))
     }
 
-    @Test("a dead server behind a proxy is the proxy's answer")
+    @Test("a reverse proxy whose server is down refuses the handshake with status 503")
     func dead() async throws {
         let socket = try session().webSocket(try IntegrationEnvironment.url("HAPROXY_DEAD", "/socket/echo"))
         let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
         #expect(error?.responseCode == 503)
     }
 
-    @Test("a close code and its reason come through", arguments: ["WEBSOCKETS", "NGINX", "HAPROXY"])
+    @Test("the server's close code and reason are reported", arguments: ["WEBSOCKETS", "NGINX", "HAPROXY"])
     func closeCode(server: String) async throws {
         let socket = try session().webSocket(try IntegrationEnvironment.url(server, "/socket/close"))
         let error = await #expect(throws: CurlewError.self) { for try await _ in socket.messages {} }

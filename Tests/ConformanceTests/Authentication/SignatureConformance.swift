@@ -32,7 +32,7 @@ struct SignatureConformance {
         var group: String { context.normalize ? "normalized" : "not normalized" }
     }
 
-    @Test("the form with a header field")
+    @Test("signatures in a header field are those of the published vectors")
     func headers() throws {
         try conform("auth-sigv4") { (item: SignatureCase) in
             var headers = HTTPHeaders(received: item.request.headers.map { HTTPHeader(name: $0[0], value: $0[1]) })
@@ -47,7 +47,7 @@ struct SignatureConformance {
         }
     }
 
-    @Test("the form with a query")
+    @Test("signatures in a query are those of the published vectors")
     func queries() throws {
         try conform("auth-sigv4") { (item: SignatureCase) in
             let headers = HTTPHeaders(received: item.request.headers.map { HTTPHeader(name: $0[0], value: $0[1]) })

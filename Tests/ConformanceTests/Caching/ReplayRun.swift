@@ -191,7 +191,7 @@ struct ReplayRun {
         }
     }
 
-    // MARK: Checks of what the server saw
+    // MARK: Checks of the requests that the server received
 
     private func check(_ origin: ReplayOrigin, _ seen: [Int: Seen]) throws {
         var entries = origin.entries[...]

@@ -43,7 +43,7 @@ struct EventStreamConformance {
 
     /// Compares the parser's events for the case's chunks, for single bytes and for one chunk.
     @Test(
-        "events are those of the HTML standard, however the stream is cut", arguments: ["as given", "bytes", "whole"])
+        "events follow the HTML standard, whatever the chunks of the stream", arguments: ["as given", "bytes", "whole"])
     func events(cut: String) throws {
         try conform("sse") { (item: Case) in
             // The parser does not see status and content type.

@@ -53,7 +53,7 @@ struct CookieConformance {
         return .passed
     }
 
-    @Test("the HTTP state working group's corpus")
+    @Test("cookies follow the corpus of the HTTP State working group")
     func httpState() throws {
         try conform("cookies-http-state") { (item: Case) in
             guard item.status == "normal" else { return .notCounted }
@@ -63,8 +63,8 @@ struct CookieConformance {
         }
     }
 
-    /// The corpus follows RFC 6265. RFC 6265bis keeps cookies without a name, so a client sends these fields for the
-    /// cases about them.
+    /// The corpus follows RFC 6265, but RFC 6265bis keeps cookies without a name. These are the fields that a client
+    /// sends then.
     static let nameless = [
         "http-state-0004": "foo", "http-state-0023": "foo", "http-state-0028": "foo", "http-state-mozilla0014": "six",
         "http-state-mozilla0015": "seven", "http-state-mozilla0016": "eight",
@@ -72,7 +72,7 @@ struct CookieConformance {
         "http-state-name0033": "aaa",
     ]
 
-    @Test("the web platform's cookies")
+    @Test("cookies follow the web platform tests")
     func webPlatform() throws {
         let differences = [
             "wpt-value-value-013": "a line feed cannot arrive in a header; RFC 6265bis drops the whole cookie"
@@ -80,7 +80,7 @@ struct CookieConformance {
         try conform("cookies-wpt", expectedDifferences: differences) { (item: Case) in try Self.judge(item) }
     }
 
-    @Test("cookie dates")
+    @Test("cookie dates parse as in RFC 6265")
     func dates() throws {
         struct Case: CorpusCase {
             let id: String
@@ -93,7 +93,7 @@ struct CookieConformance {
         }
     }
 
-    @Test("public suffixes")
+    @Test("registrable domains follow the public suffix list")
     func publicSuffixes() throws {
         struct Case: CorpusCase {
             let id: String

@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("Content-Disposition", .timeLimit(.minutes(4)))
 struct ContentDispositionConformance {
-    @Test("the file name of a response is found")
+    @Test("the file name of a response is read from its Content-Disposition")
     func parsing() throws {
         struct Case: CorpusCase {
             let id: String

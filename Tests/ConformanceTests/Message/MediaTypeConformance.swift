@@ -20,7 +20,7 @@ struct MediaTypeConformance {
         }
     }
 
-    @Test("a response's content type is the last usable of its lines")
+    @Test("a response's content type is the last usable of its Content-Type values")
     func contentType() throws {
         struct Case: CorpusCase {
             struct Expected: Decodable {
@@ -60,7 +60,7 @@ struct MediaTypeConformance {
         }
     }
 
-    @Test("charset labels name their encodings")
+    @Test("charset labels map to their encodings")
     func charsetLabels() throws {
         struct Case: CorpusCase {
             let id: String

@@ -51,7 +51,7 @@ struct ParameterConformance {
             .encode(item.parameters, into: request).url?.query(percentEncoded: true)
     }
 
-    /// Encodes the case with `URLEncoding`. `nil` if that lacks an option of the case.
+    /// Encodes the case with `URLEncoding`. Returns `nil` if `URLEncoding` lacks an option of the case.
     static func untyped(_ item: Case) throws -> String? {
         guard Set(item.options.keys).isSubset(of: ["array_encoding", "existing_query", "bool_encoding"]),
             let parameters = item.parameters.untyped as? [String: any Any & Sendable]
@@ -65,7 +65,7 @@ struct ParameterConformance {
         return try encoding.encode(request, with: parameters).url?.query(percentEncoded: true)
     }
 
-    @Test("forms are those of the URL standard but for the characters that Alamofire escapes")
+    @Test("forms follow the URL standard, except for the characters that Alamofire escapes")
     func formURLEncoded() throws {
         struct Case: CorpusCase {
             let id: String

@@ -36,7 +36,7 @@ struct RedirectConformance {
         }
     }
 
-    @Test("the decision about every redirect is the standard's")
+    @Test("the decision about each redirect follows the standard")
     func decisions() throws {
         try conform("redirects") { (item: Case) in
             let base = try #require(URL(string: item.base ?? item.from_url ?? "http://h1/dir/page.html"))

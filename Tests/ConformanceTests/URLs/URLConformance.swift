@@ -16,7 +16,7 @@ struct URLConformance {
 
     /// Foundation parses URLs by RFC 3986 and browsers by the WHATWG's standard, so components differ on purpose. But
     /// an input that both accept must name the same host, so that no input leads a request to another server.
-    @Test("an http URL names the host that a browser would see in it")
+    @Test("an http URL names the same host as in a browser")
     func hosts() throws {
         let differences = [
             "url-0042": "RFC 3986: a backslash is no slash, so this is a relative path on the same host"

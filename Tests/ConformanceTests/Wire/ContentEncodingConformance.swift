@@ -20,7 +20,7 @@ struct ContentEncodingConformance {
         var group: String { id.split(separator: "-").dropFirst().first.map(String.init) ?? "" }
     }
 
-    @Test("what servers encode is decoded, and what only says so is an error")
+    @Test("encoded bodies are decoded, and bodies without the announced encoding are errors")
     func decoding() async throws {
         let server = try await TestServer.start()
         var verdicts: [String: Verdict] = [:]

@@ -6,7 +6,7 @@ internal import Foundation
 internal import Testing
 
 /// Replays the server responses of curl's test suite to a session that makes the requests of curl's command lines.
-@Suite("The servers of curl's tests", .timeLimit(.minutes(4)))
+@Suite("Server responses of curl's test suite", .timeLimit(.minutes(4)))
 struct CurlSuiteConformance {
     struct Case: CorpusCase {
         struct Reply: Decodable { let bytes_hex: String }
@@ -24,7 +24,7 @@ struct CurlSuiteConformance {
         var group: String { curl_exit_code == 0 ? "answers" : "errors" }
     }
 
-    @Test("answers are taken and faults are errors, as curl has them")
+    @Test("responses succeed or fail as in curl, after the same requests")
     func replies() async throws {
         let cases = try Corpus.cases("curl-tests", as: Case.self)
         var verdicts: [String: Verdict] = [:]
@@ -97,7 +97,7 @@ struct CurlLine: Sendable {
 
     var authenticates: Bool { credentials != nil }
 
-    /// `nil` if the line has several URLs, or an option that a session's request cannot express.
+    /// Returns `nil` if the line has several URLs, or an option that a session's request cannot express.
     init?(_ line: String) {
         var words = Self.words(of: line)[...]
         while let word = words.popFirst() {

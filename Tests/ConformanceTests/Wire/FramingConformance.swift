@@ -23,7 +23,7 @@ struct FramingConformance {
         var group: String { kind ?? level }
     }
 
-    @Test("no broken response passes for a whole one, and connections are kept only where they may be")
+    @Test("broken responses are errors, and only connections that allow it are reused")
     func framing() async throws {
         let server = try await TestServer.start()
         var verdicts: [String: Verdict] = [:]
@@ -62,8 +62,8 @@ struct FramingConformance {
         let segments = (item.segments_hex ?? []).map { Data(hex: $0) ?? Data() }
         server.script("/\(item.id)", .raw(segments, every: .milliseconds(1)))
         let request = Session().request(server.url("/\(item.id)"))
-        // If the case expects a response, a redirect is that response and is not followed. Otherwise following it must
-        // fail.
+        // If the case expects a response, a redirect is that response and is not followed. Otherwise the redirect is
+        // followed, and must end in an error.
         if item.expected.outcome == "response" { request.redirect(using: .doNotFollow) }
         let response = await request.response()
         if item.expected.outcome != "response" {

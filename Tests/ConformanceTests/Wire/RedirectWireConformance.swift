@@ -29,7 +29,7 @@ struct RedirectWireConformance {
         }
     }
 
-    @Test("redirects are followed, refused or handed over as the standard says")
+    @Test("redirects are followed, refused or delivered as the standard says")
     func redirects() async throws {
         var verdicts: [String: Verdict] = [:]
         for item in try Corpus.cases("redirects", as: Case.self) {

@@ -60,7 +60,7 @@ extension URLRequest {
     fileprivate var marks: String? { value(forHTTPHeaderField: "Marks") }
 }
 
-@Suite("An interceptor of several", .timeLimit(.minutes(4)))
+@Suite("Interceptors with several parts", .timeLimit(.minutes(4)))
 struct InterceptorTests {
     private let session = Session(transport: MockTransport())
     private let plain = URLRequest(url: URL(filePath: "/"))

@@ -125,7 +125,7 @@ private final class SessionCompletionAdapter: Adapter, @unchecked Sendable {
     }
 }
 
-@Suite("subclasses of Interceptor and Adapter override any form", .timeLimit(.minutes(4)))
+@Suite("Subclasses of Interceptor and Adapter", .timeLimit(.minutes(4)))
 struct SubclassFormTests {
     private func marks(of adapter: any RequestInterceptor) async throws -> String? {
         let transport = MockTransport { .text($0.headers["Marks"] ?? "none") }

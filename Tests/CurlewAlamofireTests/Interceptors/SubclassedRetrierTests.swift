@@ -74,7 +74,7 @@ private final class RoundaboutPolicy: RetryPolicy, @unchecked Sendable {
     }
 }
 
-@Suite("subclasses of retriers override either form", .timeLimit(.minutes(4)))
+@Suite("Subclasses of retriers", .timeLimit(.minutes(4)))
 struct SubclassedRetrierTests {
     private func retries(with retrier: any RequestInterceptor) async throws -> Int {
         let transport = MockTransport { _ in .status(503) }

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// WebSockets with Alamofire's names, defaults and order of events.
-@Suite("WebSocketRequest, as in Alamofire", .timeLimit(.minutes(4)))
+@Suite("WebSocketRequest with Alamofire's API", .timeLimit(.minutes(4)))
 struct WebSocketRequestTests {
     typealias Script = TestServer.WebSocketScript
     typealias Message = URLSessionWebSocketTask.Message
@@ -23,7 +23,8 @@ struct WebSocketRequestTests {
     // MARK: The order of events
 
     @Test(
-        "connected, messages, disconnected, completed", arguments: [.normalClosure, .goingAway] as [WebSocketCloseCode])
+        "events arrive in the order connected, messages, disconnected, completed",
+        arguments: [.normalClosure, .goingAway] as [WebSocketCloseCode])
     func order(code: WebSocketCloseCode) async throws {
         let server = try Self.server(Script([.send(.text("one")), .send(.data(Data([2]))), .close(code)]))
         let log = Log()
@@ -39,7 +40,7 @@ struct WebSocketRequestTests {
         try await eventually { request.isFinished }
     }
 
-    @Test("this side closes: the same, and no error")
+    @Test("closing from a handler disconnects and completes without an error")
     func closing() async throws {
         let server = try Self.server(Script([.send(.text("one")), .echo]))
         let log = Log()
@@ -52,7 +53,7 @@ struct WebSocketRequestTests {
         #expect(log.lines == ["connected nil", "string one", "disconnected 1001 nil", "completed nil"])
     }
 
-    @Test("closing before it is open ends without an error, too")
+    @Test("closing before the WebSocket is open completes without an error")
     func closingEarly() async throws {
         let transport = MockTransport()
         transport.route("/websocket") { _ in .hanging }
@@ -65,7 +66,7 @@ struct WebSocketRequestTests {
         #expect(log.lines == ["completed nil"])
     }
 
-    @Test("cancelling ends with an error, and with no disconnection")
+    @Test("cancelling completes with an error, without a disconnected event")
     func cancelling() async throws {
         let server = try Self.server(.echo)
         let log = Log()
@@ -78,7 +79,7 @@ struct WebSocketRequestTests {
         #expect(log.completion?.error?.isExplicitlyCancelledError == true)
     }
 
-    @Test("a message above the bound ends it with an error")
+    @Test("a message above the maximum size completes the request with an error")
     func tooLarge() async throws {
         let server = try Self.server(Script([.send(.text("two"))]))
         let log = Log()
@@ -88,7 +89,9 @@ struct WebSocketRequestTests {
         #expect(log.lines == ["connected nil", "completed limitExceeded"])
     }
 
-    @Test("an opening that is refused ends it with an error, unless a retrier wants another", arguments: [false, true])
+    @Test(
+        "a refused handshake completes the request with an error, unless a retrier repeats it",
+        arguments: [false, true])
     func refused(isRetried: Bool) async throws {
         let server = try TestServer()
         let attempts = Lock(0)
@@ -110,7 +113,7 @@ struct WebSocketRequestTests {
                     ? ["connected nil", "disconnected 1000 nil", "completed nil"] : ["completed webSocketRefused"]))
     }
 
-    @Test("another code is no error here, and told by its number")
+    @Test("an application's close code is no error, and is reported by number")
     func otherCodes() async throws {
         let server = try Self.server(Script([.close(.init(rawValue: 4001), reason: "own")]))
         let log = Log()
@@ -122,7 +125,7 @@ struct WebSocketRequestTests {
 
     // MARK: Handlers
 
-    @Test("every handler gets every event, and a value that cannot be decoded leaves it open")
+    @Test("every handler gets every event, and a message that cannot be decoded leaves the WebSocket open")
     func handlers() async throws {
         let server = try Self.server(Script([.send(.text("?")), .send(Self.json), .close(.normalClosure)]))
         let (log, values, messages, kinds) = (Log(), Lock<[Value]>([]), Lock(0), Lock<[String]>([]))
@@ -152,7 +155,7 @@ struct WebSocketRequestTests {
         #expect(kinds.withLock { $0 } == ["connected", "failed", "Ada", "disconnected", "completed"])
     }
 
-    @Test("the subprotocol is sent and told, and parameters go into the URL")
+    @Test("the subprotocol is negotiated, and parameters are added to the URL")
     func subprotocol() async throws {
         let server = try Self.server(Script([.close(.normalClosure)]).changed { $0.protocols = ["chat"] })
         let log = Log()
@@ -169,7 +172,7 @@ struct WebSocketRequestTests {
 
     // MARK: Sending
 
-    @Test("messages that are sent before it is open go out in their order")
+    @Test("messages that are sent before the WebSocket is open arrive in order")
     func sending() async throws {
         let server = try Self.server(.echo)
         let (log, sent) = (Log(), Lock(0))
@@ -227,7 +230,7 @@ struct WebSocketRequestTests {
         #expect(request.isInitialized)
     }
 
-    @Test("pings go out by themselves")
+    @Test("pings are sent at the configured interval")
     func automaticPings() async throws {
         let pings = Lock(0)
         let server = try Self.server(
@@ -270,7 +273,7 @@ struct WebSocketRequestTests {
         #expect(values == [Value(name: "Ada"), Value(name: "Ada")])
     }
 
-    @Test("a task sends and closes; leaving a sequence cancels the request")
+    @Test("a task sends and closes, and leaving a sequence cancels the request")
     func tasks() async throws {
         let server = try Self.server(.echo)
         let session = Session()

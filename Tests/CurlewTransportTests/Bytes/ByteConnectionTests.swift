@@ -251,7 +251,7 @@ struct ByteConnectionTests {
         }
     }
 
-    // MARK: Failures on the way
+    // MARK: Proxies and failed connections
 
     @Test func aRefusedConnectionFailsAsAnExchangeWould() async throws {
         let refusing = try DeadEnd(.refusing)

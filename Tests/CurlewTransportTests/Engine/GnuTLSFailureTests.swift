@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlewTransport
 
-@Suite("What GnuTLS tells")
+@Suite("Failures reported by GnuTLS")
 struct GnuTLSFailureTests {
     /// Values of CURLINFO_SSL_VERIFYRESULT, as reported by libcurl 8.14 with GnuTLS 3.7, and their meaning.
     @Test(arguments: [

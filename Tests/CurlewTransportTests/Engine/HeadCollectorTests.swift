@@ -66,7 +66,7 @@ struct HeadCollectorTests {
         #expect(trailers == [HTTPHeader(name: "T", value: "6 7")])
     }
 
-    @Test("a carriage return within a line is refused, several at its end are not")
+    @Test("a carriage return within a line is refused, several at the end of a line are accepted")
     func carriageReturns() {
         let start = "HTTP/1.1 200 OK\r\n"
         let broken = [

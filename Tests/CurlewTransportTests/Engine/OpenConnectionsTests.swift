@@ -130,11 +130,11 @@ struct OpenConnectionsTests {
         try retire(40, &connections)
         #expect(connections[40]?.isRetired == true)
         #expect(connections.detour(of: origin) == spare && connections.detour(of: other) == nil)
-        // The spare one has a retired connection as well, while the first still drains.
+        // The spare multi handle gets a retired connection as well, while the first retired connection still drains.
         connections.opened(connection(spare, 2), at: 41)
         try retire(41, &connections, carrying: [40, 90])
         #expect(connections.detour(of: origin) == spare + 1)
-        // The usual one is free again.
+        // The usual multi handle is free again, because its retired connection has closed.
         connections.closed(40)
         connections.opened(connection(spare + 1, 3), at: 42)
         try retire(42, &connections, carrying: [41])
@@ -150,14 +150,14 @@ struct OpenConnectionsTests {
         connections.opened(plain, at: 43)
         func queue(carrying: Set<Int32>) -> [Int32] { connections.pingsQueued(in: 0, carrying: carrying).sorted() }
         #expect(queue(carrying: [40]) == [])
-        // A connection that carries requests again has sent what was queued.
+        // A connection that carries requests again has sent its queued PINGs.
         #expect(queue(carrying: [40, 41]) == [])
         #expect(queue(carrying: [40]) == [])
         #expect(queue(carrying: [40]) == [41])
-        // It is shut down once, and stays until libcurl closes it.
+        // The connection is shut down once, and stays in the list until libcurl closes it.
         #expect(queue(carrying: [40]) == [])
         #expect(connections[42]?.queuedPings == 0 && connections[43]?.queuedPings == 0)
-        // So has one that carried a request in between.
+        // A request on a connection sends its queued PINGs.
         connections.pingsWritten(to: Self.name(41))
         #expect(queue(carrying: [40]) == [])
     }
@@ -214,7 +214,7 @@ struct OpenConnectionsTests {
         connections.opened(connection(spare, 2), at: 41)
         #expect(connections[41]?.isRetired == false && connections.detour(of: origin) == spare)
         connections.closed(41)
-        // But not if it has another one by then.
+        // The origin does not move if it has another connection by then.
         connections.opened(connection(0, 3), at: 42)
         connections.opened(connection(spare, 4), at: 43)
         #expect(connections[43]?.isRetired == true && !connections.hasDetours)
@@ -227,7 +227,7 @@ struct OpenConnectionsTests {
         for number in 0..<OpenConnections.mostSpares - 1 {
             let socket = Int32(41 + number)
             connections.opened(connection(MultiIndex.firstSpare + number, 2 + Int32(number)), at: socket)
-            // The earlier ones still carry requests.
+            // The earlier connections still carry requests.
             try retire(socket, &connections, carrying: Set(40..<socket))
         }
         let last = MultiIndex.firstSpare + OpenConnections.mostSpares - 1

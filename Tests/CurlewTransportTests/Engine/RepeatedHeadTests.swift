@@ -81,7 +81,7 @@ struct RepeatedHeadTests {
         #expect(handle.repeated == 9)
     }
 
-    /// The version in it is checked before any other line arrives.
+    /// The version in a status line is checked before any other line arrives.
     @Test func anEqualStatusLineIsReported() {
         var handle = Handle()
         check(&handle, head("200 OK", "A: 1"))
@@ -111,7 +111,7 @@ struct RepeatedHeadTests {
         ]
         for first in heads {
             for second in heads {
-                // Each head after itself, after another one, and twice after another one.
+                // Tries each head after itself, after another head, and twice after another head.
                 var handle = Handle()
                 for lines in [first, first, second, first, second, second, first] { check(&handle, lines) }
             }

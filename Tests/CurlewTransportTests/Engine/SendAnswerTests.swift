@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewTransport
 
-@Suite("May a request be sent again")
+@Suite("Repetition of requests by libcurl")
 struct SendAnswerTests {
     /// A transfer on a handle, whose request libcurl has sent once.
     private func sent(
@@ -103,7 +103,7 @@ struct SendAnswerTests {
         }
     }
 
-    /// Only a repetition that was stopped makes the challenge the result, whatever number of answers it has had.
+    /// Only a repetition that was stopped makes the challenge the result, however often the challenge was answered.
     @Test func aChallengeWhoseConnectionBrokeIsNotTheResult() throws {
         try withEngineParts { parts in
             let transfer = try sent(parts)

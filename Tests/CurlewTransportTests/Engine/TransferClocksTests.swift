@@ -61,7 +61,7 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(5), .total))
     }
 
-    @Test("what held the transfer does not hold it when it is sent anew", arguments: [false, true])
+    @Test("a transfer that starts over keeps its timeouts paused only while it is held", arguments: [false, true])
     func holdsEndWithASending(isHeld: Bool) {
         var clocks = clocks()
         clocks.sendingStarted(at: at(0))
@@ -104,7 +104,7 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(160), .queue))
     }
 
-    /// A transfer that was suspended on its way starts over while it is held.
+    /// A transfer that is suspended before it is sent starts over while it is held.
     @Test func theQueueTimeoutRunsOnlyOnceTheTransferIsReleased() {
         var clocks = clocks()
         clocks.held(at: at(1))

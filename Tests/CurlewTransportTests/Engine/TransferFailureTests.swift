@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewTransport
 
-@Suite("What libcurl's result means")
+@Suite("Errors made from libcurl's results")
 struct TransferFailureTests {
     /// libcurl may make another connection for a request that was sent, because the server closed the reused one
     /// without a response. libcurl's timeout is the connect timeout then, too.
@@ -52,7 +52,7 @@ struct TransferFailureTests {
         }
     }
 
-    /// libcurl's result is then only the consequence.
+    /// libcurl's result is only a consequence of the failure that Curlew has recorded.
     @Test func curlewsOwnReasonComesFirst() throws {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")

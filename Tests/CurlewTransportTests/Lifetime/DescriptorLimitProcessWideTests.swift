@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Out of descriptors", .serialized, .timeLimit(.minutes(4)))
+@Suite("Lack of file descriptors", .serialized, .timeLimit(.minutes(4)))
 struct DescriptorLimitProcessWideTests {
     /// Runs `body` while the process can open only `count` more descriptors.
     private func withoutDescriptors<R>(keeping count: Int32 = 0, _ body: () async throws -> R) async throws -> R {

@@ -34,7 +34,7 @@ struct UnusedAddressTests {
                 loop.signal()
                 await cancelled.value
                 #expect(try await held.outcome.head.status == 200)
-                // As many requests at once, so that every handle is used again.
+                // Sends as many requests at once, so that every handle is used again.
                 await withTaskGroup(of: Int?.self) { group in
                     for _ in 0..<8 {
                         group.addTask { try? await transport.fetch(request(server.url("/get"))).outcome.head.status }

@@ -66,13 +66,13 @@ struct PollerTests {
         if isWatched { poller.watch(ends.own, for: .read, multi: 3) }
         poller.forgetIfVanished(ends.own)
         #expect(poller.ownedCount == 1)
-        // Its number is used again at once.
+        // The number of the vanished socket is used again at once.
         let next = try Ends()
         #expect(dup2(next.own, ends.own) == ends.own)
         defer { for end in [ends.own, ends.other, next.own, next.other] { close(end) } }
         if isWatched { poller.unwatch(ends.own) } else { poller.forgetIfVanished(ends.own) }
         #expect(poller.ownedCount == 0)
-        // libcurl's own descriptor, such as a resolver's pipe.
+        // A descriptor that libcurl opened itself, such as a resolver's pipe.
         poller.watch(ends.own, for: .read, multi: 4)
         #expect(write(next.other, "a", 1) == 1)
         #expect(events(&poller).map(\.multi) == [4])

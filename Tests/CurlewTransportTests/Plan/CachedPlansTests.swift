@@ -23,7 +23,7 @@ struct CachedPlansTests {
 
     private static let headers = [DefaultHeaders(["A": "1"]), DefaultHeaders(["B": "2"])]
 
-    /// The lines that libcurl gets of a list.
+    /// Returns the lines of a list as libcurl reads them.
     private func lines(of list: HeaderList?) -> [String] {
         var lines: [String] = []
         var next = list?.head

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlewTransport
 
-@Suite("Which hosts are reached through a proxy")
+@Suite("Hosts that are reached through a proxy")
 struct ProxiedHostTests {
     struct Case: Sendable {
         let environment: [String: String]

@@ -294,7 +294,9 @@ struct RequestPlanTests {
         #expect(texts(try plan("http://else/", configuration: overrides)).last == "CONNECTTIMEOUT_MS=10000")
     }
 
-    @Test("a name in another script is the host that is looked up", arguments: ["BÜCHER.example:80", "bücher.example"])
+    @Test(
+        "a DNS override for an international name applies to the encoded host",
+        arguments: ["BÜCHER.example:80", "bücher.example"])
     func dnsOverridesOfInternationalNames(_ key: String) throws {
         let overrides = configured { $0.dns.overrides = [key: ["1.2.3.4"], "bücher.example:81": ["9.9.9.9"]] }
         let plan = try plan("http://bücher.example/", configuration: overrides)

@@ -32,7 +32,7 @@ struct SignedRequestTests {
     }
 
     @Test(
-        "repeated slashes of a path are one, but for S3",
+        "the signed URL has no repeated slashes, except for S3, and no dot segments or fragment",
         arguments: [
             ("https://h/a//b///c", execute, "https://h/a/b/c"), ("https://h//", execute, "https://h/"),
             ("https://h/a//b?x=//y", execute, "https://h/a/b?x=//y"), ("https://h?x=//y", execute, "https://h?x=//y"),
@@ -49,7 +49,7 @@ struct SignedRequestTests {
         #expect(try signed(url, provider).url == expected)
     }
 
-    @Test("what says who sends, and what belongs to the connection, is not signed")
+    @Test("fields that belong to the connection or that proxies may change are not signed")
     func unsignedFields() throws {
         let signed = try signed(
             "https://h:8443/", headers: ["X-Own": "1", "Connection": "close", "Expect": "100-continue"],
@@ -61,7 +61,7 @@ struct SignedRequestTests {
     }
 
     @Test(
-        "the host that is signed is the one that libcurl reads",
+        "the signed host is the host that libcurl reads from the URL",
         arguments: [
             ("https://EX%41mple.com/", "example.com"), ("https://ex%61mple.com:8443/", "example.com:8443"),
             ("https://[fe80::1%25lo]/", "[fe80::1]"),
@@ -70,7 +70,7 @@ struct SignedRequestTests {
         #expect(try signed(url).request.headers["Host"] == expected)
     }
 
-    @Test("a length is signed where it is that of the body")
+    @Test("Content-Length is signed only if it is the length of the body")
     func lengths() throws {
         let body = BodySource.data(Data("abc".utf8))
         #expect(
@@ -79,7 +79,7 @@ struct SignedRequestTests {
         #expect(try fields(of: signed("https://h/", body: body, headers: ["Content-Length": "4"])) == "host;x-amz-date")
     }
 
-    @Test("S3 gets the hash of the body in a field, or that there is none")
+    @Test("S3 gets the hash of the body or UNSIGNED-PAYLOAD in a field")
     func payloads() throws {
         let s3 = "aws:amz:eu-central-1:s3"
         let file = BodySource.file(URL(filePath: "/nowhere"), range: nil)
@@ -94,7 +94,7 @@ struct SignedRequestTests {
         #expect(fields(of: own) == "host;x-amz-content-sha256;x-amz-date")
     }
 
-    @Test("what cannot be signed is refused")
+    @Test("a host without service and region, and an unreadable date, are refused")
     func refusals() {
         #expect { try signed("https://localhost/", "aws:amz") } throws: { CurlewError.Code.invalidURL ~= $0 }
         #expect { try signed("https://h/", headers: ["X-Amz-Date": "today"]) } throws: {
@@ -102,7 +102,7 @@ struct SignedRequestTests {
         }
     }
 
-    @Test("a request's own Authorization stays")
+    @Test("a request that has an Authorization field is not signed")
     func ownAuthorization() throws {
         let signed = try signed("https://h/", headers: ["Authorization": "Bearer t"])
         #expect(signed.request.headers.count == 1 && signed.request.headers["Authorization"] == "Bearer t")

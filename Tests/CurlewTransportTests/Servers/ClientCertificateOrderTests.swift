@@ -5,7 +5,7 @@ import Testing
 @testable import CurlewTransport
 
 @Suite(
-    "When a client certificate is shown",
+    "Client certificates for refused servers",
     .enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "evaluators need OpenSSL"),
     .timeLimit(.minutes(4))
 )

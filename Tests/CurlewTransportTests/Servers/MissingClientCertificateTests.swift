@@ -5,7 +5,7 @@ import Testing
 @testable import CurlewTransport
 
 @Suite(
-    "A client certificate that is missing",
+    "Missing client certificate",
     .enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "GnuTLS does not tell which alert came"),
     .timeLimit(.minutes(4))
 )

@@ -58,7 +58,7 @@ struct SharedIdentifierTests {
         }
     }
 
-    @Test("each handshake is judged for its own host, also when another has ended")
+    @Test("each handshake is evaluated for its own host, even if another one ends first")
     func handshakesAreTheirOwn() async throws {
         let direct = try RealServers.url("NGINX_TLS_HTTP1", "/small")
         let (reached, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -4,8 +4,8 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// Hosts with several addresses of one family, of which the first do not respond.
-@Suite("Further addresses of a family", .timeLimit(.minutes(4)))
+/// Hosts with several addresses of one family, of which the first accept no connection.
+@Suite("Fallback to further addresses of a family", .timeLimit(.minutes(4)))
 struct AddressFallbackTimingTests {
     @Test func theSecondIsTriedWhenTheFirstDoesNotAnswer() async throws {
         let clock = Duration.seconds(8).asTestBound

@@ -5,7 +5,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("The life of a body stream", .timeLimit(.minutes(4)))
+@Suite("Lifetime of body streams", .timeLimit(.minutes(4)))
 struct BodyLifetimeTests {
     /// The stream retains its waker, which must not retain the stream after the exchange.
     @Test func endsWithItsExchange() async throws {
@@ -42,7 +42,7 @@ struct BodyLifetimeTests {
             let upload = request(server.url("/post"), method: .post, body: .stream(body, length: nil))
             async let outcome = transport.perform(upload, sink: sink)
             #expect(await eventually { body.opens.withLock { $0 } == 1 })
-            // Shows that the turn has ended in which the body was opened.
+            // This response shows that the turn in which the body was opened has ended.
             let other = try await transport.fetch(request(server.url("/get")))
             #expect(other.status == 200)
             #expect(transport.statistics.connectionsMade == 1)

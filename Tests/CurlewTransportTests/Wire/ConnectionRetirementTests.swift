@@ -48,13 +48,13 @@ struct ConnectionRetirementTests {
             try await transport.expectSuccess(get)
             let task = Task { try await transport.fetch(request(held)).text }
             try await server.waitForRequests(count: 2)
-            // The third is the connection's last, while the second runs on it.
+            // The connection takes its third and last request while its second one runs.
             for _ in 0..<5 { try await transport.expectSuccess(get) }
             #expect(server.openConnectionCount >= 2)
             #expect(server.requests.allSatisfy { $0.indexOnConnection <= 3 })
             gate.open()
             #expect(try await task.value == "held")
-            // It closes after its last stream.
+            // The retired connection closes after its last stream.
             try await transport.expectPool(of: get) { $0.open <= 1 }
         }
     }
@@ -71,11 +71,11 @@ struct ConnectionRetirementTests {
             server.script("/held", .text("held").stalling(until: gate, at: .beforeHead))
             let (get, held) = (server.url("/get"), server.url("/held"))
             try await transport.expectSuccess(get)
-            // The second is the connection's last.
+            // This request is the second and last one of the connection.
             let task = Task { try await transport.fetch(request(held)).text }
             try await server.waitForRequests(count: 2)
             for _ in 0..<9 { try await transport.expectSuccess(get) }
-            // The retired one, and the fifth of those that came after it.
+            // The retired connection, and the fifth of its successors.
             try await server.waitForOpenConnections(atMost: 2)
             #expect(transport.statistics.connectionsMade == 6)
             try await transport.expectPool(of: get) { $0.open == 2 && $0.inUse == 1 }
@@ -107,7 +107,7 @@ struct ConnectionRetirementTests {
             #expect(server.requests.count { $0.indexOnConnection > 1 } == 7)
             gate.open()
             for task in running { #expect(try await task.value == "held") }
-            // All but the last have closed, and that one does not take another request.
+            // All connections but the last have closed, and the last takes no further request.
             try await server.waitForOpenConnections(atMost: 1)
             try await transport.expectSuccess(get)
             #expect(transport.statistics.connectionsMade == 34)
@@ -139,14 +139,14 @@ struct ConnectionRetirementTests {
             #expect(count > 1)
             first.open()
             #expect(await eventually { ended.withLock { $0 } == most })
-            // One of them carries its last request, and the next request opens another.
+            // One connection takes its last request, and the next request opens another connection.
             var sent = 0
             while transport.statistics.connectionsMade == count, sent < count * most {
                 try await transport.expectSuccess(get)
                 sent += 1
             }
             #expect(transport.statistics.connectionsMade == count + 1)
-            // The one with the request that still runs, and the new one.
+            // The connection whose request still runs, and the new connection.
             try await server.waitForOpenConnections(atMost: 2)
             #expect(ended.withLock { $0 } == most)
             second.open()

@@ -20,7 +20,7 @@ struct ConnectionSnapshotTests {
             let gate = Gate()
             server.route("/held") { _ in .text("held").stalling(until: gate, at: .beforeHead) }
             let held = server.url("/held")
-            // More than libcurl gets at once: some wait in the engine's own line.
+            // More requests than libcurl gets at once, so some wait in the engine's own line.
             let count = 400
             let tasks = (0..<count).map { _ in Task { try await transport.fetch(request(held)).status } }
             try await server.waitForRequests(count: 2)

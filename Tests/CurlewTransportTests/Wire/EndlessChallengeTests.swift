@@ -5,7 +5,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Challenges without an end", .timeLimit(.minutes(4)))
+@Suite("Endless authentication challenges", .timeLimit(.minutes(4)))
 struct EndlessChallengeTests {
     /// The server calls every nonce stale.
     @Test(arguments: [HTTPMethod.get, .post])

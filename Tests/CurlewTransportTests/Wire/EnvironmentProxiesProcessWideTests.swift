@@ -6,8 +6,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// The environment names another proxy for each scheme. It belongs to the whole process, so these tests run alone.
-@Suite("Two proxies of the environment", .serialized, .timeLimit(.minutes(4)))
+/// The environment names a different proxy for each scheme. It belongs to the whole process, so these tests run
+/// alone.
+@Suite("Different proxies of the environment", .serialized, .timeLimit(.minutes(4)))
 struct EnvironmentProxiesProcessWideTests {
     /// libcurl before 8.21 keeps the answer to one proxy's challenge in the handle and sends it to the other proxy
     /// (CVE-2026-8927).

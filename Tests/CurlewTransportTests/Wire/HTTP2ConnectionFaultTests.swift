@@ -22,8 +22,8 @@ struct HTTP2ConnectionFaultTests {
         }
     }
 
-    /// Whether libcurl reports such a fault at once (before 8.1, and since 8.14). Otherwise it does so only when the
-    /// server closes the connection, and the request ends with a timeout.
+    /// Whether libcurl reports a fault of a connection at once (before 8.1, and since 8.14). Otherwise it reports the
+    /// fault only when the server closes the connection, and the request ends with a timeout.
     private static let libcurlTellsFaults =
         !Capabilities.ofLibcurl.isAtLeast(8, 1, 0) || Capabilities.ofLibcurl.isAtLeast(8, 14, 0)
 

@@ -6,9 +6,9 @@ import Testing
 
 @Suite("Handles that were used before", .timeLimit(.minutes(4)))
 struct HandleReuseTests {
-    /// libcurl 7.88 keeps the receive buffer of such a handle and refuses to change its size.
+    /// libcurl 7.88 keeps the receive buffer of a handle that had no connection, and refuses to change its size.
     @Test(
-        "What never had a connection leaves a handle that any request can use",
+        "a handle whose request failed before it had a connection serves any request",
         arguments: [TransferPurpose.file, .stream])
     func afterAFailedLookup(purpose: TransferPurpose) async throws {
         try await withTransport { transport, server in
@@ -19,10 +19,10 @@ struct HandleReuseTests {
         }
     }
 
-    /// libcurl 7.83 to 8.1.0 appends such a line to memory that it has freed, which may crash the process (curl issue
-    /// 11101).
+    /// libcurl 7.83 to 8.1.0 appends a leading folded line to memory that it has freed, which may crash the process
+    /// (curl issue 11101).
     @Test(
-        "A head that begins with a folded line is refused, and leaves no trace",
+        "a head that begins with a folded line is refused, and later responses are not affected",
         arguments: [" X: y\r\n", "\tX: y\r\n", " \r\n", "HTTP/1.1 103 Early Hints\r\n X: y\r\n"])
     func leadingFold(lines: String) async throws {
         let head = lines.hasPrefix("HTTP") ? "" : "HTTP/1.1 200 OK\r\n"

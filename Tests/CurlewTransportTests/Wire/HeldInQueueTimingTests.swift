@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Testing
 
-@Suite("Suspended while waiting for a connection", .timeLimit(.minutes(4)))
+@Suite("Suspension while waiting for a connection", .timeLimit(.minutes(4)))
 struct HeldInQueueTimingTests {
     @Test func theQueueClockStandsStill() async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in

@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Lifetime", .timeLimit(.minutes(4)))
+@Suite("Lifetime of transports", .timeLimit(.minutes(4)))
 struct LifetimeTests {
     @Test func shutdownFailsWhatRunsAndWhatComes() async throws {
         let server = try TestServer()

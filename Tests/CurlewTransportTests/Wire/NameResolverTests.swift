@@ -7,9 +7,9 @@ import Testing
 @testable import CurlewTransport
 
 /// The user's resolver (`dns.resolver`), with connections to a server on loopback.
-@Suite("A resolver of one's own", .timeLimit(.minutes(4)))
+@Suite("Custom DNS resolver", .timeLimit(.minutes(4)))
 struct NameResolverTests {
-    /// A resolver that answers as a test says, and counts its questions.
+    /// A resolver that gives the answers of a test, and records its questions.
     private final class Registry: Sendable {
         struct State: Sendable {
             var asked: [HostAndPort] = []
@@ -57,7 +57,7 @@ struct NameResolverTests {
         URL(string: "http://\(host):\(server.port)\(path)")!
     }
 
-    /// A request whose connection is closed after it.
+    /// Returns a request whose connection closes after the response.
     private func closing(_ url: URL) -> TransferRequest { request(url, headers: ["Connection": "close"]) }
 
     @discardableResult
@@ -277,7 +277,7 @@ struct NameResolverTests {
             }
             let error = await transport.failure(slow)
             #expect(error.code == code && error.phase == .resolve, "\(error)")
-            // The code is cancelled, because no request waits for it.
+            // The resolver's task is cancelled, because no request waits for its answer.
             try await CurlewTesting.eventually { registry.state.withLock { $0.cancelled } == 1 }
             #expect(server.connectionCount == 0)
         }
@@ -317,7 +317,7 @@ struct NameResolverTests {
             task.cancel()
             #expect(await task.value.code == .cancelled)
             try await CurlewTesting.eventually { registry.state.withLock { $0.cancelled } == 1 }
-            // The next request asks anew.
+            // The next request asks the resolver again.
             try await succeeds(transport, request(target))
             #expect(registry.asked.count == 2)
         }
@@ -409,7 +409,8 @@ struct NameResolverTests {
         await transport.shutdown()
     }
 
-    /// A task that a resolver has started does not wait for its answer any more when the resolver has returned.
+    /// A resolver may start a task that outlives it. Once the resolver has answered, a request of the task does not
+    /// wait for itself.
     @Test func aTaskOfAResolverThatHasAnsweredMayAsk() async throws {
         let made = Lock<CurlTransport?>(nil)
         let later = Lock<Task<Int, any Error>?>(nil)
@@ -436,7 +437,8 @@ struct NameResolverTests {
         await transport.shutdown()
     }
 
-    /// If libcurl has dropped the addresses, it must not look the host up: here the entry is that of another host.
+    /// If libcurl has dropped the addresses, it must not look the host up itself. Here the entry in libcurl's cache
+    /// has the name of another host.
     @Test func libcurlDoesNotLookUpTheHostItself() async throws {
         let registry = Registry { _ in DNSAnswer(addresses: ["127.0.0.1"], timeToLive: .zero) }
         try await withRegistry(registry) { transport, server in
@@ -448,7 +450,7 @@ struct NameResolverTests {
             await withUnsafeContinuation { transfer.start(resuming: $0) }
             #expect { try transfer.outcome() } throws: { CurlewError.Code.resolveFailed ~= $0 }
             #expect(server.connectionCount == 0)
-            // Each time that the transfer is enqueued it asks anew.
+            // The transfer asks the resolver each time that it is enqueued.
             #expect(registry.asked.count > 1)
         }
     }

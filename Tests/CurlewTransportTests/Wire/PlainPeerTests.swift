@@ -6,7 +6,8 @@ import Testing
 @Suite("A server without TLS at an https URL", .timeLimit(.minutes(4)))
 struct PlainPeerTests {
     @Test(
-        "its answer to the handshake is recognised", arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-x\r\n"])
+        "a plain-text answer to the TLS handshake is recognized",
+        arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", "SSH-2.0-x\r\n"])
     func recognises(_ answer: String) async throws {
         let server = try ByteServer { peer in
             _ = peer.read()

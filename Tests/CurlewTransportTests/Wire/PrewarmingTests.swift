@@ -78,7 +78,7 @@ struct PrewarmingTests {
         try await withPool(.plain, { $0.maximumConnectionsPerHost = 2 }) { transport, server in
             try await transport.prewarm(request(server.url("/get")), connections: 10)
             #expect(transport.statistics.connectionsMade == 2)
-            // With both in use, there is nothing to open and nothing to wait for.
+            // While both connections are in use, there is nothing to open and nothing to wait for.
             let gate = Gate()
             server.route("/held") { _ in .text("held").stalling(until: gate, at: .beforeHead) }
             let held = server.url("/held")
@@ -139,7 +139,7 @@ struct PrewarmingTests {
             server.closeConnections()
             try await server.waitForOpenConnections(atMost: 0)
             try await transport.expectSuccess(server.url("/get"))
-            // An idle connection that has ended is no connection.
+            // An idle connection that has ended does not count.
             server.closeConnections()
             try await server.waitForOpenConnections(atMost: 0)
             try await transport.prewarm(request(server.url("/get")), connections: 1)
@@ -182,8 +182,8 @@ struct PrewarmingTests {
     func `a total timeout that expires while a connection settles is no error`(_ wire: Wire) async throws {
         try await withPool(wire) { transport, server in
             let hurried = request(server.url("/get")) { $0.options.timeouts.total = .milliseconds(200) }
-            // On a busy machine the timeout may end the handshake. Then there is no connection. With libcurl from 8.2 on,
-            // a connection of HTTP/2 does not settle.
+            // On a busy machine the timeout may end the handshake, and then there is no connection. With libcurl from
+            // 8.2 on, a connection of HTTP/2 does not settle.
             while true {
                 do throws(CurlewError) {
                     try await transport.prewarm(hurried, connections: 1)

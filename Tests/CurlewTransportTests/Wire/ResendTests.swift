@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// libcurl sends a request again by itself if a reused connection ends without a response.
-@Suite("Silent repetition", .timeLimit(.minutes(4)))
+@Suite("Silent repetition of requests", .timeLimit(.minutes(4)))
 struct ResendTests {
     private func afterOneExchange(
         method: HTTPMethod,

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Changes and additions that libcurl makes unless it is told not to.
-@Suite("What is sent as it is written", .timeLimit(.minutes(4)))
+@Suite("Requests sent unchanged", .timeLimit(.minutes(4)))
 struct SentAsWrittenTests {
     /// Paths with dot segments, mixed with paths that libcurl gets as parts of a URL.
     private static let paths = [

@@ -132,7 +132,7 @@ struct TimeoutTimingTests {
 
     @Test func clocksStandStillWhileTheSinkPauses() async throws {
         try await withTransport { transport, server in
-            // In one piece, because the idle timeout would run between the head and the body.
+            // The response arrives in one piece, because the idle timeout would run between the head and the body.
             let body = String(repeating: "x", count: 20_000)
             server.script("/x", .raw(["HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n" + body]))
             let sink = CollectingSink()
@@ -155,7 +155,7 @@ struct TimeoutTimingTests {
 
     @Test func aSlowSourceIsNotThePeersFault() async throws {
         try await withTransport { transport, server in
-            // Without a body, because the idle timeout would run between the head and the body.
+            // The response has no body, because the idle timeout would run between the head and the body.
             server.script("/post", .status(204))
             let body = ScriptedBody([.bytes("ab"), .pending, .bytes("cd"), .end])
             body.onPending { waker in

@@ -17,7 +17,7 @@ struct TrailerTests {
         ])
     }
 
-    @Test("many and repeated ones arrive in order")
+    @Test("many trailers, some with the same name, arrive in order")
     func many() async throws {
         try await withTransport { transport, server in
             let lines = (0..<100).map { "X-\($0 % 10): \($0)" }
@@ -27,7 +27,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("head and trailers together are bounded")
+    @Test("the size of the head and the trailers together is limited")
     func tooMany() async throws {
         try await withTransport {
             $0.maximumHeaderSize = 16 * 1024
@@ -41,8 +41,8 @@ struct TrailerTests {
         }
     }
 
-    /// libcurl bounds a field of a chunked body itself, and calls that a lack of memory.
-    @Test("one field above 4 KiB is a limit that was exceeded")
+    /// libcurl itself limits the size of a trailer, and reports a longer one as a lack of memory.
+    @Test("a trailer above 4 KiB fails with limitExceeded")
     func tooLong() async throws {
         try await withTransport { transport, server in
             server.script("/x", chunked(["X: " + String(repeating: "v", count: 5000)]))
@@ -58,7 +58,7 @@ struct TrailerTests {
     private static let announcement =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum, X-Other\r\n\r\n5\r\nhello\r\n0\r\n"
 
-    @Test("fields that were announced and do not come are missing, and the connection is used again")
+    @Test("announced trailers that do not arrive are absent, and the connection is reused")
     func announced() async throws {
         let server = try ByteServer { peer in
             while peer.readHead().hasSuffix("\r\n\r\n") {
@@ -75,7 +75,9 @@ struct TrailerTests {
         }
     }
 
-    @Test("a response that ends before its trailers do is cut off", arguments: ["", "X-Sum: 4", "X-Sum: 42\r\n"])
+    @Test(
+        "a response that ends before the end of its trailers is truncated",
+        arguments: ["", "X-Sum: 4", "X-Sum: 42\r\n"])
     func cutOff(_ beginning: String) async throws {
         try await withTransport { transport, server in
             server.script("/x", .raw([Self.announcement + beginning]))
@@ -86,12 +88,14 @@ struct TrailerTests {
         }
     }
 
-    @Test("a server that holds its trailers back is idle", arguments: ["", "X-Sum: 4", "X-Sum: 42\r\n"])
+    @Test(
+        "a response whose trailers do not arrive fails with the idle timeout",
+        arguments: ["", "X-Sum: 4", "X-Sum: 42\r\n"])
     func heldBack(_ beginning: String) async throws {
         let server = try ByteServer { peer in
             _ = peer.readHead()
             peer.write(Self.announcement + beginning)
-            // Waits for the client's end.
+            // Waits until the client closes the connection.
             _ = peer.read()
         }
         defer { server.stop() }
@@ -121,7 +125,7 @@ struct TrailerTests {
     }
 
     /// A handle that has sent trailers must not serve another body: see `LibcurlQuirks.sendsTrailersOnce`.
-    @Test("they follow the body, and requests without them are not disturbed")
+    @Test("trailers are sent after the body, and later requests without trailers arrive unchanged")
     func sent() async throws {
         try await withTransport { transport, server in
             let url = server.url("/anything")
@@ -139,7 +143,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("they follow an empty body too, and there may be none")
+    @Test("trailers are sent after an empty body, and their list may be empty")
     func empty() async throws {
         try await withTransport { transport, server in
             for fields in [["X-Sum": "0"], [:]] as [HTTPHeaders] {
@@ -151,7 +155,7 @@ struct TrailerTests {
     }
 
     @Test(
-        "a field that cannot follow a body ends the request, and the server gets no complete body",
+        "a field that is not allowed as a trailer fails the request, and the server gets no complete body",
         arguments: [
             HTTPHeader(name: "Content-Length", value: "5"), HTTPHeader(name: "X", value: "a\r\nY: b"),
         ])
@@ -161,13 +165,13 @@ struct TrailerTests {
             #expect(error.code == .invalidHeader && !error.isSafeToRetry)
             try await server.waitForOpenConnections(atMost: 0)
             #expect(server.requestCount == 0)
-            // The handle and the engine are as before.
+            // The failure does not affect the next request.
             _ = try await transport.fetch(upload(server.url("/anything"), trailers: ["X": "1"]))
             #expect(server.requests.last?.trailers == ["X": "1"])
         }
     }
 
-    @Test("a body with a length, and a version without chunks, are refused before anything is sent")
+    @Test("trailers of a body with a length, or over HTTP/2, are refused before a connection is made")
     func impossible() async throws {
         for version in [HTTPVersionPolicy.automatic, .http2PriorKnowledge] {
             try await withTransport {
@@ -182,7 +186,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("without a body there are none")
+    @Test("trailers without a body are refused")
     func bodiless() async throws {
         try await withTransport { transport, server in
             let error = await transport.failure(
@@ -191,7 +195,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("a response that refuses the body is not told its trailers")
+    @Test("the trailers are not asked for if a response refuses the body")
     func moot() async throws {
         try await withTransport { transport, server in
             server.script("/x", .text("too large", status: 413).changed { $0.readsBody = false })
@@ -210,8 +214,8 @@ struct TrailerTests {
         }
     }
 
-    /// Before 8.7 libcurl cannot send a chunked body after one with trailers: the challenge is the response.
-    @Test("a challenge is answered if libcurl can send them twice")
+    /// libcurl before 8.7 cannot send a chunked body after one with trailers, so the challenge is the response.
+    @Test("a challenge is answered if libcurl can send the trailers twice")
     func challenged() async throws {
         try await withTransport { transport, server in
             let body = ScriptedBody([.bytes("hello"), .end], isReplayable: true)
@@ -222,7 +226,7 @@ struct TrailerTests {
             let sendsOnce = Capabilities.ofLibcurl.quirks.sendsTrailersOnce
             #expect(answer.status == (sendsOnce ? 401 : 200))
             #expect(server.requests.map(\.trailers) == Array(repeating: ["X": "1"], count: sendsOnce ? 1 : 2))
-            // Another body on the same connections, to see that the memory is whole.
+            // Another body over the same connection shows that the memory is intact.
             _ = try await transport.fetch(upload(server.url("/anything"), trailers: nil))
             #expect(server.requests.last?.bodyText == "hello")
         }

@@ -7,7 +7,7 @@ import Testing
 /// A handle that is used for its last origin again gets only the path and the query. The request must be the one that
 /// libcurl makes from the URL's whole text. The tests obtain that request with a fragment, which makes libcurl parse
 /// the whole text and is not sent.
-@Suite("URLs told by their parts", .timeLimit(.minutes(4)))
+@Suite("URLs that libcurl gets in parts", .timeLimit(.minutes(4)))
 struct URLPartsTests {
     static let odd: [String] = [
         "", "/", "//", "///", "//double", "//double//slash//", "/a", "/a/", "/a/b", "/a//b", "/A/a", "/0", "/_-.~",
@@ -41,7 +41,7 @@ struct URLPartsTests {
             let whole = text.contains("#") ? origin + text : origin + text + "#whole"
             let expected = try await targets(whole, transport, server)
             let other = origin + Self.odd[(index * 7 + 3) % Self.odd.count]
-            // Each URL after its whole text, after itself, and after another URL.
+            // Sends each URL after its whole text, after itself, and after another URL.
             for before in [whole, origin + text, other] {
                 _ = try await targets(before, transport, server)
                 #expect(try await targets(origin + text, transport, server) == expected)

@@ -7,13 +7,13 @@ import Foundation
 import Testing
 
 @Suite(
-    "Bytes that nothing has asked for",
+    "Unsolicited bytes on idle connections",
     .enabled(if: Capabilities.ofLibcurl.quirks.asksBeforeSending, "libcurl does not ask before it sends"),
     .timeLimit(.minutes(4)))
 struct UnaskedBytesTests {
-    /// libcurl before 8.0 takes such bytes for the response to the next request.
+    /// libcurl before 8.0 takes unsolicited bytes for the response to the next request.
     @Test(
-        "A connection on which something comes that nothing asked for is not used again",
+        "an idle connection on which unsolicited bytes arrive is not reused",
         arguments: [HTTPMethod.get, .post, .head])
     func behindAResponse(method: HTTPMethod) async throws {
         let (isDone, isThere) = (DispatchSemaphore(value: 0), Gate())
@@ -50,7 +50,7 @@ struct UnaskedBytesTests {
         }
     }
 
-    @Test("A connection to which libcurl has changed by itself is looked at too")
+    @Test("a connection that libcurl opened to repeat a request is checked for unsolicited bytes")
     func onAConnectionOfARepetition() async throws {
         let (connections, isRead, isThere) = (Lock(0), DispatchSemaphore(value: 0), Gate())
         let server = try ByteServer { peer in
@@ -60,7 +60,7 @@ struct UnaskedBytesTests {
             }
             while true {
                 let asked = peer.readHead()
-                // The first connection ends when it is reused.
+                // The server closes the first connection when it is reused.
                 if asked.isEmpty || number == 1 && !asked.contains(" /first ") { return }
                 peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
                 guard number == 2, !isThere.isOpen else { continue }
@@ -89,10 +89,10 @@ struct UnaskedBytesTests {
         }
     }
 
-    /// libcurl takes only the response from such a record. The rest is held by the TLS library, so the socket does not
-    /// show it.
+    /// From a record that also holds bytes behind the response, libcurl takes only the response. The TLS library
+    /// keeps the rest, so the socket does not show it.
     @Test(
-        "Bytes behind a response, in the same record of TLS, are not used",
+        "bytes behind a response, in the same TLS record, are not taken for the next response",
         .enabled(if: Capabilities.ofLibcurl.usesOpenSSL))
     func withinARecord() async throws {
         var configuration = TestServer.Configuration()
@@ -116,7 +116,7 @@ struct UnaskedBytesTests {
         }
     }
 
-    @Test("Connections without such bytes are used again")
+    @Test("connections without unsolicited bytes are reused")
     func others() async throws {
         try await withTransport { transport, server in
             for _ in 0..<5 {

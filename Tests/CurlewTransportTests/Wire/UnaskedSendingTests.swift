@@ -7,7 +7,7 @@ import Testing
 @testable import CurlewTransport
 
 /// libcurl before 7.80 does not call back before it sends a request. Only its trace reports afterwards that it has.
-@Suite("Sending without being asked", .timeLimit(.minutes(4)))
+@Suite("Sending without a prerequest callback", .timeLimit(.minutes(4)))
 struct UnaskedSendingTests {
     private func withOldTransport(_ body: (CurlTransport, TestServer) async throws -> Void) async throws {
         var capabilities = Capabilities.ofLibcurl

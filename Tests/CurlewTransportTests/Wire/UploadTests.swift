@@ -124,7 +124,7 @@ struct UploadTests {
         }
     }
 
-    @Test("a body of unknown length is sent at once, unless a challenge would lose it")
+    @Test("a body of unknown length waits for 100 Continue only if a challenge may follow")
     func expectContinueOfStreams() async throws {
         try await withTransport { transport, server in
             let schemes: [TransferAuthentication.Scheme?] = [nil, .basic, .any]

@@ -3,12 +3,12 @@ import CurlewCore
 import CurlewTransport
 import Foundation
 
-/// A kind of request in the mix of a soak test, with the ends that it may have.
+/// A kind of request in the mix of a soak test, with its allowed outcomes.
 enum SoakKind: String, CaseIterable, Sendable {
     case small, head, compressed, missing, stored, http2, secure, newConnection, untrusted, closedPort, emptyReply
     case refusedByBody, cancelled, redirected, retried, cancelledRun
 
-    /// All kinds, or those that `CURLEW_SOAK_KINDS` names, to find the one that fails.
+    /// All kinds, or those that `CURLEW_SOAK_KINDS` names, to isolate a kind that fails.
     static let chosen: [SoakKind] = {
         let names = ProcessInfo.processInfo.environment["CURLEW_SOAK_KINDS"] ?? ""
         let named = names.split(separator: ",").compactMap { SoakKind(rawValue: String($0)) }
@@ -47,7 +47,7 @@ enum SoakKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The ends that are allowed. `nil` means success.
+    /// The allowed outcomes. `nil` means success.
     private var expected: [CurlewError.Code?] {
         switch self {
         case .small, .head, .compressed, .missing, .stored, .http2, .secure, .newConnection, .redirected: [nil]
@@ -65,7 +65,8 @@ enum SoakKind: String, CaseIterable, Sendable {
     func allows(_ code: CurlewError.Code?) -> Bool { expected.contains(code) }
 }
 
-/// The client of a soak test: a transport, and a session over it. Some kinds use the one, some the other.
+/// The client of a soak test: a session, and the transport that it uses. Some kinds of requests use the transport
+/// directly.
 struct SoakClient: Sendable {
     let transport: CurlTransport
     let session: Session
