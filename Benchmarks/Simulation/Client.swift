@@ -1,13 +1,13 @@
 package import CurlewCore
 
-/// What is switched on in a client's session.
+/// The resilience features of a client's session.
 package struct Stack: Sendable {
     package let name: String
     package var policy = AdmissionPolicy()
     /// The retries per call, per second and at once.
     package var budget: (ratio: Double, perSecond: Double, capacity: Double)?
 
-    /// Those of `RetryBudget`.
+    /// The defaults of `RetryBudget`.
     private static let usual = (ratio: 0.2, perSecond: 1.0, capacity: 20.0)
 
     package static let none = Stack(name: "none")
@@ -29,7 +29,7 @@ package struct Stack: Sendable {
 /// A session with its resilience: the same values as in `ResilienceControl` and the same steps, but with the
 /// simulation's time, and numbers of calls instead of tasks.
 struct Client {
-    /// A call that has waited, and the verdict on it.
+    /// The verdicts on calls that have waited.
     typealias News = [(call: Int, verdict: AdmissionState.Verdict)]
 
     private let policy: AdmissionPolicy
@@ -69,7 +69,7 @@ struct Client {
         return (answer, news)
     }
 
-    /// Takes back a call that has waited for too long.
+    /// Withdraws a call that has waited for too long.
     mutating func leave(_ ticket: AdmissionState.Ticket, at now: Duration) -> News {
         guard admission.leave(ticket, keys) else { return [] }
         waiters[ticket.number] = nil
@@ -88,7 +88,8 @@ struct Client {
         admission.waiting > 0 ? news(of: admission.decide(at: now)) : []
     }
 
-    /// Returns the time of the next decision that only time brings about, if none is scheduled that comes no later.
+    /// Returns the time at which the next decision is due without another event. `nil` if no call waits, or if a tick
+    /// is already scheduled no later.
     mutating func nextTick(at now: Duration) -> Duration? {
         guard admission.waiting > 0, let turn = admission.nextTurn(at: now), tick.map({ turn < $0 }) ?? true
         else { return nil }

@@ -1,4 +1,5 @@
-/// The events of a simulation by their time. Events of one time come in the order in which they were added.
+/// The events of a simulation in the order of their times. Events of equal times keep the order in which they were
+/// added.
 struct EventQueue<Event> {
     private struct Entry {
         let time: Duration

@@ -1,8 +1,8 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Simulates every scenario with every stack, and prints one line of JSON for each: what `scripts/bench-simulation` makes
-/// tables and pictures of.
+/// Simulates the scenarios with their stacks, and prints one line of JSON for each. `scripts/bench-simulation` makes
+/// tables and pictures of the lines.
 @main
 struct Program {
     static func main() throws {
@@ -32,24 +32,24 @@ private struct Summary: Encodable {
     let scenario: String
     let clients: Int
     let stack: String
-    /// Whether it belongs to the series of numbers of clients.
+    /// Whether the run belongs to the series over numbers of clients.
     let isSeries: Bool
-    /// Shares of the calls, of all and of those that arrived in the trouble.
+    /// The shares of successful calls: among all, and among those that arrived in the trouble.
     let goodput: Double
     let goodputInTrouble: Double
     let importantInTrouble: Double
-    /// The server's responses in the trouble.
+    /// The latencies of the server's responses in the trouble.
     let responseMedian: Double?
     let responseP99: Double?
-    /// The calls that arrived in the trouble.
+    /// The times until the outcome of calls that arrived in the trouble.
     let successP99: Double?
     let failureMedian: Double?
     let attempts: Double
-    /// Shares of what was sent, and of what was served.
+    /// The share of sent attempts that the server did not accept, and of served requests that nobody waited for.
     let unaccepted: Double
     let inVain: Double
     let recovery: Double?
-    /// For each second.
+    /// The values for each second.
     let goodputs: [Double]
     let responses: [Double?]
 

@@ -1,6 +1,6 @@
 package import CurlewCore
 
-/// What a simulation has shown.
+/// The results of a simulation.
 package struct Report: Sendable {
     /// A call that has ended.
     package struct Ended: Sendable, Equatable {
@@ -23,7 +23,7 @@ package struct Report: Sendable {
     /// Attempts that were sent, and those among them that the server did not accept.
     package private(set) var sent = 0
     package private(set) var unaccepted = 0
-    /// Requests that the server has served for clients that had given up.
+    /// Requests that the server served after their clients had given up.
     package private(set) var inVain = 0
     package private(set) var served = 0
 
@@ -41,27 +41,27 @@ package struct Report: Sendable {
         if let latency { responses.append((now - latency, latency)) } else { inVain += 1 }
     }
 
-    /// The calls that arrived in these times.
+    /// Returns the calls that arrived in the range.
     package func calls(in times: Range<Duration>) -> [Ended] { ended.filter { times.contains($0.arrived) } }
 
-    /// The share of calls that succeeded, of those that arrived in these times.
+    /// Returns the share of successful calls among those that arrived in the range.
     package func goodput(in times: Range<Duration>, _ priority: RequestPriority? = nil) -> Double {
         let calls = calls(in: times).filter { priority == nil || $0.priority == priority }
         return Double(calls.count { $0.isSuccess }) / Double(max(calls.count, 1))
     }
 
-    /// The time that this share of the server's responses does not exceed, of those that were asked for in these times.
+    /// Returns the latency that this share of the responses to attempts in the range does not exceed.
     package func response(_ share: Double, in times: Range<Duration>) -> Duration? {
         responses.filter { times.contains($0.sent) }.map(\.latency).quantile(share)
     }
 
-    /// The time until the caller knows the outcome, which this share of the calls does not exceed.
+    /// Returns the time until the caller knows the outcome that this share of the calls does not exceed.
     package func outcome(_ share: Double, in times: Range<Duration>, isSuccess: Bool) -> Duration? {
         calls(in: times).filter { $0.isSuccess == isSuccess }.map { $0.ended - $0.arrived }.quantile(share)
     }
 
-    /// The time after the trouble until calls succeed again: at least 95 of 100 that arrive in five seconds. `nil` if that
-    /// does not happen before the end.
+    /// The time from the end of the trouble until calls succeed again: at least 95 of 100 that arrive in five seconds.
+    /// `nil` if that does not happen before the simulation ends.
     package var recovery: Duration? {
         let seconds = Int(scenario.end / .seconds(1))..<Int(scenario.length / .seconds(1)) - 4
         let found = seconds.first { goodput(in: .seconds($0)..<(.seconds($0 + 5))) >= 0.95 }

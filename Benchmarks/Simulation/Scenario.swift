@@ -9,18 +9,18 @@ package struct Scenario: Sendable {
     package var length = Duration.seconds(90)
     /// Further calls at one moment.
     var burst: (time: Duration, count: Int)?
-    /// Each call has one of these, at random.
+    /// The priorities from which each call gets one at random.
     var priorities = [RequestPriority.normal]
     /// `timeouts.firstByte` and `timeouts.connect`.
     var timeout = Duration.seconds(1)
     /// `timeouts.queue`
     var queueTimeout = Duration.seconds(2)
-    /// As a `RetryPolicy` has it by default.
+    /// The default of `RetryPolicy`.
     var retryLimit = 2
 
     package var all: Range<Duration> { .zero..<length }
 
-    /// The time in which something is wrong. A burst is a matter of ten seconds.
+    /// The time in which the server has trouble. The trouble of a burst lasts ten seconds.
     package var trouble: Range<Duration> {
         upstream.phases.first?.times ?? burst.map { $0.time..<($0.time + .seconds(10)) } ?? all
     }
@@ -28,10 +28,11 @@ package struct Scenario: Sendable {
     /// The time from which calls could succeed again.
     package var end: Duration { upstream.phases.first?.times.upperBound ?? burst?.time ?? .zero }
 
-    /// Nothing happens.
+    /// The load is within the capacity, and the server has no trouble.
     package static func calm(clients: Int = 10) -> Scenario { Scenario(name: "calm", clients: clients) }
 
-    /// Everybody comes at one moment, as after the end of a cache's entry. Within the capacity before and after that.
+    /// Thousands of calls arrive at one moment, as after the expiry of a cache entry. Otherwise the load is within the
+    /// capacity.
     package static func herd(clients: Int = 10) -> Scenario {
         var scenario = Scenario(name: "herd")
         scenario.clients = clients
@@ -39,7 +40,7 @@ package struct Scenario: Sendable {
         return scenario
     }
 
-    /// For twenty seconds, everything takes four times as long. One call of five is important.
+    /// For twenty seconds, requests take four times as long. One call in five has a high priority.
     package static func slow(clients: Int = 10) -> Scenario {
         var scenario = Scenario(name: "slow")
         scenario.priorities = [.high, .normal, .normal, .normal, .normal]
@@ -49,7 +50,7 @@ package struct Scenario: Sendable {
         return scenario
     }
 
-    /// For twenty seconds, nothing answers.
+    /// For twenty seconds, the server does not respond.
     package static func dead(clients: Int = 10) -> Scenario {
         var scenario = Scenario(name: "dead")
         scenario.clients = clients
@@ -65,7 +66,7 @@ package struct Scenario: Sendable {
         return scenario
     }
 
-    /// Returns the scenario with a smaller or larger server, and as many fewer or more calls.
+    /// Returns the scenario with its server and its number of calls scaled by a factor.
     package func scaled(by factor: Double) -> Scenario {
         func scaled(_ count: Int) -> Int { max(Int(Double(count) * factor), 1) }
         var scenario = self

@@ -8,8 +8,8 @@ internal import Foundation
 ///        │            └─▶ refused: the call has failed
 ///        └ a pause ◀── retry? ◀── refused by the server, or timed out
 ///
-/// Calls arrive evenly at random, whatever became of earlier ones, and at random clients. All decisions are those of
-/// `AdmissionState`, `RetryTokenBucket` and `Backoff`; this type adds only what happens to the messages.
+/// Calls arrive at random times and at random clients, independently of the results of earlier calls. All decisions
+/// are those of `AdmissionState`, `RetryTokenBucket` and `Backoff`; this type only delivers the messages.
 package struct Simulation {
     private enum Event {
         case arrival
@@ -78,7 +78,7 @@ package struct Simulation {
     private mutating func carryOut(_ event: Event) {
         switch event {
         case .arrival:
-            // After the end only what has begun goes on.
+            // After the end no calls arrive, and earlier calls continue.
             guard now < scenario.length else { return }
             arrive()
             events.add(.arrival, at: now + random.exponential(.seconds(1) / scenario.callsPerSecond))
@@ -88,7 +88,7 @@ package struct Simulation {
             guard let call = calls[number], call.attempt == attempt, case .waiting(let ticket) = call.stage
             else { return }
             carryOut(clients[call.client].leave(ticket, at: now), of: call.client)
-            // As with `.queueTimedOut`, which a `RetryPolicy` repeats.
+            // A `RetryPolicy` retries after `.queueTimedOut`.
             retryOrFail(number, after: nil)
         case .tick(let client):
             carryOut(clients[client].tickCame(at: now), of: client)
@@ -146,7 +146,7 @@ package struct Simulation {
     private mutating func carryOut(_ verdict: AdmissionState.Verdict, on number: Int) {
         switch verdict {
         case .admitted(let permit): send(number, permit)
-        // A `RetryPolicy` does not repeat what was refused by limits and circuits.
+        // A `RetryPolicy` does not retry requests that limits or circuits have refused.
         case .refused: conclude(number, isSuccess: false)
         }
     }
@@ -186,7 +186,7 @@ package struct Simulation {
     private mutating func end(_ job: Upstream.Job, _ outcome: AttemptOutcome, retryAfter: String?) {
         guard let call = calls[job.call], case .sent(let permit) = call.stage else { return }
         let fields = retryAfter.map { HTTPHeaders([HTTPHeader(name: "Retry-After", value: $0)]) }
-        // The date matters for fields with one, which the server does not send.
+        // The date matters only for fields that have a date. The server sends none.
         let advice = fields.flatMap { ServerAdvice($0, status: outcome.status ?? 0, now: .distantPast) }
         calls[job.call]?.stage = .between
         let news = clients[call.client].finish(permit, outcome, advice, at: now)
@@ -198,7 +198,7 @@ package struct Simulation {
         carryOut(news, of: call.client)
     }
 
-    /// Decides as a `RetryPolicy` with its defaults, and then the session.
+    /// Decides as a `RetryPolicy` with its defaults does, and then as the session does.
     private mutating func retryOrFail(_ number: Int, after retryAfter: Duration?) {
         guard let call = calls[number] else { return }
         calls[number]?.stage = .between

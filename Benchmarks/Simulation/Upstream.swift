@@ -2,8 +2,8 @@ internal import Foundation
 
 /// A server with some workers and a queue before them.
 ///
-/// It cannot know that a client has given up: such work is done as well, and in vain. That is how an overload outlives
-/// its cause.
+/// The server cannot know that a client has given up, so it also serves such requests, in vain. That is how an
+/// overload outlives its cause.
 struct Upstream {
     struct Settings {
         /// The number of requests that are served at the same time.
@@ -16,16 +16,16 @@ struct Upstream {
         /// The number of requests that are accepted in each second. Others get a 429 with `Retry-After: 1`.
         var acceptedPerSecond: Int?
 
-        /// Requests per second, if it is well.
+        /// The requests per second that the server can serve without trouble.
         var capacity: Double { Double(workers) / (serviceTime / .seconds(1)) }
     }
 
-    /// A time in which the server is not well.
+    /// A time in which the server has trouble.
     struct Phase {
         enum Trouble {
             /// Each request takes longer by this factor.
             case slow(Double)
-            /// New requests get no response, not even a connection.
+            /// New requests get neither a connection nor a response.
             case dead
         }
 

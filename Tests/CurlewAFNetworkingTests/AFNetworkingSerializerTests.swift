@@ -3,7 +3,7 @@ import CurlewAlamofire
 import Foundation
 import Testing
 
-@Suite("Serializers of AFNetworking's kind")
+@Suite("Serializers with AFNetworking's rules")
 struct AFNetworkingSerializerTests {
     private static func response(_ status: Int, _ type: String?) -> HTTPURLResponse {
         HTTPURLResponse(

@@ -25,7 +25,7 @@ struct HTTPSessionManagerTests {
     }
 
     @Test(
-        "paths are resolved by RFC 3986",
+        "paths are resolved by RFC 3986 against the base URL with a trailing slash",
         arguments: [
             ("https://e.com/v1", "users", "https://e.com/v1/users"),
             ("https://e.com/v1/", "users", "https://e.com/v1/users"),
@@ -47,7 +47,7 @@ struct HTTPSessionManagerTests {
         #expect(request.request?.url?.absoluteString == result)
     }
 
-    @Test("each verb sends its parameters where they belong")
+    @Test("GET and DELETE send parameters in the query, and POST, PUT and PATCH as a form")
     func verbs() async throws {
         let client = client()
         let form = "application/x-www-form-urlencoded"
@@ -70,7 +70,7 @@ struct HTTPSessionManagerTests {
         #expect(try await client.head("u", parameters: ["a": 1]).status == 200)
     }
 
-    @Test("a change of the defaults is asked for once a request")
+    @Test("the change closure of the defaults is called once per request")
     func changes() async throws {
         let client = HTTPSessionManager(
             baseURL: "https://example.com", transport: { MockTransport { _ in .json(["name": "a"]) } })
@@ -91,7 +91,7 @@ struct HTTPSessionManagerTests {
         #expect(posted == person && asked.withLock { $0 } == 6)
     }
 
-    @Test("the decoder of a request is the one that its change has set")
+    @Test("a request uses the decoder that its change closure has set")
     func changedDecoder() async throws {
         struct Count: Decodable, Sendable { var itemCount: Int }
         let client = HTTPSessionManager(
@@ -105,7 +105,7 @@ struct HTTPSessionManagerTests {
     }
 
     /// Responses without a body, and with bodies of any kind.
-    @Test("a deletion without a type has no result", arguments: ["", "gone", "{\"id\": 1}"])
+    @Test("a deletion without a result type ignores the response's body", arguments: ["", "gone", "{\"id\": 1}"])
     func deletion(body: String) async throws {
         let client = HTTPSessionManager(
             baseURL: "https://example.com",
@@ -126,7 +126,7 @@ struct HTTPSessionManagerTests {
         #expect(error?.responseCode == 409)
     }
 
-    @Test("values are encoded and decoded by the client's rules")
+    @Test("values are encoded and decoded as the client's defaults say")
     func values() async throws {
         let client = HTTPSessionManager(
             baseURL: "https://example.com",
@@ -150,7 +150,7 @@ struct HTTPSessionManagerTests {
         #expect(try await request.string() == "GET https://example.com/v1/u?name=Ada%20L - ")
     }
 
-    @Test("a form comes after its parameters")
+    @Test("the parameters of a multipart form precede its parts")
     func multipart() async throws {
         let parameters: Parameters = ["b": ["x": 1], "a": Data("raw".utf8), "c": NSNull()]
         let answer = try await client().post("u", parameters: parameters, as: Data.self) { form in
@@ -162,7 +162,7 @@ struct HTTPSessionManagerTests {
         #expect(names == ["a=raw", "b[x]=1", "c=", "f=file"])
     }
 
-    @Test("data within containers of a form's parameters stays data")
+    @Test("data in nested parameters of a multipart form is sent unchanged")
     func multipartContainers() async throws {
         let list: [any Sendable] = [Data("raw".utf8), NSNull(), true]
         let set = Set(["c1", "c2", "c3", "c4"].map { Data($0.utf8) })
@@ -172,7 +172,7 @@ struct HTTPSessionManagerTests {
         #expect(names == ["a[]=raw", "a[]=", "a[]=1", "b[x]=deep", "c=c1", "c=c2", "c=c3", "c=c4"])
     }
 
-    @Test("defaults hold until a request says otherwise")
+    @Test("defaults apply unless a request changes them")
     func defaults() async throws {
         let client = client()
         client.changeDefaults {
@@ -191,7 +191,7 @@ struct HTTPSessionManagerTests {
         #expect(fresh.request?.timeoutInterval == 60 && fresh.request?.httpShouldHandleCookies == true)
     }
 
-    @Test("statuses and types are judged by the client's rules")
+    @Test("statuses and content types are validated by the client's defaults")
     func acceptance() async throws {
         let client = HTTPSessionManager(transport: { MockTransport { _ in .text("no", status: 404) } })
         let url = "https://example.com/x"
@@ -207,7 +207,7 @@ struct HTTPSessionManagerTests {
         #expect(type?.code == .unacceptableContentType)
     }
 
-    @Test("downloads follow the client's rules")
+    @Test("downloads obey the client's defaults")
     func downloads() async throws {
         let transport = MockTransport { request in .text("text", status: request.path == "/gone" ? 404 : 200) }
         let client = HTTPSessionManager(baseURL: "https://example.com", transport: { transport })
@@ -222,7 +222,7 @@ struct HTTPSessionManagerTests {
         #expect(transport.requests.last?.transfer.options.multiplexes == false)
     }
 
-    @Test("authorization is set and cleared at run time, and stays with the base URL's origin")
+    @Test("authorization can be set and cleared at run time, and is sent to the base URL's origin alone")
     func authorization() async throws {
         let transport = MockTransport { .text($0.headers.value(for: "Authorization") ?? "nobody") }
         let client = HTTPSessionManager(baseURL: "https://example.com/v1", transport: { transport })
@@ -235,7 +235,7 @@ struct HTTPSessionManagerTests {
         #expect(try await client.get("a", as: Data.self).text == "nobody")
     }
 
-    @Test("after a reset the client goes on with a new session")
+    @Test("after a reset the client uses a new session")
     func resetting() async throws {
         let client = client()
         let first = client.session
@@ -247,7 +247,7 @@ struct HTTPSessionManagerTests {
         #expect(error?.code == .sessionClosed)
     }
 
-    @Test("without cancelling, what runs is waited for")
+    @Test("an invalidation without cancelling waits for running requests")
     func waiting() async throws {
         let gate = Gate()
         let transport = MockTransport { request in
@@ -265,7 +265,7 @@ struct HTTPSessionManagerTests {
         await end
     }
 
-    @Test("what cannot be sent is an error of the request")
+    @Test("an invalid URL, or plain http with pinned certificates, fails the request")
     func flaws() async {
         func code(_ client: HTTPSessionManager, _ path: String = "a") async -> CurlewError.Code? {
             await client.request(.get, path).response().error?.code
@@ -304,7 +304,7 @@ struct HTTPSessionManagerTests {
         }
     }
 
-    @Test("with pinned certificates no encoder leaves https")
+    @Test("with pinned certificates an encoder cannot change the URL to http")
     func insecureEncoder() async {
         let client = HTTPSessionManager(
             baseURL: "https://example.com", securityPolicy: SecurityPolicy(pinning: .publicKey), transport: Self.echo)
@@ -316,7 +316,7 @@ struct HTTPSessionManagerTests {
                 == .requestCreationFailed)
     }
 
-    @Test("with pinned certificates no redirect leaves https")
+    @Test("with pinned certificates a redirect to http is refused")
     func insecureRedirect() async {
         func code(_ policy: SecurityPolicy) async -> CurlewError.Code? {
             let client = HTTPSessionManager(
@@ -335,7 +335,7 @@ struct HTTPSessionManagerTests {
         #expect(await code(SecurityPolicy(pinning: .publicKey)) == .redirectRefused)
     }
 
-    @Test("endpoints say what to ask and what comes back")
+    @Test("an endpoint defines the request and the type of its response")
     func endpoints() async throws {
         let client = HTTPSessionManager(
             baseURL: "https://example.com",
@@ -351,7 +351,7 @@ struct HTTPSessionManagerTests {
         #expect(try await client.send(made) == ada)
     }
 
-    @Test("progress is told")
+    @Test("progress is reported")
     func progress() async throws {
         let seen = Recorded<Int64>()
         let queue = DispatchQueue(label: "progress")

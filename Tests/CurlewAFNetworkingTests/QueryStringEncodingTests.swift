@@ -34,7 +34,7 @@ struct QueryStringEncodingTests {
         Row(["é": "👩‍👩‍👧"], "%C3%A9=%F0%9F%91%A9%E2%80%8D%F0%9F%91%A9%E2%80%8D%F0%9F%91%A7"),
     ]
 
-    @Test("parameters become pairs", arguments: rows)
+    @Test("parameters are encoded as name-value pairs", arguments: rows)
     private func pairs(row: Row) throws { #expect(try QueryStringEncoding().query(row.parameters) == row.query) }
 
     private func encoded(
@@ -47,7 +47,7 @@ struct QueryStringEncodingTests {
     }
 
     @Test(
-        "a query joins what the URL has",
+        "parameters are appended to the URL's query, before its fragment",
         arguments: [
             ("https://e.com/a", "https://e.com/a?k=v"), ("https://e.com/a?", "https://e.com/a?k=v"),
             ("https://e.com/a?x=1", "https://e.com/a?x=1&k=v"), ("https://e.com/a?x=1#f", "https://e.com/a?x=1&k=v#f"),
@@ -79,14 +79,14 @@ struct QueryStringEncodingTests {
         #expect(try encoded(QueryStringEncoding(), .get, nil).url?.query() == nil)
     }
 
-    @Test("other bodies take over for methods that have one")
+    @Test("another body encoding replaces the form, and GET still uses the query")
     func bodies() throws {
         let encoding = QueryStringEncoding(body: JSONEncoding.default)
         #expect(try encoded(encoding, .post, ["k": "v"]).httpBody == Data(#"{"k":"v"}"#.utf8))
         #expect(try encoded(encoding, .get, ["k": "v"]).url?.query() == "k=v")
     }
 
-    @Test("a serializer of one's own writes the query, and may throw")
+    @Test("a custom serializer writes the query and the form, and its error is reported")
     func ownSerializer() throws {
         struct Refusal: Error {}
         let own = QueryStringEncoding { request, parameters in
@@ -101,7 +101,7 @@ struct QueryStringEncodingTests {
         #expect(error?.underlying is Refusal)
     }
 
-    @Test("another string encoding gives other bytes, or an error")
+    @Test("another string encoding is applied to the query, and a text that it cannot express is an error")
     func stringEncoding() throws {
         let latin = QueryStringEncoding(stringEncoding: .isoLatin1)
         #expect(try latin.query(["ü": "ß"]) == "%FC=%DF")

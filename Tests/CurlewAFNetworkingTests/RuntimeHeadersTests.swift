@@ -15,7 +15,7 @@ struct RuntimeHeadersTests {
         )
     }
 
-    @Test("they come before the session's and behind the request's own")
+    @Test("runtime headers override the session's headers and are overridden by the request's own")
     func order() async throws {
         let fields = RuntimeHeaders(["x-a": "runtime"])
         let transport = MockTransport { request in
@@ -36,7 +36,7 @@ struct RuntimeHeadersTests {
         #expect(fields["X-A"] == nil && fields["x-b"] == "both")
     }
 
-    @Test("equal fields are one object for the transport, changed ones another")
+    @Test("the transport gets the same object of headers until the fields change")
     func identity() async throws {
         let fields = RuntimeHeaders(["X-A": "1"])
         let transport = MockTransport { _ in .text("") }
@@ -48,7 +48,7 @@ struct RuntimeHeadersTests {
         #expect(objects[0] === objects[1] && objects[1] !== objects[2])
     }
 
-    @Test("another origin gets none of them, also by a redirect")
+    @Test("runtime headers for one origin are not sent to another, also after a redirect")
     func origin() async throws {
         let fields = RuntimeHeaders(onlyFor: URL(string: "https://example.com"))
         fields.setAuthorization(bearerToken: "secret")
@@ -64,7 +64,7 @@ struct RuntimeHeadersTests {
         #expect(try await session.request("http://example.com/").string() == "-", "another scheme is another origin")
     }
 
-    @Test("many threads may change them")
+    @Test("runtime headers may be changed from many threads")
     func threads() async {
         let fields = RuntimeHeaders()
         await withTaskGroup(of: Void.self) { group in

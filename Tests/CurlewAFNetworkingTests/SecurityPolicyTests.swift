@@ -47,7 +47,7 @@ struct SecurityPolicyTests {
         Row(mode: .publicKey, allowsInvalid: true, host: "other.com", systemTrusts: false, isTrusted: false),
     ]
 
-    @Test("modes and flags", arguments: rows)
+    @Test("the pinning mode and the flags decide whether a certificate chain is trusted", arguments: rows)
     private func verdict(row: Row) throws {
         let all = try Certificates.made.get()
         let pins = ["root": [all.root], "leaf": [all.leaf], "stranger": [all.stranger]][row.pin] ?? []
@@ -68,7 +68,7 @@ struct SecurityPolicyTests {
         }
     }
 
-    @Test("a pinned issuer counts that the server does not send")
+    @Test("a pinned issuer is trusted even if the server does not send it")
     func anchorNotSent() throws {
         let all = try Certificates.made.get()
         let trust = ServerTrust(host: "example.com", certificateChain: [all.leaf.data], verifyResult: 0)

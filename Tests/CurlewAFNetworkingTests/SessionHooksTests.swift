@@ -21,7 +21,7 @@ struct SessionHooksTests {
         )
     }
 
-    @Test("the end of a session is told, once")
+    @Test("the hook for the end of a session is called once")
     func invalidation() async {
         let told = Recorded<String?>()
         let gone = Gate()
@@ -109,7 +109,7 @@ struct SessionHooksTests {
         #expect(try await small.data().count == 10 && small.fileURL == nil)
     }
 
-    @Test("handlers get the file's contents, and one request can ask for it by itself")
+    @Test("response handlers of a request that becomes a download get the file's contents")
     func becomesDownloadForHandlers() async throws {
         let session = Session(transport: MockTransport { _ in .json(["a": 1]) })
         let request = session.request("https://e.com").onHTTPResponse { (_: HTTPURLResponse) async in .becomeDownload }
@@ -120,7 +120,7 @@ struct SessionHooksTests {
         try FileManager.default.removeItem(at: file)
     }
 
-    @Test("the content type of the file is checked, and monitors of validations get the file")
+    @Test("a request that becomes a download is validated, and monitors get its file")
     func validatedFile() async throws {
         let validated = ValidatedFiles()
         let session = Session(transport: MockTransport { _ in .text("no image") }, eventMonitors: [validated])
@@ -189,7 +189,7 @@ struct SessionHooksTests {
         #expect(scratch.names == ["f"])
     }
 
-    @Test("a late answer finds the body waiting, also while the request is suspended")
+    @Test("a late decision to become a download keeps the whole body, also if the request was suspended")
     func becomesDownloadLate() async throws {
         let server = try TestServer()
         let scratch = try ScratchDirectory()
@@ -221,7 +221,7 @@ struct SessionHooksTests {
         #expect(request.fileURL == nil && scratch.names.isEmpty)
     }
 
-    @Test("a request that is cancelled while its file is opened leaves none")
+    @Test("a request that is cancelled while its file is opened leaves no file")
     func becomesDownloadAndIsCancelled() async throws {
         let server = try TestServer()
         let scratch = try ScratchDirectory()
@@ -239,7 +239,7 @@ struct SessionHooksTests {
         try await eventually { scratch.names.isEmpty }
     }
 
-    @Test("the session's download destination comes before the request's")
+    @Test("the session's download destination overrides the request's")
     func destination() async throws {
         let scratch = try ScratchDirectory()
         let session = session(MockTransport { .text($0.path) }) { hooks in
@@ -265,7 +265,7 @@ struct SessionHooksTests {
         }
     }
 
-    @Test("a redirect that keeps a streamed body asks for it again", arguments: [true, false])
+    @Test("a redirect that keeps a streamed body asks the session's hook for a new one", arguments: [true, false])
     func redirectedStream(hasHook: Bool) async throws {
         let server = try TestServer()
         server.route("/old") { _ in .redirect(to: "/new", status: 307) }
@@ -284,7 +284,7 @@ struct SessionHooksTests {
         #expect(asked.all.count == (hasHook ? 1 : 0))
     }
 
-    @Test("so does a retry")
+    @Test("a retry with a streamed body asks the session's hook for a new one")
     func retriedStream() async throws {
         let server = try TestServer()
         let turns = Lock(0)
@@ -303,7 +303,7 @@ struct SessionHooksTests {
 
     // MARK: Challenges
 
-    @Test("a challenge is answered with credentials, and asked again when they are wrong")
+    @Test("a challenge is answered with credentials, and the hook is called again if they are wrong")
     func challenge() async throws {
         let server = try TestServer()
         let seen = Recorded<String>()

@@ -57,7 +57,7 @@ struct DiskCacheDamageTests {
         try data.write(to: url)
     }
 
-    @Test("bytes of the index are other ones, in every region of it")
+    @Test("changed bytes in any region of the index cause misses but no wrong body")
     func flippedIndex() async throws {
         let whole = try Data(contentsOf: folder.index)
         var (rebuilt, damaged) = (0, 0)
@@ -74,7 +74,7 @@ struct DiskCacheDamageTests {
         #expect(rebuilt > 0 && damaged > 0)
     }
 
-    @Test("the index is cut off, in every page")
+    @Test("an index that is cut off anywhere causes misses but no wrong body")
     func truncatedIndex() async throws {
         let whole = try Data(contentsOf: folder.index)
         for length in stride(from: 0, to: whole.count, by: 2048) {
@@ -83,7 +83,7 @@ struct DiskCacheDamageTests {
         }
     }
 
-    @Test("an index that is something else is made anew, and that is counted")
+    @Test("an index file with other content is rebuilt and counted as a fault")
     func foreignIndex() async throws {
         for content in [Data("no database at all, but long enough for its first line".utf8), bytes(70_000)] {
             try damage(folder.index) { $0 = content }
@@ -94,7 +94,7 @@ struct DiskCacheDamageTests {
         }
     }
 
-    @Test("an index of another version is replaced after a change of it that is under way")
+    @Test("an index of another version is replaced after a wait for another process's transaction")
     func foreignIndexInUse() async throws {
         let other = try Database(path: folder.index.path(percentEncoded: false), patience: .seconds(5))
         try other.execute("PRAGMA user_version = 99; BEGIN IMMEDIATE;")
@@ -107,7 +107,7 @@ struct DiskCacheDamageTests {
         withExtendedLifetime(other) {}
     }
 
-    @Test("an index that is damaged, or goes away, while stores have it open is made anew for all of them")
+    @Test("an index that is removed while stores have it open is rebuilt for all of them")
     func damageWhileOpen() async throws {
         let (one, two) = (try folder.open(), try folder.open())
         #expect(await one.entries(for: contents[1].0.key).count == 1)
@@ -123,7 +123,7 @@ struct DiskCacheDamageTests {
         #expect(try await one.body(contents[2].0.key) == contents[2].1)
     }
 
-    @Test("a body that is damaged at its beginning is a miss, and is removed")
+    @Test("a body that is damaged in its first MiB is a miss and is removed")
     func damagedBody() async throws {
         let body = bytes(900_000)
         for offset in stride(from: 0, to: body.count, by: 36_000) {
@@ -142,7 +142,7 @@ struct DiskCacheDamageTests {
         }
     }
 
-    @Test("a damage that several readers meet is counted once") func damagedForSeveral() async throws {
+    @Test("damage that several readers find is counted once") func damagedForSeveral() async throws {
         let (stored, body) = (entry("large"), bytes(900_000))
         let store = try folder.open()
         #expect(await store.put(stored, body))
@@ -159,7 +159,9 @@ struct DiskCacheDamageTests {
         #expect(await store.entries(for: stored.key).isEmpty)
     }
 
-    @Test("a body that is damaged further on throws there, before a wrong byte", arguments: [1_048_576, 2_999_999])
+    @Test(
+        "a body that is damaged after its first MiB throws before a wrong byte is delivered",
+        arguments: [1_048_576, 2_999_999])
     func damagedLater(offset: Int) async throws {
         let (stored, body) = (entry("large"), bytes(3_000_000))
         let store = try folder.open()
@@ -201,13 +203,16 @@ struct DiskCacheTruncationTests {
     private var path: String { folder.cache.path(percentEncoded: false) }
 
     @Test(
-        "entries are missing, none is wrong, and the store works again",
+        "after a truncation entries may be missing, none is wrong, and the store works again",
         arguments: ["index.sqlite", "index.sqlite-journal", "lock", "bodies/", ""])
     func truncated(name: String) async throws {
         #expect(try await Probe("truncated", path, name).result() == "0 0")
     }
 
-    @Test("stores of several processes that are in use go on", .timeLimit(.minutes(4))) func inUse() async throws {
+    @Test(
+        "stores of several processes keep working while their files are truncated",
+        .timeLimit(.minutes(4)))
+    func inUse() async throws {
         let probes = [try Probe("put", path, "8", "a"), try Probe("put", path, "8", "b")]
         for probe in probes { _ = await probe.lines(1) }
         let store = try folder.open()

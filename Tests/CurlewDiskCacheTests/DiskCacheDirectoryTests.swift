@@ -20,7 +20,9 @@ struct DiskCacheDirectoryTests {
         try Data("mine".utf8).write(to: folder.cache.appending(path: name))
     }
 
-    @Test("no store is made among files of others", arguments: ["index.sqlite", "notes.txt"], [true, false])
+    @Test(
+        "a directory with files of other programs is refused and left unchanged",
+        arguments: ["index.sqlite", "notes.txt"], [true, false])
     func files(of name: String, creates: Bool) throws {
         try write(name)
         let error = #expect(throws: CurlewError.self) {
@@ -32,14 +34,14 @@ struct DiskCacheDirectoryTests {
         #expect(try Data(contentsOf: folder.cache.appending(path: name)) == Data("mine".utf8))
     }
 
-    @Test("a file is no directory") func file() throws {
+    @Test("a file in the place of the directory is refused") func file() throws {
         try Data().write(to: folder.cache)
         let error = #expect(throws: CurlewError.self) { try DiskCacheStore(directory: folder.cache) }
         #expect(error?.code == .destinationExists)
         #expect(throws: CurlewError.self) { try DiskCacheStore(directory: folder.cache.appending(path: "below")) }
     }
 
-    @Test("what a file system, and a store that was not finished, leave there is not in the way")
+    @Test("a directory with only lost+found and a bodies folder is accepted")
     func emptyEnough() async throws {
         for name in ["lost+found", "bodies"] {
             try FileManager.default.createDirectory(
@@ -49,7 +51,7 @@ struct DiskCacheDirectoryTests {
         #expect(await store.put(entry("a"), bytes(100)))
     }
 
-    @Test("a store that is there is opened, also beside other files") func existing() async throws {
+    @Test("an existing store is opened, also beside other files") func existing() async throws {
         #expect(try await folder.open().put(entry("a"), bytes(100)))
         try write("notes.txt")
         let store = try DiskCacheStore(directory: folder.cache, create: false)
@@ -57,7 +59,9 @@ struct DiskCacheDirectoryTests {
         #expect(store.faults == DiskCacheFaults())
     }
 
-    @Test("a store that is not there is not made", arguments: [true, false]) func missing(hasDirectory: Bool) throws {
+    @Test(
+        "a missing store is an error without create, and nothing is created", arguments: [true, false])
+    func missing(hasDirectory: Bool) throws {
         if hasDirectory {
             try FileManager.default.createDirectory(at: folder.cache, withIntermediateDirectories: true)
         }
@@ -74,7 +78,7 @@ struct DiskCacheRemovedDirectoryTests {
 
     init() throws { folder = try TestFolder() }
 
-    @Test("a store that is cleared afterwards goes on") func clearing() async throws {
+    @Test("a store that is cleared after the removal stores entries again") func clearing() async throws {
         let store = try folder.open()
         #expect(await store.put(entry("a"), bytes(100)))
         try FileManager.default.removeItem(at: folder.cache)
@@ -85,7 +89,7 @@ struct DiskCacheRemovedDirectoryTests {
         #expect(store.faults == DiskCacheFaults())
     }
 
-    @Test("a store that has gone does not make it anew") func ended() async throws {
+    @Test("a released store does not create its directory again") func ended() async throws {
         var store: DiskCacheStore? = try folder.open()
         #expect(await store?.put(entry("a"), bytes(100)) == true)
         // Acts as another process in the middle of a change, for which the work of the next store's opening waits.
@@ -111,7 +115,7 @@ struct DiskCacheReplacementTests {
 
     /// A lookup first reads the rows and then opens their files. In between, another store may replace an entry and
     /// remove its file.
-    @Test("an entry whose file goes after its row was read is no damage", arguments: [1, 2])
+    @Test("an entry whose file is removed after its row was read is not counted as damaged", arguments: [1, 2])
     func replacedMeanwhile(variants: Int) async throws {
         let (writing, reading) = (try folder.open(), try folder.open())
         let key = entry("a").key

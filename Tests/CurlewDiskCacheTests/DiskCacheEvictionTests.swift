@@ -5,13 +5,13 @@ import Foundation
 import StoreSupport
 import Testing
 
-@Suite("Room in a disk cache")
+@Suite("Eviction in a disk cache")
 struct DiskCacheEvictionTests {
     private let folder: TestFolder
 
     init() throws { folder = try TestFolder() }
 
-    @Test("the bound holds, for the entries and for the files")
+    @Test("the maximum size limits the entries, and the files up to a margin")
     func bound() async throws {
         let store = try folder.open(maximumSize: 4 << 20)
         for number in 0..<120 {
@@ -23,7 +23,7 @@ struct DiskCacheEvictionTests {
         #expect(try await eventually { try folder.sizeOnDisk() <= 6 << 20 })
     }
 
-    @Test("the entry that was not used for longest goes first")
+    @Test("the least recently used entry is evicted first")
     func leastRecentlyUsed() async throws {
         let store = try folder.open(maximumSize: 2 << 20)
         let entries = ["a", "b", "c"].map { entry($0, canBeValidated: true) }
@@ -35,7 +35,7 @@ struct DiskCacheEvictionTests {
         #expect(try await store.body(entries[2].key) != nil)
     }
 
-    @Test("a later store knows what was used in this one") func usesAreKept() async throws {
+    @Test("uses in one store decide which entry a later store evicts") func usesAreKept() async throws {
         var store: DiskCacheStore? = try folder.open(maximumSize: 2 << 20)
         let entries = ["a", "b", "c"].map { entry($0, canBeValidated: true) }
         for entry in entries { await store?.put(entry, bytes(600_000)) }
@@ -49,7 +49,7 @@ struct DiskCacheEvictionTests {
         #expect(try await later.body(entries[1].key) == nil)
     }
 
-    @Test("an entry that is of no use any more goes before one that was used earlier")
+    @Test("an expired entry that cannot be validated is evicted before a less recently used one")
     func lifetime() async throws {
         let now = Date(timeIntervalSince1970: 1_700_000_000)
         let store = try folder.open(maximumSize: 2 << 20) { now }
@@ -64,7 +64,7 @@ struct DiskCacheEvictionTests {
         #expect(try await store.body(stale.key) != nil)
     }
 
-    @Test("a clock that goes back does not make new entries the first to go", arguments: [true, false])
+    @Test("after the clock was set back, old entries are still evicted before new ones", arguments: [true, false])
     func clock(isReopened: Bool) async throws {
         let time = Lock(Date(timeIntervalSince1970: 2_000_000_000))
         let now: @Sendable () -> Date = { time.withLock { $0 } }
@@ -87,7 +87,7 @@ struct DiskCacheVariantTests {
     private func variant(_ number: Int) -> CacheEntry { entry("a", variant: "v\(number)", canBeValidated: true) }
 
     @Test(
-        "a key has sixteen variants at most, and the one that was not used for longest goes", arguments: [100, 300_000])
+        "a key keeps at most sixteen variants, and the least recently used one is evicted", arguments: [100, 300_000])
     func bound(size: Int) async throws {
         let store = try folder.open()
         let variants = (0..<17).map(variant)
@@ -105,14 +105,14 @@ struct DiskCacheVariantTests {
         #expect(try await eventually { try folder.bodyNames().count == (size > 16_384 ? 16 : 0) })
     }
 
-    @Test("a new response of a variant takes none of the others' places") func replacing() async throws {
+    @Test("a new response of a variant evicts no other variant") func replacing() async throws {
         let store = try folder.open()
         for number in 0..<16 { #expect(await store.put(variant(number), bytes(10))) }
         for _ in 0..<3 { #expect(await store.put(variant(7), bytes(10))) }
         #expect(await store.entries(for: variant(0).key).count == 16)
     }
 
-    @Test("of several variants a lookup opens no body before it is read") func opening() async throws {
+    @Test("a lookup of several variants opens no body until one is read") func opening() async throws {
         let store = try folder.open()
         for number in 0..<8 { #expect(await store.put(variant(number), bytes(300_000, seed: UInt64(number)))) }
         #expect(try await eventually { try folder.openBodies() == 0 })
@@ -127,7 +127,8 @@ struct DiskCacheVariantTests {
         #expect(read == bytes(300_000, seed: 3))
     }
 
-    @Test("a variant that is replaced before its body is read is a miss, and no damage") func replacedBefore()
+    @Test("a variant that is replaced before its body is read is a miss and not counted as damaged")
+    func replacedBefore()
         async throws
     {
         let store = try folder.open()

@@ -18,7 +18,9 @@ struct DiskCacheFailedRemovalTests {
         { await $0.removeAll(origin: $1.key.origin) },
     ]
 
-    @Test("what could not be removed is not found, and goes as soon as that is possible", arguments: removals.indices)
+    @Test(
+        "an entry whose removal failed is a miss, and is removed once the index can be changed",
+        arguments: removals.indices)
     func busy(removal: Int) async throws {
         let store = try folder.open(lockPatience: .milliseconds(200))
         let (stale, other) = (entry("a", origin: "http://stale.test"), entry("b"))
@@ -44,7 +46,7 @@ struct DiskCacheFailedRemovalTests {
         #expect(await later.entries(for: other.key).count == 1)
     }
 
-    @Test("a cache that could not be cleared finds nothing until it was") func clearing() async throws {
+    @Test("a cache whose clearing failed finds nothing until it has been cleared") func clearing() async throws {
         let store = try folder.open(lockPatience: .milliseconds(20))
         #expect(await store.put(entry("a"), bytes(100)))
         let lock = try FileHandle(forUpdating: folder.cache.appending(path: "lock"))

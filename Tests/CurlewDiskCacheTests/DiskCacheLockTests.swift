@@ -46,7 +46,7 @@ struct DiskCacheLockTests {
         #expect(try await store.body(entry("a").key) == bytes(200))
     }
 
-    @Test("an opening is an error that says so") func opening() async throws {
+    @Test("opening the store throws an error that names the lock") func opening() async throws {
         _ = try folder.open()
         let lock = try hold()
         let thrown = Lock<CurlewError?>(nil)
@@ -99,7 +99,7 @@ struct CopiedDescriptorTests {
         return true
     }
 
-    @Test("a body that is stored is no longer its writer's") func stored() throws {
+    @Test("a stored body is unlocked even if a copy of its descriptor is open") func stored() throws {
         let file = try #require(NewBodyFile(body, expectedSize: nil))
         let copies = try copies(of: body)
         #expect(copies.count == 1 && !isUnused(body))
@@ -109,7 +109,8 @@ struct CopiedDescriptorTests {
         withExtendedLifetime(copies) {}
     }
 
-    @Test("a body that a collector has looked at is free again") func lookedAt() throws {
+    @Test("a body that a collector has checked is unlocked even if a copy of its descriptor is open")
+    func lookedAt() throws {
         try Data().write(to: URL(filePath: body))
         guard let unused = UnusedBody(body) else { throw CocoaError(.fileNoSuchFile) }
         let copies = try copies(of: body)
@@ -117,7 +118,8 @@ struct CopiedDescriptorTests {
         #expect(copies.count == 1 && isUnused(body))
     }
 
-    @Test("the lock of the directory is free after its use") func directory() throws {
+    @Test("the lock of the directory is free after its use even if copies of its descriptor are open")
+    func directory() throws {
         let cache = CacheFolder(folder.cache)
         var copies: [FileHandle] = []
         for _ in 0..<2 {

@@ -13,7 +13,7 @@ struct DiskCacheOrphanTests {
 
     init() throws { folder = try TestFolder() }
 
-    @Test("the bodies of an index that was replaced while the store was open go")
+    @Test("the bodies of an index that was replaced while the store was open are deleted")
     func replacedWhileOpen() async throws {
         let store = try folder.open()
         // More bodies than a collection checks in one turn.
@@ -28,7 +28,7 @@ struct DiskCacheOrphanTests {
     }
 
     /// The old index is that of a lane that opened its file before another process replaced it.
-    @Test("a collection with an index that was replaced leaves the bodies of the new one alone")
+    @Test("a collection with a replaced index keeps the bodies of the new index")
     func oldIndex() throws {
         let cache = CacheFolder(folder.cache)
         try cache.make()
@@ -48,7 +48,7 @@ struct DiskCacheOrphanTests {
         #expect(try folder.bodyNames() == [stored.id])
     }
 
-    @Test("a body whose row went into an index that was replaced meanwhile is not stored, and its file goes")
+    @Test("a body that is stored while its index is replaced is stored whole, or not at all and its file is deleted")
     func replacedDuringInsertion() async throws {
         let isInserting = Gate()
         let store = try folder.open {
@@ -115,7 +115,7 @@ struct BodyCreationTests {
 
     /// Another store or process may look for orphans at any moment, even between the creation of a file and its lock.
     /// It looks at each name once.
-    @Test("a file that was made stays until it is closed") func creationAndCollection() async throws {
+    @Test("a new body file is not collected before it is closed") func creationAndCollection() async throws {
         let path = folder.bodies.appending(path: "body").path(percentEncoded: false)
         #expect(await inOwnThread { Self.lost(of: 2_000, path) } == 0)
     }

@@ -5,7 +5,7 @@ import Glibc
 import StoreSupport
 import Testing
 
-@Suite("A disk cache of other users")
+@Suite("Ownership of a disk cache")
 struct DiskCacheOwnershipTests {
     private let folder: TestFolder
     private static let names = [
@@ -32,7 +32,7 @@ struct DiskCacheOwnershipTests {
         #expect(error?.reason.contains(path(name)) == true && error?.reason.contains(reason) == true)
     }
 
-    @Test("what belongs to another user is refused", .enabled(if: geteuid() == 0), arguments: names)
+    @Test("a file or directory of another user is refused", .enabled(if: geteuid() == 0), arguments: names)
     func owner(of name: String) async throws {
         try await prepare(name)
         // A process can inspect another user's directory only if its mode allows that.
@@ -43,7 +43,8 @@ struct DiskCacheOwnershipTests {
         #expect(try await folder.open().entries(for: entry("a").key).count == 1)
     }
 
-    @Test("what others may write is refused", arguments: names.dropFirst(), [mode_t(0o020), 0o002])
+    @Test(
+        "a file or folder that other users may write is refused", arguments: names.dropFirst(), [mode_t(0o020), 0o002])
     func mode(of name: String, bit: mode_t) async throws {
         try await prepare(name)
         try #require(chmod(path(name), 0o700 | bit) == 0)
@@ -52,7 +53,7 @@ struct DiskCacheOwnershipTests {
         #expect(try await folder.open().entries(for: entry("a").key).count == 1)
     }
 
-    @Test("the user's directory that others may write is closed to them", arguments: [mode_t(0o775), 0o777, 0o1777])
+    @Test("the write permission of other users on the directory is removed", arguments: [mode_t(0o775), 0o777, 0o1777])
     func closes(mode: mode_t) async throws {
         try await prepare("")
         try #require(chmod(path(""), mode) == 0)
@@ -63,7 +64,7 @@ struct DiskCacheOwnershipTests {
     }
 
     @Test(
-        "what another user made in a directory that was open is refused", .enabled(if: geteuid() == 0),
+        "a file that another user created in a writable directory is refused", .enabled(if: geteuid() == 0),
         arguments: names.dropFirst())
     func madeByOthers(name: String) async throws {
         try await prepare(name)
@@ -71,7 +72,7 @@ struct DiskCacheOwnershipTests {
         expectRefusal(name, "belongs to user 65534")
     }
 
-    @Test("nothing is made in another user's directory", .enabled(if: geteuid() == 0)) func makesNothing() throws {
+    @Test("nothing is created in another user's directory", .enabled(if: geteuid() == 0)) func makesNothing() throws {
         try #require(mkdir(path(""), 0o755) == 0 && chown(path(""), 65_534, 65_534) == 0)
         expectRefusal("", "belongs to user 65534")
         #expect(try FileManager.default.contentsOfDirectory(atPath: path("")).isEmpty)
@@ -92,7 +93,7 @@ struct DiskCacheOwnershipTests {
     }
 
     @Test(
-        "another user's link is refused, however its name ends", .enabled(if: geteuid() == 0),
+        "another user's symbolic link is refused, also with a slash after its name", .enabled(if: geteuid() == 0),
         arguments: ["", "/", "//", "/."])
     func othersLink(end: String) throws {
         let target = path("") + "-target"
@@ -105,7 +106,9 @@ struct DiskCacheOwnershipTests {
     }
 
     // Only root can change the owner of a file.
-    @Test("a body that others may write, or have, is damage", arguments: geteuid() == 0 ? [true, false] : [true])
+    @Test(
+        "a body that other users may write, or that another user owns, is a miss",
+        arguments: geteuid() == 0 ? [true, false] : [true])
     func body(byMode: Bool) async throws {
         let store = try folder.open()
         #expect(await store.put(entry("a"), bytes(100_000)))
@@ -115,7 +118,9 @@ struct DiskCacheOwnershipTests {
         #expect(try await store.body(entry("a").key) == nil)
     }
 
-    @Test("a directory that becomes another's is not used any more", .enabled(if: geteuid() == 0))
+    @Test(
+        "a directory that another user has created in the place of the user's own is not used",
+        .enabled(if: geteuid() == 0))
     func changedWhileOpen() async throws {
         let store = try folder.open()
         #expect(await store.put(entry("a"), bytes(100)))

@@ -14,7 +14,7 @@ struct DiskCacheProcessTests {
 
     private var path: String { folder.cache.path(percentEncoded: false) }
 
-    @Test("a process that is killed while it stores leaves whole entries, and no files without one")
+    @Test("a process that is killed while it stores leaves whole entries and no orphaned files")
     func kill() async throws {
         let keys = 50
         var committed: Set<Int> = []
@@ -43,7 +43,7 @@ struct DiskCacheProcessTests {
         }
     }
 
-    @Test("two processes write one key, a third reads whole entries of either")
+    @Test("a reader finds whole entries while two other processes write the same keys")
     func twoWriters() async throws {
         let (one, two) = (try Probe("put", path, "2", "a"), try Probe("put", path, "2", "b"))
         _ = (await one.lines(1), await two.lines(1))
@@ -64,7 +64,7 @@ struct DiskCacheProcessTests {
         await two.kill()
     }
 
-    @Test("a process that finds a damaged index says so on its standard error, and goes on")
+    @Test("a process that finds a damaged index reports it on standard error and keeps working")
     func complaint() async throws {
         let maker = try Probe("put", path, "1", "a")
         _ = await maker.lines(1)
@@ -83,7 +83,7 @@ struct DiskCacheProcessTests {
         #expect(await quiet.complaints().isEmpty)
     }
 
-    @Test("a collection leaves files alone that another process is still writing")
+    @Test("a collection keeps a file that another store is still writing")
     func collection() async throws {
         let first = try folder.open()
         let stored = entry("a")
@@ -97,7 +97,7 @@ struct DiskCacheProcessTests {
         #expect(try await second.body(stored.key) == body)
     }
 
-    @Test("a directory that cannot be written is an error with its reason")
+    @Test("a directory that cannot be written is an error")
     func readOnly() async throws {
         try FileManager.default.createDirectory(at: folder.cache, withIntermediateDirectories: true)
         try FileManager.default.setAttributes(
@@ -109,13 +109,14 @@ struct DiskCacheProcessTests {
         #expect(throws: CurlewError.self) { try DiskCacheStore(directory: file) }
     }
 
-    @Test("a body that cannot be opened for want of descriptors is a miss, and stays") func noDescriptors() async throws
-    {
+    @Test("a body that cannot be opened for lack of descriptors is a miss and is kept")
+    func noDescriptors() async throws {
         // The values: no entry, no damage, one failed read, and the body found afterwards.
         #expect(try await Probe("descriptors", path).result() == "0 0 1 there")
     }
 
-    @Test("where files cannot grow, entries are missing and none is wrong", arguments: [60_000, 200_000, 500_000])
+    @Test(
+        "under a limit on file sizes entries may be missing, and none is wrong", arguments: [60_000, 200_000, 500_000])
     func limitedFiles(bytes: Int) async throws {
         let words = try await Probe("limited", path, "\(bytes)").result().split(separator: " ").compactMap { Int($0) }
         try #require(words.count == 2)
@@ -131,7 +132,8 @@ struct DiskCacheProcessTests {
         #expect(await Sample(key: 1, size: 600_000, tag: "limited").store(in: store))
     }
 
-    @Test("on a full disk entries are missing and none is wrong", .enabled(if: getuid() == 0, "mounting needs root"))
+    @Test(
+        "on a full disk entries may be missing, and none is wrong", .enabled(if: getuid() == 0, "mounting needs root"))
     func fullDisk() async throws {
         try FileManager.default.createDirectory(at: folder.cache, withIntermediateDirectories: true)
         guard mount("tmpfs", path, "tmpfs", 0, "size=3m,mode=0700") == 0 else {

@@ -13,7 +13,7 @@ struct DiskCacheStoreTests {
 
     // An empty body, bodies inside the index, at and above the limit for those, and around whole pieces of a file.
     @Test(
-        "a body comes back as it was, also in a later store",
+        "a stored body is read back unchanged, also by a later store",
         arguments: [0, 1, 4096, 16_384, 16_385, 262_143, 262_144, 262_145, 1_048_576, 1_500_000]
     )
     func roundTrip(size: Int) async throws {
@@ -32,7 +32,7 @@ struct DiskCacheStoreTests {
     }
 
     @Test(
-        "a body may be shorter or longer than it was said to be",
+        "a body may be shorter or longer than expected",
         arguments: [
             (1_200_000, 3_000_000), (3_000_000, 1_200_000), (300_000, 262_145), (100, 400_000),
             (20_000_000, 20_000_000),
@@ -50,7 +50,7 @@ struct DiskCacheStoreTests {
         #expect(store.faults == DiskCacheFaults())
     }
 
-    @Test("lookups at the same time find what each has asked for")
+    @Test("concurrent lookups each find their own entry")
     func lookupsTogether() async throws {
         let store = try folder.open()
         let entries = (0..<40).map { entry("a\($0)") }
@@ -78,7 +78,7 @@ struct DiskCacheStoreTests {
         #expect(store.faults == DiskCacheFaults())
     }
 
-    @Test("a part of a body is exactly that part", arguments: [1000, 1_200_000])
+    @Test("a range of a body has exactly its bytes", arguments: [1000, 1_200_000])
     func ranges(size: Int64) async throws {
         let (stored, body) = (entry("a"), bytes(Int(size)))
         let store = try folder.open()
@@ -96,7 +96,7 @@ struct DiskCacheStoreTests {
         #expect(await found.body.reader(of: -1..<size) == nil)
     }
 
-    @Test("variants stand beside each other, and a new one takes the place of the old")
+    @Test("variants are stored side by side, and a new response replaces the old one of its variant")
     func variants() async throws {
         let store = try folder.open()
         let entries = ["x", "y"].map { entry("a", variant: $0) }
@@ -126,7 +126,7 @@ struct DiskCacheStoreTests {
         }
     }
 
-    @Test("nothing is found of what was dropped, released or not yet committed")
+    @Test("a body that was dropped, released or not yet committed is not found")
     func writers() async throws {
         let store = try folder.open()
         for size in [100, 600_000] {
@@ -167,7 +167,7 @@ struct DiskCacheStoreTests {
         }
     }
 
-    @Test("removing takes the entry, the URL in all partitions, or everything")
+    @Test("an entry, a URL in all partitions, or everything can be removed")
     func removing() async throws {
         let store = try folder.open()
         let entries = [entry("a"), entry("a", partition: "p"), entry("b")]
@@ -187,7 +187,7 @@ struct DiskCacheStoreTests {
         #expect(await store.put(entries[0], bytes(100)))
     }
 
-    @Test("removing an origin takes what its URLs have, in all partitions, and nothing of another")
+    @Test("the removal of an origin removes its entries in all partitions and none of another origin")
     func removingOrigin() async throws {
         let store = try folder.open()
         let gone = [entry("a"), entry("b/c?d", partition: "p")]
@@ -201,7 +201,7 @@ struct DiskCacheStoreTests {
         #expect(try await eventually { try folder.bodyNames().count == kept.count })
     }
 
-    @Test("fields with credentials are not written, and files are for their user alone")
+    @Test("fields with credentials are not written, and only the user may access the files")
     func secrets() async throws {
         let store = try folder.open()
         let headers: HTTPHeaders = [
@@ -226,7 +226,7 @@ struct DiskCacheStoreTests {
         }
     }
 
-    @Test("what is too large is refused before its first byte, or when that turns out")
+    @Test("a body that is too large is refused at the start, or once it exceeds the limit")
     func entrySize() async throws {
         let store = try folder.open(maximumEntrySize: 10_000)
         #expect(await store.writer(for: entry("a"), expectedSize: 10_001) == nil)

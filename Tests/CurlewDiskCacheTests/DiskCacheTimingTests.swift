@@ -9,7 +9,7 @@ import Testing
 struct DiskCacheTimingTests {
     private static let factor = Double(ProcessInfo.processInfo.environment["CURLEW_TIME_FACTOR"] ?? "") ?? 1
 
-    @Test("a directory of 100,000 entries is open within 50 ms")
+    @Test("a directory of 100,000 entries is opened within 50 ms")
     func opening() async throws {
         let folder = try TestFolder()
         var store: DiskCacheStore? = try folder.open()

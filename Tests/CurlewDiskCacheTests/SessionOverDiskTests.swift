@@ -42,7 +42,7 @@ struct SessionOverDiskTests {
         #expect(store.faults == DiskCacheFaults())
     }
 
-    @Test("on a full disk every response comes whole", .enabled(if: getuid() == 0, "mounting needs root"))
+    @Test("on a full disk every response is delivered whole", .enabled(if: getuid() == 0, "mounting needs root"))
     func fullDisk() async throws {
         let path = folder.cache.path(percentEncoded: false)
         try FileManager.default.createDirectory(at: folder.cache, withIntermediateDirectories: true)

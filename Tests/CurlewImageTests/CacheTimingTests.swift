@@ -8,7 +8,7 @@ import Testing
 struct CacheTimingTests {
     // An optimised build takes well below 2 µs on the slowest machine tried. A debug build on a busy machine may take
     // ten times as long.
-    @Test("a hit costs microseconds")
+    @Test("a cache hit takes less than 100 µs")
     func hits() throws {
         let cache = AutoPurgingImageCache(
             memoryCapacity: 1 << 20, preferredMemoryUsageAfterPurge: 1 << 20, pressure: nil)

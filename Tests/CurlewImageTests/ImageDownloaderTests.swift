@@ -79,7 +79,7 @@ struct ImageDownloaderTests {
         #expect(gallery.transport.requests.count == 20, "it was kept")
     }
 
-    @Test("each receiver gets its own filter's picture, each filter once")
+    @Test("each receiver gets the picture of its filter, and equal filters run once")
     func filters() async throws {
         let gallery = try Gallery(isOpen: false)
         let downloader = gallery.downloader()
@@ -108,7 +108,7 @@ struct ImageDownloaderTests {
         #expect(downloader.imageCache?.image(for: URLRequest(url: url("a")), withIdentifier: "one")?.size.width == 1)
     }
 
-    @Test("a receipt takes out one receiver; the last takes the transfer along")
+    @Test("cancelling a receipt removes one receiver, and the last one cancels the transfer")
     func receipts() async throws {
         let gallery = try Gallery(isOpen: false)
         let downloader = gallery.downloader()
@@ -140,7 +140,7 @@ struct ImageDownloaderTests {
         #expect(downloader.imageCache?.image(for: URLRequest(url: url("b")), withIdentifier: nil) == nil)
     }
 
-    @Test("a cancelled task leaves the transfer to others")
+    @Test("a cancelled task does not cancel the load of another task")
     func cancelledTask() async throws {
         let gallery = try Gallery(isOpen: false)
         let downloader = gallery.downloader()
@@ -162,7 +162,7 @@ struct ImageDownloaderTests {
         #expect(!gallery.transport.requests.contains { $0.url.path() == url("late").path() })
     }
 
-    @Test("what waits comes in the order asked for", arguments: [DownloadPrioritization.fifo, .lifo])
+    @Test("waiting loads start in the order of the prioritization", arguments: [DownloadPrioritization.fifo, .lifo])
     func order(prioritization: DownloadPrioritization) async throws {
         let gallery = try Gallery(isOpen: false)
         let downloader = gallery.downloader(prioritization, most: 1)
@@ -185,7 +185,7 @@ struct ImageDownloaderTests {
     }
 
     @Test(
-        "failures reach every receiver and are not kept",
+        "a failed load throws its error and is not cached",
         arguments: [
             ("404", CurlewError.Code.unacceptableStatus), ("text", .unacceptableContentType),
             ("broken", .decodingFailed),
@@ -201,7 +201,7 @@ struct ImageDownloaderTests {
         #expect(none?.code == .invalidURL)
     }
 
-    @Test("requests that differ in a field are different transfers; a cache key makes a name")
+    @Test("requests that differ in a field are different loads, and a cache key names the cached picture")
     func keys() async throws {
         let gallery = try Gallery()
         let downloader = gallery.downloader()
@@ -218,7 +218,7 @@ struct ImageDownloaderTests {
     }
 
     @Test(
-        "a picture that came with a credential or for a body is no one else's", arguments: ["Authorization", "Cookie"])
+        "a picture of a request with a credential or a body is not shared", arguments: ["Authorization", "Cookie"])
     func credentials(field: String) async throws {
         let gallery = try Gallery()
         let downloader = gallery.downloader()
@@ -237,7 +237,7 @@ struct ImageDownloaderTests {
         #expect(gallery.transport.requests.count == 8)
     }
 
-    @Test("only requests that ask for the same are one transfer")
+    @Test("only equal requests share a transfer")
     func loadKeys() {
         let plain = URLRequest(url: url("a"))
         var reloading = plain
@@ -256,7 +256,7 @@ struct ImageDownloaderTests {
         }
     }
 
-    @Test("no URL has the name of another one's filtered picture")
+    @Test("the filtered picture of a URL is not found under another URL")
     func names() async throws {
         let gallery = try Gallery()
         let downloader = gallery.downloader()
@@ -270,7 +270,7 @@ struct ImageDownloaderTests {
         #expect(cache.removeImage(for: request, withIdentifier: "circle"))
     }
 
-    @Test("prefetching fills the cache, stopping leaves others alone")
+    @Test("prefetching fills the cache, and stopping it does not cancel other loads")
     func prefetching() async throws {
         let gallery = try Gallery(isOpen: false)
         let downloader = gallery.downloader(most: 2)
@@ -296,7 +296,7 @@ struct ImageDownloaderTests {
         while prefetcher.activeCount > 0 { await Task.yield() }
     }
 
-    @Test("the end of a stopped load does not end the one that came after it")
+    @Test("the end of a stopped prefetch does not end a later one of the same URL")
     func prefetchingAgain() async throws {
         let gallery = try Gallery(isOpen: false)
         let downloader = gallery.downloader()
@@ -311,7 +311,7 @@ struct ImageDownloaderTests {
         #expect(prefetcher.activeCount == 0 && downloader.activeDownloadCount == 0)
     }
 
-    @Test("a filter may ask the prefetcher that uses it")
+    @Test("a filter may call the prefetcher that uses it")
     func prefetchingFilter() async throws {
         struct Asking: ImageFilter {
             let prefetcher: Lock<ImagePrefetcher?>

@@ -31,7 +31,7 @@ struct ImageResponseSerializerTests {
     func picture() async throws { #expect(try await response("a").value?.size == ImageSize(width: 2, height: 2)) }
 
     @Test(
-        "what is none is an error",
+        "a response that is not a picture is an error",
         arguments: [
             ("text", CurlewError.Code.unacceptableContentType), ("empty", .decodingFailed),
             ("error", .unacceptableStatus),
@@ -42,7 +42,7 @@ struct ImageResponseSerializerTests {
         if path == "error" { #expect((error?.underlying as? CurlewError)?.code == .unacceptableContentType) }
     }
 
-    @Test("a broken picture says what is wrong with it")
+    @Test("a truncated picture is reported as corrupt")
     func broken() throws {
         let half = try DecoderTests.fixture("six.png").prefix(40)
         let error = #expect(throws: CurlewError.self) {
@@ -54,7 +54,7 @@ struct ImageResponseSerializerTests {
         }
     }
 
-    @Test("among other serializers it gives way to the one that can")
+    @Test("in a compound serializer, data that is not a picture is left to the next serializer")
     func compound() throws {
         let serializer = CompoundResponseSerializer([
             ImageResponseSerializer().erased, JSONResponseSerializer().erased, StringResponseSerializer().erased,

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CurlewImage
 
-@Suite("Which loads run")
+@Suite("The queue of loads")
 struct LoadQueueTests {
     private typealias Queue = LoadQueue<String, Int>
 
@@ -18,7 +18,7 @@ struct LoadQueueTests {
         actions.compactMap { if case .start(wanted, let generation) = $0 { generation } else { nil } }.first
     }
 
-    @Test("equal keys are one load, and its receivers are served in order")
+    @Test("equal keys share a load, and its receivers are served in order")
     func merging() throws {
         var queue = Queue(limit: 2, prioritization: .fifo)
         let first = queue.add(1, for: "a").actions
@@ -30,7 +30,7 @@ struct LoadQueueTests {
     }
 
     @Test(
-        "the limit holds, and those that wait come in the order asked for",
+        "the limit holds, and waiting loads start in the order of the prioritization",
         arguments: [DownloadPrioritization.fifo, .lifo])
     func order(prioritization: DownloadPrioritization) throws {
         var queue = Queue(limit: 1, prioritization: prioritization)
@@ -46,7 +46,7 @@ struct LoadQueueTests {
         #expect(order == (["0"] + rest.map { "\($0)" }))
     }
 
-    @Test("the last receiver takes its load along, others stay")
+    @Test("a load is cancelled when its last receiver leaves")
     func leaving() throws {
         var queue = Queue(limit: 1, prioritization: .fifo)
         let (one, actions) = queue.add(1, for: "a")
@@ -65,7 +65,7 @@ struct LoadQueueTests {
         #expect(queue.activeCount == 1 && queue.waitingCount == 0)
     }
 
-    @Test("a load that was cancelled and asked for again is another one")
+    @Test("a load that is requested again after its cancellation is a new load")
     func generations() throws {
         var queue = Queue(limit: 1, prioritization: .fifo)
         let (ticket, old) = queue.add(1, for: "a")
@@ -78,7 +78,7 @@ struct LoadQueueTests {
         #expect(queue.finish("a", generation: present).receivers == [2])
     }
 
-    @Test("random use: never above the limit, no load forgotten, no load started twice")
+    @Test("random operations never exceed the limit, and no load is lost or started twice")
     func randomUse() {
         var random = SeededGenerator(seed: 7)
         var queue = Queue(limit: 3, prioritization: .lifo)

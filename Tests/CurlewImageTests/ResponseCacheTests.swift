@@ -7,7 +7,7 @@ import Testing
 
 @testable import CurlewImage
 
-@Suite("Pictures that are kept on disk", .timeLimit(.minutes(4)))
+@Suite("Pictures in a disk cache", .timeLimit(.minutes(4)))
 struct ResponseCacheTests {
     private let server: TestServer
     private let folder: ScratchDirectory
@@ -30,7 +30,7 @@ struct ResponseCacheTests {
         ImageDownloader(imageCache: nil, responseCache: cache)
     }
 
-    @Test("a later process has what an earlier one has loaded") func later() async throws {
+    @Test("a later downloader finds the pictures that an earlier one has stored on disk") func later() async throws {
         for _ in 0..<2 {
             let downloader = downloader(ImageDownloader.responseCache(in: folder.file("images")))
             #expect(try await downloader.image(for: server.url("/fresh")).size.width == 3)
@@ -39,7 +39,8 @@ struct ResponseCacheTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("what has to be validated is, and its bytes do not come again") func validated() async throws {
+    @Test("a stored picture is validated without a new body, and a reload asks the server again")
+    func validated() async throws {
         let downloader = downloader(ImageDownloader.responseCache(in: folder.file("images")))
         for _ in 0..<2 { #expect(try await downloader.image(for: server.url("/validated")).size.width == 3) }
         #expect(server.requests.map { $0.headers["If-None-Match"] } == [nil, "\"a\""])
@@ -51,7 +52,7 @@ struct ResponseCacheTests {
         await downloader.session.invalidate()
     }
 
-    @Test("it can be turned off, and need not be there") func off() async throws {
+    @Test("the response cache can be turned off, and an unusable directory gives none") func off() async throws {
         try folder.write("file", "")
         let unusable = ImageDownloader.responseCache(in: folder.file("file"))
         #expect(unusable == nil && ImageDownloader.responseCache(in: nil) == nil)
@@ -62,13 +63,13 @@ struct ResponseCacheTests {
         await downloader.session.invalidate()
     }
 
-    @Test("it is bounded") func bounds() throws {
+    @Test("the response cache is a private disk cache, and the size of a picture is limited") func bounds() throws {
         let cache = try #require(ImageDownloader.responseCache(in: folder.file("images")))
         #expect(cache.store is DiskCacheStore && cache.mode == .private)
         #expect(ImageDownloader.defaultConfiguration.maximumBodySize == ImageDownloader.maximumPictureSize)
     }
 
-    @Test("a session of the program's own keeps its own cache") func ownSession() async throws {
+    @Test("a session that is passed to the downloader keeps its own cache") func ownSession() async throws {
         let session = Session(transport: MockTransport { _ in .status(404) })
         let downloader = ImageDownloader(
             session: session, responseCache: ImageDownloader.responseCache(in: folder.file("images")))

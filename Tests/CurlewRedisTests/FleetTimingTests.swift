@@ -13,14 +13,14 @@ struct FleetTimingTests {
     private static let isSanitized = (ProcessInfo.processInfo.environment["CURLEW_SANITIZER"] ?? "plain") != "plain"
     private static let rate = isSanitized ? 2_000 : 10_000
 
-    /// What all processes have sent, by the tenths of the system's monotonic clock, and the sums of their numbers.
+    /// The requests of all processes, by tenths of the system's monotonic clock, and the sums of their other numbers.
     private struct Result {
         var tenths: [Int: Int] = [:]
         var (operations, local, refused, longest) = (0, 0, 0, 0)
 
         var sent: Int { tenths.values.reduce(0, +) }
 
-        /// The requests a second, between two tenths.
+        /// The requests per second between two tenths.
         func rate(_ range: Range<Int>) -> Double {
             Double(range.reduce(0) { $0 + (tenths[$1] ?? 0) }) * 10 / Double(range.count)
         }
@@ -56,7 +56,7 @@ struct FleetTimingTests {
         return result
     }
 
-    @Test("together they send as much as the limit permits, and rarely ask") func total() async throws {
+    @Test("the fleet sends as much as the limit permits, and rarely asks Redis") func total() async throws {
         let server = try await RedisProcess()
         let probes = try await start(server, seconds: 6)
         // Without the first second, in which processes start, and the last one, in which they end.
@@ -69,7 +69,7 @@ struct FleetTimingTests {
         #expect(result.refused == 0)
     }
 
-    @Test("a server that is killed leaves each its local share, and one that is back the whole limit")
+    @Test("without the server each process sends its local share, and with it again the fleet sends the limit")
     func killed() async throws {
         let server = try await RedisProcess()
         let probes = try await start(server, seconds: 16)
@@ -84,9 +84,9 @@ struct FleetTimingTests {
         let share = result.rate(away..<back - 1)
         #expect(share <= Double(Self.rate) / 2 * 1.05)
         #expect(share > 0 && result.local > 0 && result.refused == 0)
-        // Nothing hangs: somebody sends in each half of a second.
+        // Nothing hangs: some process sends in each half of a second.
         for start in stride(from: away, to: back - 5, by: 5) { #expect(result.rate(start..<start + 5) > 0) }
-        // Questions are about four seconds apart by then.
+        // By then, a process asks the server about every four seconds.
         let end = result.tenths.keys.max() ?? 0
         let after = result.rate(end - 15..<end - 5)
         #expect(after <= Double(Self.rate) * 1.05)

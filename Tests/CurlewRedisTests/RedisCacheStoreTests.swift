@@ -25,7 +25,7 @@ struct RedisCacheStoreTests {
 
     // An empty body, bodies inside the record, around the limit for those, around one chunk, and of several chunks.
     @Test(
-        "a body comes back as it was, also in another process' store",
+        "a stored body is read back unchanged, also by the store of another process",
         arguments: [0, 1, 16_384, 16_385, 524_287, 524_288, 524_289, 1_500_000]
     )
     func roundTrip(size: Int) async throws {
@@ -43,7 +43,7 @@ struct RedisCacheStoreTests {
         #expect(store.faults == RedisCacheFaults())
     }
 
-    @Test("a part of a body is exactly that part") func ranges() async throws {
+    @Test("a range of a body has exactly its bytes") func ranges() async throws {
         let (stored, body) = (entry("a"), bytes(1_200_000))
         let store = store()
         await store.put(stored, body)
@@ -57,14 +57,15 @@ struct RedisCacheStoreTests {
         #expect(await found.body.reader(of: 0..<1_200_001) == nil)
     }
 
-    @Test("a body longer than 4 MiB is read in several exchanges") func longBody() async throws {
+    @Test("a body longer than 4 MiB is stored and read whole") func longBody() async throws {
         let (stored, body) = (entry("a"), bytes(9_000_000))
         let store = store(maximumEntrySize: 16 << 20)
         #expect(await store.put(stored, body, chunk: 1 << 20))
         #expect(try await store.body(stored.key) == body)
     }
 
-    @Test("variants stand beside each other, and a new one takes the place of the old") func variants() async throws {
+    @Test("variants are stored side by side, and a new response replaces the old one of its variant")
+    func variants() async throws {
         let store = store()
         let entries = ["x", "y"].map { entry("a", variant: $0) }
         for entry in entries { await store.put(entry, Data(entry.variant.utf8)) }
@@ -76,7 +77,7 @@ struct RedisCacheStoreTests {
         #expect(found.map(\.entry.id) == [newer.id])
     }
 
-    @Test("nothing is found of what was dropped, too large, or not yet committed") func writers() async throws {
+    @Test("a body that was dropped, is too large or is not yet committed is not found") func writers() async throws {
         let store = store(maximumEntrySize: 2_000_000)
         let stored = entry("a")
         let writer = try #require(await store.writer(for: stored, expectedSize: nil))
@@ -111,7 +112,7 @@ struct RedisCacheStoreTests {
         }
     }
 
-    @Test("a validation does not give an entry time whose body is gone") func updatingWithoutBody() async throws {
+    @Test("a validation does not extend an entry whose body is gone") func updatingWithoutBody() async throws {
         let (store, stored) = (store(), entry("a"))
         await store.put(stored, bytes(20_000))
         _ = await store.replies([RedisCommand("DEL", store.keys.chunk(stored.id, 0))])
@@ -121,7 +122,7 @@ struct RedisCacheStoreTests {
         #expect(await store.entries(for: stored.key).map(\.entry) == [stored])
     }
 
-    @Test("removing takes the entry, the URL in all partitions, or everything of this prefix") func removing()
+    @Test("an entry, a URL in all partitions, or everything with the prefix can be removed") func removing()
         async throws
     {
         let store = store()
@@ -143,7 +144,7 @@ struct RedisCacheStoreTests {
         #expect(await stranger.entries(for: entries[0].key).count == 1)
     }
 
-    @Test("an entry and its chunks end with the time in which they may be served") func timeToLive() async throws {
+    @Test("an entry and its chunks expire when they may no longer be served") func timeToLive() async throws {
         let store = store()
         let stored = entry("a", usable: 100)
         await store.put(stored, bytes(600_000))

@@ -7,7 +7,7 @@ import Testing
 @testable import CurlewRedis
 
 /// Claims of several processes. Each store acts as one process of a fleet.
-@Suite("Claims", .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers"))
+@Suite("Claims in Redis", .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers"))
 struct RedisClaimTests {
     private let server: RedisProcess
     private let key = entry("a").key
@@ -37,7 +37,8 @@ struct RedisClaimTests {
         }
     }
 
-    @Test("of a fleet that asks at once one sends, and the others find what it has stored") func fleet() async throws {
+    @Test("of a fleet that claims a key at once, one store fetches and the others find its entry")
+    func fleet() async throws {
         let answers = await withTaskGroup(of: Bool.self) { group in
             for store in fleet(20) {
                 group.addTask {
@@ -56,7 +57,7 @@ struct RedisClaimTests {
         #expect(answers.count { $0 } == 1)
     }
 
-    @Test("waiters are told that there is an entry, or that they need not wait", arguments: [true, false])
+    @Test("when a claim ends, its waiters use the stored entry, or fetch if there is none", arguments: [true, false])
     func ended(stored: Bool) async throws {
         let stores = fleet(6)
         #expect(await stores[0].claimFetch(of: key))
@@ -69,14 +70,14 @@ struct RedisClaimTests {
         #expect(await stores[1].claimFetch(of: key) == !stored)
     }
 
-    @Test("what was stored a while ago is claimed again") func markEnds() async throws {
+    @Test("a key can be claimed again some time after its entry was stored") func markEnds() async throws {
         let stores = fleet(2, times: RedisClaimTimes())
         #expect(await stores[0].claimFetch(of: key))
         await stores[0].fetchEnded(of: key, stored: true)
         #expect(try await eventually { await stores[1].claimFetch(of: key) })
     }
 
-    @Test("where the claim ends without a word one of the waiters takes over") func abandoned() async throws {
+    @Test("if a claim vanishes without a result, one of its waiters takes over") func abandoned() async throws {
         let stores = fleet(4)
         #expect(await stores[0].claimFetch(of: key))
         let told = await waiters(Array(stores.dropFirst())) {
@@ -103,7 +104,7 @@ struct RedisClaimTests {
         #expect(ContinuousClock.now - start < .seconds(8))
     }
 
-    @Test("a claim without an end is waited for once") func endless() async throws {
+    @Test("a claim that never expires is waited for once, and then ended by the waiter") func endless() async throws {
         var times = RedisClaimTimes.minutes
         times.claim = .milliseconds(200)
         let stores = fleet(2, times: times)
@@ -121,7 +122,7 @@ struct RedisClaimTests {
         await store.replies([RedisCommand("GET", store.keys.claim(key))])?.first?.data
     }
 
-    @Test("a waiter that takes over behind another one that is ready finds what that has stored") func overtaken()
+    @Test("a waiter that takes over after another process has stored the entry finds that entry") func overtaken()
         async throws
     {
         let held = "$8\r\nabcdefgh\r\n"
@@ -135,7 +136,7 @@ struct RedisClaimTests {
         withExtendedLifetime(proxy) {}
     }
 
-    @Test("a waiter leaves a claim alone that has come after the one that it waited for") func renewed() async throws {
+    @Test("a waiter does not end a newer claim than the one that it waited for") func renewed() async throws {
         let (none, first, second) = ("$-1\r\n", "$8\r\nabcdefgh\r\n", "$8\r\n12345678\r\n")
         func data(_ texts: String...) -> [Data] { texts.map { Data($0.utf8) } }
         // The first claim ends. Then another process takes the next claim, before this store can, and stores the entry.
@@ -147,8 +148,7 @@ struct RedisClaimTests {
         withExtendedLifetime(proxy) {}
     }
 
-    @Test("a wait lasts as long as the claim, anew for the next claim, and no longer than twice the first") func times()
-    {
+    @Test("a wait lasts as long as each claim, but no longer than twice the first") func times() {
         func wait(_ seconds: Int...) -> (RedisClaimWait, (Int) -> ContinuousClock.Instant) {
             let start = ContinuousClock.now
             let instant = { (seconds: Int) in start.advanced(by: .seconds(seconds)) }
@@ -168,7 +168,7 @@ struct RedisClaimTests {
         #expect(!again.isOverdue(at: late(27)) && again.isOverdue(at: late(28)))
     }
 
-    @Test("a waiter behind claims that follow each other waits for twice a claim's time, and ends none of them")
+    @Test("a waiter behind successive claims waits for twice a claim's time, and ends none of them")
     func successive() async throws {
         let (none, tokens) = ("$-1\r\n", ["abcdefgh", "12345678", "ijklmnop"])
         func held(_ number: Int) -> String { "$8\r\n\(tokens[number % 3])\r\n" }
@@ -187,7 +187,7 @@ struct RedisClaimTests {
         withExtendedLifetime(proxy) {}
     }
 
-    @Test("a claim whose answer was lost is this process's, and ends with its request", arguments: [1, 2])
+    @Test("a claim whose reply was lost belongs to the process, and ends with its request", arguments: [1, 2])
     func lost(times: Int) async throws {
         let proxy = try FaultyRedis(server: server.socket, .delay(.zero))
         let (store, other) = (fleet(1, proxy.url())[0], fleet(1)[0])
@@ -202,7 +202,7 @@ struct RedisClaimTests {
         withExtendedLifetime(proxy) {}
     }
 
-    @Test("a request that waits no longer does not end the claim of another one in its process") func together()
+    @Test("a cancelled request does not end the claim of another request in its process") func together()
         async throws
     {
         let store = fleet(1)[0]

@@ -7,9 +7,9 @@ import StoreSupport
 import Testing
 @testable import CurlewRedis
 
-@Suite("What a Redis store decides without a server")
+@Suite("Decisions of a Redis store without a server")
 struct RedisDecisionTests {
-    @Test("a server that has failed is left alone for longer each time") func breaker() {
+    @Test("the pause after failures of a server doubles up to 15 seconds") func breaker() {
         var (breaker, now) = (RedisBreaker(), ContinuousClock.now)
         func allows(_ instant: ContinuousClock.Instant) -> Bool { breaker.allows(at: instant) }
         for _ in 0..<2 {
@@ -37,7 +37,7 @@ struct RedisDecisionTests {
         for _ in 0..<2 { #expect(allows(now)) }
     }
 
-    @Test("a question that was not sent decides nothing") func notAsked() {
+    @Test("a command that was not sent does not change the breaker") func notAsked() {
         var (breaker, now) = (RedisBreaker(), ContinuousClock.now)
         func allows(_ instant: ContinuousClock.Instant) -> Bool { breaker.allows(at: instant) }
         for _ in 0..<9 { breaker.wasNotAsked(at: now) }
@@ -55,7 +55,7 @@ struct RedisDecisionTests {
         #expect(!allows(now.advanced(by: .milliseconds(999))))
     }
 
-    @Test("those who ask for a name while it is looked up get its addresses") func names() async {
+    @Test("callers that ask for a name during its lookup get its addresses") func names() async {
         let (callers, asking) = (8, Lock(0))
         let names = RedisNames("redis.example") { _ in
             while asking.withLock({ $0 }) < callers { sched_yield() }
@@ -78,7 +78,7 @@ struct RedisDecisionTests {
         #expect(found.withLock { $0 } == Array(repeating: ["192.0.2.1"], count: callers))
     }
 
-    @Test("a name that is not found is looked up once more") func nameNotFound() {
+    @Test("a name that was not found is looked up again") func nameNotFound() {
         let lookups = Lock(0)
         let names = RedisNames("redis.example") { _ in
             lookups.withLock { count -> [String] in
@@ -92,7 +92,7 @@ struct RedisDecisionTests {
         #expect(names.addresses(within: .seconds(60)) == ["192.0.2.3"])
     }
 
-    @Test("the largest answer is bounded for entries of any size") func maximumAnswer() {
+    @Test("the largest allowed reply is computed without overflow") func maximumAnswer() {
         #expect(RedisCacheStore.maximumAnswer(maximumEntrySize: 4 << 20) == 68 << 20)
         #expect(RedisCacheStore.maximumAnswer(maximumEntrySize: .max) == .max)
         #expect(RedisCacheStore.maximumAnswer(maximumEntrySize: .min) == 64 << 20)
@@ -100,7 +100,7 @@ struct RedisDecisionTests {
         _ = RedisCacheStore(url: "redis://localhost", maximumEntrySize: .min)
     }
 
-    @Test("the parts of a URL") func address() throws {
+    @Test("a Redis URL is parsed into host, port, database and credentials") func address() throws {
         let full = try RedisAddress("redis://user:pa%20ss@example.test:7000/5")
         #expect(full.host == "example.test" && full.port == 7000 && full.database == 5)
         #expect(
@@ -111,7 +111,7 @@ struct RedisDecisionTests {
         #expect(least.host == "::1" && least.port == 6379 && least.greeting.isEmpty)
     }
 
-    @Test("a prefix is no pattern") func prefix() {
+    @Test("special characters of a prefix are escaped in patterns") func prefix() {
         #expect(RedisKeys(prefix: "a*[b]?\\:").everything == "a\\*\\[b\\]\\?\\\\:*")
     }
 }
@@ -125,7 +125,7 @@ struct RedisRecordTests {
         RedisRecord(entry: entry("b", variant: "v"), size: 600_000, rest: bytes(16)),
     ]
 
-    @Test("a record comes back as it was; a changed byte and a cut make it none", arguments: records.indices)
+    @Test("a record is decoded unchanged, and a changed bit or a cut makes it invalid", arguments: records.indices)
     func changed(at index: Int) throws {
         let record = Self.records[index]
         let encoded = record.encoded
@@ -143,7 +143,8 @@ struct RedisRecordTests {
     }
 
     @Test(
-        "sizes that no body has make it none, with the right checksum", arguments: [-1, .min, .max, .max - (512 << 10)])
+        "a record with an impossible body size is invalid despite a right checksum",
+        arguments: [-1, .min, .max, .max - (512 << 10)])
     func sizes(_ size: Int64) {
         let encoded = Self.records[0].entry.encoded
         let rest =

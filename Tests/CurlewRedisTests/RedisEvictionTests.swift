@@ -7,7 +7,7 @@ import Testing
 
 /// A Redis that needs memory may evict any key. These tests delete the sets with which removals find entries.
 @Suite(
-    "A Redis that drops keys",
+    "A Redis server that evicts keys",
     .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers")
 )
 struct RedisEvictionTests {
@@ -38,7 +38,9 @@ struct RedisEvictionTests {
         #expect(await store.entries(for: stored.key).isEmpty)
     }
 
-    @Test("what a removal did not find stays a miss, and goes when its URL is stored again", arguments: 0..<2)
+    @Test(
+        "an entry that a removal did not find stays a miss, and is deleted when its URL is stored again",
+        arguments: 0..<2)
     func storedAgain(set: Int) async throws {
         let stale = ["x", "y"].map { entry("a", partition: "p", variant: $0) }
         for entry in stale { #expect(await store.put(entry, bytes(20_000))) }
@@ -57,7 +59,7 @@ struct RedisEvictionTests {
         #expect(await number("DBSIZE") == 4)
     }
 
-    @Test("a record that the server has no memory for leaves its chunk to expire", arguments: [false, true])
+    @Test("if the server has no memory for a record, its chunk is left to expire", arguments: [false, true])
     func outOfMemory(updates: Bool) async throws {
         let stored = entry("a", variant: "x", usable: 86_400)
         let chunk = bytes(20_000)
@@ -81,7 +83,8 @@ struct RedisEvictionTests {
         #expect(try await store.entries(for: stored.key).first?.body.whole() == chunk)
     }
 
-    @Test("other keys of a URL whose origin is not known any more go with it") func otherPartition() async throws {
+    @Test("an entry that the removal of its origin did not find is a miss after its URL is stored again")
+    func otherPartition() async throws {
         let stale = entry("a", partition: "p")
         #expect(await store.put(stale, bytes(100)))
         #expect(await number("DEL", sets(stale)[1]) == 1)
@@ -90,7 +93,7 @@ struct RedisEvictionTests {
         #expect(await store.entries(for: stale.key).isEmpty)
     }
 
-    @Test("a removal finds the entry without a partition also where the set is gone") func computed() async throws {
+    @Test("a removal finds the entry without a partition even if the URL's set is gone") func computed() async throws {
         let stored = entry("a")
         #expect(await store.put(stored, bytes(20_000)))
         #expect(await number("DEL", sets(stored)[0]) == 1)
@@ -132,7 +135,7 @@ struct RedisVariantTests {
     }
 
     // Bodies inside the record, and in chunks.
-    @Test("a key has sixteen variants at most, and those that came first go", arguments: [100, 20_000])
+    @Test("a key keeps at most sixteen variants, and the oldest ones are evicted", arguments: [100, 20_000])
     func bound(size: Int) async throws {
         let store = store()
         let variants = variants(16)
@@ -150,7 +153,7 @@ struct RedisVariantTests {
         #expect(store.faults == RedisCacheFaults())
     }
 
-    @Test("a variant whose time is over goes when it is seen") func over() async throws {
+    @Test("an expired variant is deleted by the next lookup") func over() async throws {
         let store = store()
         let stored = entry("a", variant: "x")
         #expect(await store.put(stored, bytes(100)))
@@ -165,7 +168,9 @@ struct RedisVariantTests {
     }
 
     // The server might confirm such an entry, but the chunks of its body are gone.
-    @Test("so does one that could be validated", arguments: [(-100.0, 40.0), (-400, -1)])
+    @Test(
+        "an expired variant that could be validated is also deleted by the next lookup",
+        arguments: [(-100.0, 40.0), (-400, -1)])
     func overWithoutChunks(came: Double, usable: Double) async throws {
         let store = store()
         let stored = entry("a", variant: "x")

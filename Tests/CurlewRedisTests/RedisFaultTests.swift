@@ -6,7 +6,7 @@ import Testing
 @testable import CurlewRedis
 
 @Suite(
-    "A Redis that fails",
+    "A Redis server that fails",
     .serialized,
     .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers")
 )
@@ -15,7 +15,8 @@ struct RedisFaultTests {
         RedisCacheStore(url: url, connectTimeout: limit, operationTimeout: limit)
     }
 
-    @Test("a server that is killed is a miss, and one that is started again is used again") func killed() async throws {
+    @Test("lookups are misses while the server is down, and a restarted server is used again")
+    func killed() async throws {
         let server = try await RedisProcess()
         let store = store(server.url())
         #expect(await store.put(entry("a"), bytes(100)))
@@ -35,7 +36,7 @@ struct RedisFaultTests {
         #expect(try await store.body(entry("a").key) == bytes(100))
     }
 
-    @Test("a server that was started again between two questions costs none") func restarted() async throws {
+    @Test("a restart of the server between two commands causes no failure") func restarted() async throws {
         let server = try await RedisProcess()
         let store = store(server.url())
         #expect(await store.put(entry("a"), bytes(100)))
@@ -45,7 +46,8 @@ struct RedisFaultTests {
         #expect(store.faults == RedisCacheFaults())
     }
 
-    @Test("a slow server is a miss within the limit, then it is not asked for a while") func slow() async throws {
+    @Test("a slow server causes misses within the timeout, and is then not asked for a while")
+    func slow() async throws {
         let server = try await RedisProcess()
         let proxy = try FaultyRedis(server: server.socket, .delay(.zero))
         let store = store(proxy.url(), limit: .milliseconds(300))
@@ -74,7 +76,7 @@ struct RedisFaultTests {
         #expect(other.faults == RedisCacheFaults())
     }
 
-    @Test("a server that never answers is a miss") func silent() async throws {
+    @Test("a server that never answers causes misses") func silent() async throws {
         let proxy = try FaultyRedis(.silence)
         let store = RedisCacheStore(url: proxy.url())
         #expect(await store.entries(for: entry("a").key).isEmpty)
@@ -82,7 +84,8 @@ struct RedisFaultTests {
         await #expect(throws: CurlewError.self) { try await store.ping() }
     }
 
-    @Test("a server without memory keeps nothing, and goes on finding what it has") func outOfMemory() async throws {
+    @Test("a server without memory refuses new entries, and stored entries are still found")
+    func outOfMemory() async throws {
         let server = try await RedisProcess("--maxmemory-policy", "noeviction")
         let store = store(server.url())
         #expect(await store.put(entry("a"), bytes(600_000)))
@@ -103,8 +106,7 @@ struct RedisFaultTests {
         Data(":9223372036854775808\r\n".utf8), Data("$-5\r\n".utf8),
     ]
 
-    @Test("a server that answers something else is a miss", arguments: answers) func garbage(answer: Data) async throws
-    {
+    @Test("invalid replies of a server cause misses", arguments: answers) func garbage(answer: Data) async throws {
         let proxy = try FaultyRedis(.answer(answer))
         for _ in 0..<2 {
             let store = store(proxy.url(), limit: .milliseconds(200))
@@ -116,7 +118,7 @@ struct RedisFaultTests {
         }
     }
 
-    @Test("a wrong password is a miss, and its reason can be asked for") func password() async throws {
+    @Test("a wrong password causes misses, and ping reports the reason") func password() async throws {
         let server = try await RedisProcess("--requirepass", "sesame")
         for login in ["", ":wrong@", "stranger:sesame@"] {
             let store = store(server.url(login))
@@ -137,7 +139,7 @@ struct RedisFaultTests {
         #expect(await store(server.url(":sesame@") + "/4").entries(for: entry("a").key).isEmpty)
     }
 
-    @Test("nothing listens, or the name leads nowhere") func nowhere() async throws {
+    @Test("a port without a listener or an unknown host causes misses, and ping throws") func nowhere() async throws {
         let refusing = try LoopbackListener(listens: false)
         defer { withExtendedLifetime(refusing) {} }
         for host in ["127.0.0.1:\(refusing.port)", "no-such-host.invalid"] {
@@ -148,7 +150,7 @@ struct RedisFaultTests {
     }
 
     @Test(
-        "a URL that cannot be used is a store without entries",
+        "a store with an unusable URL has no entries, and ping reports the reason",
         arguments: [
             ("rediss://host", CurlewError.Code.unsupported), ("http://host", .invalidURL), ("redis://", .invalidURL),
             ("no url", .invalidURL), ("redis://host/x", .invalidURL), ("redis://host:99999", .invalidURL),

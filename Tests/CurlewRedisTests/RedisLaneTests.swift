@@ -7,7 +7,7 @@ import Testing
 
 @testable import CurlewRedis
 
-@Suite("What a connection to Redis sends together")
+@Suite("Batches of commands on a Redis connection")
 struct RedisLaneTests {
     private func question(_ commands: [RedisCommand]) -> RedisLane.Question {
         RedisLane.Question(commands: commands, deadline: .now) { _ in }
@@ -15,14 +15,14 @@ struct RedisLaneTests {
 
     private func together(_ questions: [RedisLane.Question]) -> Int { RedisLane.countTogether(questions) }
 
-    @Test("so many commands") func commands() {
+    @Test("a batch has at most 256 commands, unless one question has more") func commands() {
         let one = question([RedisCommand("PING")])
         #expect(together([]) == 0)
         #expect(together(Array(repeating: one, count: 300)) == 256)
         #expect(together([question(Array(repeating: RedisCommand("PING"), count: 300)), one]) == 1)
     }
 
-    @Test("so many bytes, sent or expected, or one question that has more") func bytes() {
+    @Test("a batch has a limited number of sent and expected bytes, unless one question has more") func bytes() {
         let sending = question([RedisCommand([Data(count: 1_500_000)])])
         #expect(together(Array(repeating: sending, count: 9)) == 2)
         let large = question([RedisCommand([Data(count: 5_000_000)])])
@@ -33,7 +33,8 @@ struct RedisLaneTests {
         #expect(together([reading, question([RedisCommand("PING")])]) == 2)
     }
 
-    @Test("a question that waited for too long says nothing of the server") func waited() async throws {
+    @Test("a command that times out before it is sent does not count as a failure of the server")
+    func waited() async throws {
         let server = RedisServer(
             try RedisAddress("redis://127.0.0.1"), connectTimeout: .seconds(5), operationTimeout: .seconds(5),
             maximumAnswer: 1000)
@@ -71,7 +72,9 @@ struct RedisLaneTests {
     }
 }
 
-@Suite("Descriptors", .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers"))
+@Suite(
+    "Descriptors of Redis connections",
+    .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers"))
 struct RedisDescriptorTests {
     @Test("programs that are started do not inherit connections") func inherited() async throws {
         let server = try await RedisProcess()

@@ -27,7 +27,7 @@ struct RedisRateLimitTests {
         RateLeaseOrder(name: name, rate: rate, wanted: wanted, charge: charge, sentLocally: sentLocally)
     }
 
-    @Test("processes take the requests of a rate one after the other, at most one ahead") func turns() async throws {
+    @Test("processes lease the requests of a rate in turn, at most one in advance") func turns() async throws {
         let server = try await RedisProcess()
         let fleets = [fleet(server.url()), fleet(server.url())]
         let first = try #require(await fleets[0].lease(order()))
@@ -70,7 +70,7 @@ struct RedisRateLimitTests {
     }
 
     @Test(
-        "an answer that is no lease is none, and absurd numbers are bounded",
+        "an invalid reply grants no lease, and absurd numbers are bounded",
         arguments: [
             (":1\r\n", nil), ("*0\r\n", nil), ("*3\r\n:1\r\n:2\r\n$1\r\na\r\n", nil), ("-ERR no\r\n", nil),
             ("HTTP", nil),
@@ -109,7 +109,7 @@ struct RedisRateLimitTests {
         withExtendedLifetime(closed) {}
     }
 
-    @Test("sessions share a limit, go on at the local share while the server is away, and come back")
+    @Test("sessions share a limit, send without leases while the server is down, and then lease again")
     func sessions() async throws {
         let server = try await RedisProcess()
         let fleets = [fleet(server.url()), fleet(server.url())]

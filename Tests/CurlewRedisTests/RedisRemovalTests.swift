@@ -22,7 +22,8 @@ struct RedisRemovalTests {
         await store.replies([RedisCommand("DBSIZE")])?.first?.number
     }
 
-    @Test("an origin goes with all of its URLs and partitions, and nothing of another") func origin() async throws {
+    @Test("the removal of an origin removes its entries in all partitions and none of another origin")
+    func origin() async throws {
         let store = store()
         let gone = (0..<120).map { entry("\($0)", partition: $0 % 2 == 0 ? "" : "p", variant: $0 % 3 == 0 ? "v" : "") }
         let kept = ["https://store.test", "http://store.test:81", "http://store.test.more"].map {
@@ -36,7 +37,7 @@ struct RedisRemovalTests {
         #expect(await keyCount(store) == 4 * Int64(kept.count))
     }
 
-    @Test("chunks go with the entry that is replaced or removed") func chunks() async throws {
+    @Test("the chunks of an entry that is replaced or removed are deleted") func chunks() async throws {
         let store = store()
         func put(_ size: Int) async -> CacheEntry {
             let stored = entry("a")
@@ -57,7 +58,8 @@ struct RedisRemovalTests {
         #expect(store.faults == RedisCacheFaults())
     }
 
-    @Test("a body of up to 4 MiB that is replaced before it is read is a miss, and no damage") func replacedBefore()
+    @Test("a body of up to 4 MiB that is replaced before it is read is a miss and not counted as damaged")
+    func replacedBefore()
         async throws
     {
         let store = store()
@@ -75,7 +77,7 @@ struct RedisRemovalTests {
         #expect(store.faults == RedisCacheFaults())
     }
 
-    @Test("a reader in the middle of a longer body reads it to its end, also when it is replaced")
+    @Test("a reader that has begun a longer body reads it to its end although the entry is replaced")
     func replacedWhileRead()
         async throws
     {
@@ -121,7 +123,7 @@ struct RedisRemovalTests {
         #expect(await keyCount(store) == 3 + (size + 524_287) / 524_288)
     }
 
-    @Test("names of what has ended do not gather") func gathering() async throws {
+    @Test("the names of expired entries do not accumulate in the set of their origin") func gathering() async throws {
         let store = store()
         for number in 0..<200 {
             let stored = entry("\(number)")
@@ -150,7 +152,9 @@ struct RedisFailedRemovalTests {
         { store, _ in await store.removeAll() },
     ]
 
-    @Test("what could not be removed is not found, and goes when the server answers again", arguments: removals.indices)
+    @Test(
+        "an entry whose removal failed is a miss, and is removed when the server answers again",
+        arguments: removals.indices)
     func unreachable(removal: Int) async throws {
         let server = try await RedisProcess()
         let proxy = try FaultyRedis(server: server.socket, .delay(.zero))
@@ -178,7 +182,7 @@ struct RedisFailedRemovalTests {
         #expect(try await eventually { await store.entries(for: stale.key).map(\.entry) == [fresh] })
     }
 
-    @Test("a store whose URL cannot be used remembers nothing") func unusable() async {
+    @Test("a store with an unusable URL records no failed removals") func unusable() async {
         let store = RedisCacheStore(url: "http://host")
         await store.removeAll(url: entry("a").key.url)
         #expect(await store.failedRemovals.pending.isEmpty)

@@ -53,7 +53,7 @@ struct SessionOverRedisTests {
         }
     }
 
-    @Test("of a fleet that asks at once one sends") func fleet() async throws {
+    @Test("a request that a fleet makes at once is sent by one session") func fleet() async throws {
         let gate = Gate()
         server.script("/a", response().stalling(until: gate, at: .beforeHead))
         let texts = try await texts(sessions(20)) { gate.open() }
@@ -61,8 +61,8 @@ struct SessionOverRedisTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("a server that closes in the body leaves nothing, and the next of the fleet sends") func broken() async throws
-    {
+    @Test("a truncated response is not stored, and the next session of the fleet sends the request")
+    func broken() async throws {
         let body = Data(repeating: 7, count: 2_000_000)
         let whole = TestServer.Response.data(body).header("Cache-Control", "max-age=600")
         server.script("/a", whole.faulting(.close, at: .inBody(after: 1_500_000)), whole)
@@ -75,7 +75,8 @@ struct SessionOverRedisTests {
         #expect(third.data == body && third.cacheStatus == .hit)
     }
 
-    @Test("where Redis is killed while a fleet waits, each sends its own, and none fails") func killed() async throws {
+    @Test("if Redis is killed while a fleet waits, each session sends its request and none fails")
+    func killed() async throws {
         let gate = Gate()
         server.route("/a") { [response = response()] _ in response.stalling(until: gate, at: .beforeHead) }
         let texts = try await texts(sessions(5)) {
@@ -100,7 +101,7 @@ struct SessionOverRedisTests {
         #expect(isHit)
     }
 
-    @Test("a request that waits for another process can be cancelled, and keeps to its total time") func impatient()
+    @Test("a request that waits for another process can be cancelled, and obeys its total timeout") func impatient()
         async throws
     {
         let gate = Gate()

@@ -28,7 +28,9 @@ struct CassetteBodyTests {
         parts.map { "--\(boundary)\r\n\($0)\r\n" }.joined() + "--\(boundary)--\r\n"
     }
 
-    @Test("parts of a form are as secret as their names", arguments: ["bOUNDary", "\"bOUNDary\""])
+    @Test(
+        "the parts of a multipart form are redacted by their names and content types",
+        arguments: ["bOUNDary", "\"bOUNDary\""])
     func form(boundary: String) {
         func text(_ password: String, _ pin: String, _ token: String) -> String {
             form([
@@ -48,7 +50,7 @@ struct CassetteBodyTests {
                 == .text(text("<redacted>", "<redacted>", "<redacted>")))
     }
 
-    @Test("bytes that are no text stay beside a secret that goes")
+    @Test("a binary part stays unchanged beside a redacted part")
     func bytes() {
         let image = Data([0x89, 0x50, 0x0D, 0x0A, 0xFF, 0x00])
         func body(_ secret: String) -> Data {
@@ -59,7 +61,7 @@ struct CassetteBodyTests {
         #expect(kept(body("s3cret"), type: "multipart/form-data; boundary=b") == .base64(body("<redacted>")))
     }
 
-    @Test("parts within parts, and parts without names, are seen by their types")
+    @Test("nested parts and parts without names are redacted by their content types")
     func nested() {
         func text(_ token: String, _ pin: String) -> String {
             let inner = form([part("Content-Type: application/json", body: "{\"token\":\"\(token)\"}")], boundary: "in")
@@ -74,7 +76,7 @@ struct CassetteBodyTests {
                 == .text(text("<redacted>", "<redacted>")))
     }
 
-    @Test("fields of parts lose their secrets")
+    @Test("secrets in the header fields of parts are redacted")
     func fieldsOfParts() {
         func text(_ secret: String) -> String {
             form([part("Cookie: \(secret)", "X-Url: /a?token=\(secret)", disposition("name=\"note\""), body: "kept")])
@@ -84,7 +86,7 @@ struct CassetteBodyTests {
                 == .text(text("<redacted>")))
     }
 
-    @Test("a part in base64 is read")
+    @Test("a secret in a base64 part is redacted")
     func encodedPart() throws {
         let encoded = Data(#"{"token":"s3cret"}"#.utf8).base64EncodedString()
         let clean = Data(#"{"token":"<redacted>"}"#.utf8).base64EncodedString()
@@ -99,7 +101,7 @@ struct CassetteBodyTests {
     }
 
     @Test(
-        "broken parts are no way out",
+        "secrets in malformed multipart bodies are redacted",
         arguments: [
             // A body that ends in the middle.
             ("; boundary=b", "--b\r\nContent-Disposition: form-data; name=pin\r\n\r\ns3c", "<redacted>"),
@@ -119,7 +121,7 @@ struct CassetteBodyTests {
     }
 
     @Test(
-        "JSON and forms that are no UTF-8 are no way out",
+        "secrets in JSON and forms that are not UTF-8 are redacted",
         arguments: [
             ("application/json", Data(#"{"access_token":"s3cret","name":""#.utf8) + [0xE9, 0x22, 0x7D]),
             ("application/json", #"{"access_token":"s3cret"}"#.data(using: .utf16) ?? Data()),
@@ -135,16 +137,16 @@ struct CassetteBodyTests {
         #expect(clean.contains("access_token") && !clean.contains("s3cret"), "\(clean)")
     }
 
-    @Test("bytes without a secret stay as they are")
+    @Test("bytes without a secret are kept unchanged")
     func harmless() {
         let bytes = Data(#"{"name":""#.utf8) + [0xE9, 0x22, 0x7D]
         #expect(kept(bytes, type: "application/json") == .base64(bytes))
         #expect(kept(Data([0xFF, 0xFE, 0x00]), type: "image/png") == .base64(Data([0xFF, 0xFE, 0x00])))
     }
 
-    // MARK: Marks that combine with separators
+    // MARK: Combining marks
 
-    @Test("a mark that combines with a separator hides no value", arguments: ["=\u{301}", "=\u{20DD}"])
+    @Test("a combining mark after a separator does not hide a secret", arguments: ["=\u{301}", "=\u{20DD}"])
     func combiningMarks(equals: String) {
         #expect(
             kept(Data("a=1&\u{301}token\(equals)s3cret&b=2".utf8), type: "application/x-www-form-urlencoded")
@@ -173,7 +175,7 @@ struct CassetteBodyTests {
     private static let raw = Data(base64Encoded: "q1Yqyc9OzVOyUio2Ti5KLVHSUQJyDGsB")
 
     @Test(
-        "a compressed request body is kept as what it holds",
+        "a compressed request body is recorded decompressed and redacted",
         arguments: [("gzip", gzipped), ("x-gzip", gzipped), ("deflate", deflated), ("DEFLATE", raw)])
     func compressed(coding: String, body: Data?) throws {
         let clean = redacted(try #require(body), coding: coding)
@@ -186,7 +188,7 @@ struct CassetteBodyTests {
         #expect(clean.response?.headers.contains { $0.name == "Content-Encoding" } == false)
     }
 
-    @Test("a compressed request body that is no text stays as it is when it is redacted again")
+    @Test("a second redaction leaves a decompressed binary request body unchanged")
     func compressedBytes() throws {
         // Compressed by Python's gzip.
         let packed = try #require(Data(base64Encoded: "H4sIAAAAAAACA/tfx8gEANrMO1YEAAAA"))
@@ -197,7 +199,7 @@ struct CassetteBodyTests {
         #expect(redaction.redacted(clean) == clean)
     }
 
-    @Test("a name that hides the codings does not hide the body")
+    @Test("redaction of the Content-Encoding field does not prevent the body from being decoded")
     func namedCodings() throws {
         var redaction = CassetteRedaction()
         redaction.headers.insert("content-encoding")
@@ -205,7 +207,7 @@ struct CassetteBodyTests {
         #expect(clean.request.body == .text(#"{"n":1,"token":"<redacted>"}"#))
     }
 
-    @Test("a compressed body that cannot be read is left out", arguments: ["br", "gzip", "gzip, br"])
+    @Test("a request body that cannot be decompressed is replaced by a note", arguments: ["br", "gzip", "gzip, br"])
     func unreadable(coding: String) {
         let clean = redacted(Data([0x1F, 0x8B, 8, 0, 1, 2, 3]), coding: coding)
         #expect(

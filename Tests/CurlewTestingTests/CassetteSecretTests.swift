@@ -5,7 +5,7 @@ import Testing
 @testable import CurlewTesting
 
 /// Redaction of secrets that are not the value of a JSON member or form field with a known name.
-@Suite("Secrets and cassettes", .timeLimit(.minutes(4)))
+@Suite("Secrets in cassettes", .timeLimit(.minutes(4)))
 struct CassetteSecretTests {
     private func recorded(
         _ url: String = "http://mock.test/", _ fields: [Cassette.Field] = [], sent: String? = nil,
@@ -29,7 +29,7 @@ struct CassetteSecretTests {
     }
 
     @Test(
-        "markup is seen behind a byte order mark, and under any type",
+        "XML and JSON are recognized after a byte order mark and under any content type",
         arguments: [
             ("\u{FEFF}\n<a><password>s3cret</password></a>", "application/xml"),
             ("<a><password>s3cret</password></a>", "text/plain"),
@@ -43,14 +43,14 @@ struct CassetteSecretTests {
         #expect(!sent.contains("s3cret"))
     }
 
-    @Test("a secret field in a plain text hides its whole line")
+    @Test("the value of a secret field in plain text is redacted to the end of the line")
     func digestInText() {
         let text = "Authorization: Digest username=\"s3cret\", response=\"s3cret\"\nHost: a"
         #expect(body(text, type: "text/plain").received == "Authorization: <redacted>\nHost: a")
     }
 
     @Test(
-        "items without a name are secrets, except flags",
+        "secrets in query items and form items are redacted, also in nameless and nested ones",
         arguments: [
             ("?s3cret", "?<redacted>"), ("?a=1&s3cret&acl", "?a=1&<redacted>&acl"), ("?=s3cret", "?=<redacted>"),
             ("?a=1&&b=2#s3cret", "?a=1&&b=2#<redacted>"), ("?wsdl", "?wsdl"),
@@ -83,7 +83,7 @@ struct CassetteSecretTests {
     }
 
     @Test(
-        "URLs within URLs are judged to a depth",
+        "nested URLs are inspected up to a depth and redacted beyond it",
         arguments: ["https://h.test/?a=", "https%3A%2F%2Fh.test%2F%3Fa%3D"])
     func nestedURLs(link: String) {
         let url = "http://mock.test/?a="
@@ -107,7 +107,7 @@ struct CassetteSecretTests {
     }
 
     @Test(
-        "fields that hold URLs, clients or tokens lose them",
+        "secrets in header fields with URLs, client addresses or tokens are redacted",
         arguments: [
             ("Origin", "https://u:s3cret@h.test", "https://h.test"),
             ("X-Original-Url", "/login?token=s3cret&a=1", "/login?token=<redacted>&a=1"),
@@ -137,7 +137,7 @@ struct CassetteSecretTests {
     }
 
     @Test(
-        "pairs of a name and a value are seen as such",
+        "secrets in JSON are redacted by the names of members and of name-value pairs",
         arguments: [
             (#"{"name":"password","value":"s3cret"}"#, #"{"name":"password","value":"<redacted>"}"#),
             (
@@ -366,7 +366,7 @@ struct CassetteSecretTests {
     }
 
     @Test(
-        "of a request in another format the length is kept, and of a response the text without secret pairs",
+        "a plain-text request body is replaced by its length, and a response body is redacted by its pairs",
         arguments: [
             ("s3cret", "s3cret"), ("pin: s3cret\nb: 1", "pin: <redacted>\nb: 1"),
             ("PASSWORD='s3cret' x", "PASSWORD='<redacted>' x"),
@@ -397,7 +397,7 @@ struct CassetteSecretTests {
         #expect(recorded(sent: text, by: redaction).request.body == .text(received))
     }
 
-    @Test("a JSON text that is one value, and bytes, are left out of requests")
+    @Test("a request body that is a single JSON value or bytes is replaced by its length")
     func lone() {
         #expect(body("\"s3cret\"", type: "application/json").sent == "<redacted: 8 bytes>")
         let bytes = Cassette.Body.base64(Data([0xFF, 0xFE, 0x00]))
@@ -408,7 +408,7 @@ struct CassetteSecretTests {
         #expect(clean.request.body == .text("<redacted: 3 bytes>") && clean.response?.body == bytes)
     }
 
-    // MARK: Playing it back
+    // MARK: Replay
 
     private func answer(_ replay: ReplayTransport, _ path: String, _ body: String) async -> String? {
         let sink = RecordingSink()
@@ -416,7 +416,7 @@ struct CassetteSecretTests {
         return await replay.result(of: request, sink: sink).error == nil ? sink.taken : nil
     }
 
-    @Test("a request finds its exchange by what was kept of it")
+    @Test("a request matches the recorded exchange by its redacted form")
     func playsBack() async throws {
         let mock = MockTransport()
         mock.enqueue(.text("one"), .text("two"), .text("three"))
@@ -434,7 +434,7 @@ struct CassetteSecretTests {
         #expect(await answer(replay, "/?other!", "secret") == "one")
     }
 
-    @Test("a redaction's own change is asked once for a request that is looked for")
+    @Test("the change closure of a redaction is called once for a replayed request")
     func changesOnce() async {
         let changes = Watched(0)
         var redaction = CassetteRedaction()
@@ -453,7 +453,7 @@ struct CassetteSecretTests {
         #expect(changes.value == 1)
     }
 
-    @Test("bodies in cassettes that have kept them are compared whole")
+    @Test("bodies that a cassette holds unredacted are compared in full")
     func comparesWhatWasKept() async {
         let exchanges = ["abc", "xyz"].map {
             Cassette.Exchange(

@@ -217,10 +217,10 @@ struct CassetteTests {
     }
 }
 
-@Suite("The time that redaction takes", .timeLimit(.minutes(4)))
+@Suite("The time of redaction", .timeLimit(.minutes(4)))
 struct CassetteTimingTests {
     @Test(
-        "grows with the length of a body",
+        "the time of redaction grows linearly with the length of a body",
         arguments: [
             ("text/xml", "<pin>", ["<pin'"], ""), ("text/xml", "<pin>", ["<pin'"], "'>"),
             ("text/xml", "<pin>", ["<pin'>"], ""), ("text/xml", "", ["<pin"], ">"),

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("What a miss says", .timeLimit(.minutes(4)))
+@Suite("Errors for requests without a match", .timeLimit(.minutes(4)))
 struct MissTests {
     private func reason(_ transport: some Transport, _ request: TransferRequest) async -> String {
         let error = await transport.result(of: request, sink: RecordingSink()).error

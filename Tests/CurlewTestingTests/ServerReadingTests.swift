@@ -116,7 +116,7 @@ struct ServerReadingTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("Marks that combine with what separates the parts of a head are part of what is behind it")
+    @Test("a combining mark after a separator of a request belongs to the text that follows")
     func readsHeadsByBytes() throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)

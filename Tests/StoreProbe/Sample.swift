@@ -49,7 +49,7 @@ package struct Sample {
         return await writer.commit()
     }
 
-    /// Whether a stored body is one of those that this key may have.
+    /// Whether a stored body is a whole body with this key and tag.
     package static func isRight(_ body: Data, key: Int, tag: String) -> Bool {
         guard let end = body.firstIndex(of: 10) else { return false }
         let words = String(decoding: body[..<end], as: UTF8.self).split(separator: " ")

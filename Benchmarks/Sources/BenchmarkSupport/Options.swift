@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The command line of a client, as of C/limit.c: `MODE URL name=value…`.
+/// The command line of a client, like that of C/limit.c: `MODE URL name=value…`.
 public struct Options: Sendable {
     public enum Mode: String, Sendable {
         /// Small responses, `in-flight` at a time, for some seconds.
@@ -13,7 +13,7 @@ public struct Options: Sendable {
         case upload
         /// A form with a file.
         case multipart
-        /// As many requests as are in flight, all at once, once.
+        /// As many requests as `in-flight` says, started together and only once.
         case hold
     }
 
@@ -30,11 +30,11 @@ public struct Options: Sendable {
     public var count: Int?
     public var file: URL?
     public var usesHTTP2 = false
-    /// HTTP/3 alone; the session's client only.
+    /// Whether only HTTP/3 is used. Only the session's client can do that.
     public var usesHTTP3 = false
-    /// A new connection for each request.
+    /// Whether each request gets a new connection.
     public var closes = false
-    /// Roots in a file instead of the system's.
+    /// A file with roots that replace those of the system.
     public var rootsFile: URL?
     /// Whether `rootsFile` is read first, and given to the client as bytes.
     public var hasRootsInMemory = false

@@ -18,8 +18,8 @@ public struct UnexpectedAnswer: Error, CustomStringConvertible {
 
 /// Measures `client` according to the command line, and prints one line of JSON.
 ///
-/// Synchronous: an asynchronous `main` ends the process's first thread, which valgrind does not survive. Inlinable, like
-/// the worker, so that the calls of the client are specialized, as in users' code.
+/// Synchronous: an asynchronous `main` ends the process's first thread, which valgrind does not survive. Inlinable,
+/// like the worker, so that the calls of the client are specialized, as in users' code.
 @inlinable
 public func measure<C: Client>(_ client: C.Type) {
     Harness.measure(C.name) { options, tally in
@@ -77,7 +77,8 @@ private func measured(_ name: String, _ worker: @escaping Harness.Worker, option
     let isTimed = options.count == nil
     if !isTimed { tally.begin() }
 
-    // Made in advance, because a URL's cost is Foundation's. There are enough that successive requests differ.
+    // Created in advance, so that the time in which Foundation creates a URL is not measured. There are enough of them
+    // that successive requests differ.
     let urls = (0..<distinctURLs).compactMap { URL(string: "\(options.url)?\($0)") }
     let work = Task.detached {
         await withTaskGroup(of: Void.self) { group in

@@ -37,7 +37,7 @@ struct Document {
         figures.add("alone", stopwatch)
     }
 
-    /// The request and the decoding of its response.
+    /// Measures the request and the decoding of its response.
     private func whole(_ figures: inout Figures) async throws {
         let stopwatch = Stopwatch()
         _ = try await session.request(url).decode([Item].self)

@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import CurlewCore
 internal import Foundation
 
-/// The parser of server-sent events alone, over events in memory, cut as a network does.
+/// Measures the parser of server-sent events alone, with events in memory that are cut into pieces of 64 KiB.
 struct Events {
     private let count: Int
     private let rounds: Int

@@ -47,7 +47,7 @@ struct Lines {
         try Self.check(sum, count)
     }
 
-    /// The lines without decoding, to measure the stream itself.
+    /// Measures the stream alone: its lines are not decoded.
     private func raw(_ count: Int, _ figures: inout Figures) async throws {
         let stopwatch = Stopwatch()
         var found = 0

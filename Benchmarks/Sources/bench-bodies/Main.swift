@@ -1,6 +1,7 @@
 internal import BenchmarkSupport
 
-/// Measures bodies, and lines, events and values made from them: `bench-bodies SCENARIO name=value…` prints one line of JSON.
+/// Measures bodies, and the lines, events and values in them: `bench-bodies SCENARIO name=value…` prints one line of
+/// JSON.
 @main
 struct Main {
     static func main() {

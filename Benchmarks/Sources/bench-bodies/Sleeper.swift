@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// A server that sends as fast as it can, and a reader that takes one chunk and sleeps.
+/// Measures the memory of a reader that takes one chunk and sleeps, while the server sends as fast as it can.
 struct Sleeper {
     private let url: URL
     private let seconds: Int

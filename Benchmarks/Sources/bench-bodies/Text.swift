@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// A body of text from a server that sends as fast as it is read: by line, and by server-sent event.
+/// Measures a text body from a server that sends as fast as the client reads, by lines or by server-sent events.
 struct Text {
     private let url: URL
     private let rounds: Int

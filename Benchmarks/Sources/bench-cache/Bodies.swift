@@ -14,7 +14,7 @@ struct Bodies {
         count = arguments.number("count", or: 5)
     }
 
-    /// Hits with the body as one value, the most common request. Allocations are counted from outside.
+    /// Measures hits with the body as one value, the most common request. Allocations are counted from outside.
     func hits() async throws -> Figures {
         let size = try await subject.cached.request(url).data().count
         let before = subject.cache.statistics
@@ -25,7 +25,7 @@ struct Bodies {
         return ["bytes": [Double(size)]]
     }
 
-    /// The body as a stream from the cache, several times.
+    /// Measures the body as a stream from the cache, several times.
     func stream() async throws -> Figures {
         _ = try await Self.stream(url, subject.cached)
         var figures: Figures = [:]
@@ -39,7 +39,7 @@ struct Bodies {
         return figures
     }
 
-    /// The body as a stream from the server, in turns without a cache and with one that stores it.
+    /// Measures the body as a stream from the server, alternately without a cache and with one that stores it.
     func storing() async throws -> Figures {
         var figures: Figures = [:]
         for turn in 0...count {

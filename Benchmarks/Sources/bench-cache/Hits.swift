@@ -2,7 +2,7 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// Small responses, in turns from the server and from the cache.
+/// Measures small responses, alternately from the server and from the cache.
 struct Hits {
     private let subject: Subject
     private let urls: [URL]
@@ -12,7 +12,7 @@ struct Hits {
 
     init(_ subject: Subject, _ arguments: Arguments) {
         self.subject = subject
-        // Made in advance, because a URL's cost is Foundation's.
+        // Created in advance, so that the time in which Foundation creates a URL is not measured.
         urls = (0..<256).compactMap { URL(string: "\(subject.url)?\($0)") }
         inFlight = arguments.number("in-flight", or: 1)
         count = arguments.number("count", or: 4000)

@@ -12,7 +12,7 @@ struct Subject {
 
     private static let roomy = 1 << 30
 
-    /// `cache=memory`, or `cache=disk directory=PATH`.
+    /// Reads `cache=memory`, or `cache=disk directory=PATH`.
     init(_ arguments: Arguments) throws {
         url = try arguments.text("url")
         let store: any CacheStore

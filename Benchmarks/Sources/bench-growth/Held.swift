@@ -2,13 +2,13 @@
 struct Held {
     private let tasks: [Task<Bool, Never>]
 
-    /// Starts them; returns when all are under way.
+    /// Starts the requests, and returns when all are in flight.
     init(_ count: Int, of subject: Subject) async throws {
         tasks = (0..<count).map { number in Task.detached { await subject.wait(number) } }
         try await subject.untilQuiet(count)
     }
 
-    /// Waits until all have ended, and returns how many were cancelled.
+    /// Waits until all requests have ended, and returns how many were cancelled.
     var cancelled: Int {
         get async {
             var count = 0

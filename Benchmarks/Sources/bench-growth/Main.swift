@@ -1,7 +1,7 @@
 internal import BenchmarkSupport
 
-/// Measures the cost of registered requests for other ones: `bench-growth SCENARIO name=value…` prints one line of
-/// JSON. `scripts/bench-growth` compares its figures for few requests and for many.
+/// Measures how much registered requests slow other requests down: `bench-growth SCENARIO name=value…` prints one line
+/// of JSON. `scripts/bench-growth` compares the figures for few requests and for many.
 @main
 struct Main {
     static func main() {

@@ -5,7 +5,7 @@ internal import Foundation
 /// Responds without a network, so that only the session's own work is measured.
 struct NoNetwork: Transport {
     static let origin = "http://bench.invalid"
-    /// Requests for it wait until they are cancelled.
+    /// The URL whose requests wait until they are cancelled.
     static let kept = "\(origin)/kept"
     private static let then = Date()
     private static let head = ResponseHead(status: 200, headers: ["Content-Type": "text/plain"])

@@ -2,8 +2,10 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// Compares FastJSONDecoder and FastJSONEncoder with Foundation's coders: `bench-json decode size=100000` (or `encode`) prints CPU
-/// seconds for each document, `bench-json peak work=encode file=people.json side=fast` the process's peak memory in KiB.
+/// Compares FastJSONDecoder and FastJSONEncoder with Foundation's coders.
+///
+/// `bench-json decode size=100000` (or `encode`) prints the CPU seconds for each document, and
+/// `bench-json peak work=encode file=people.json side=fast` the process's peak memory in KiB.
 @main
 struct Main {
     static func main() {
@@ -67,7 +69,7 @@ struct Main {
         figures[name, default: []].append(cpu / Double(turns))
     }
 
-    /// Another process writes the file, so that the peak is that of the decoding alone.
+    /// Without `side`, writes the file. A separate process does that, so that the peak does not include the writing.
     private static func peak(_ arguments: Arguments) throws -> Figures {
         let file = URL(fileURLWithPath: try arguments.text("file"))
         guard let side = arguments["side"] else {

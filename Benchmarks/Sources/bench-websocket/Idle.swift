@@ -2,8 +2,8 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// Measures the memory of open WebSockets, each with a reader that waits. `hold` keeps them open for a number of seconds,
-/// for a profiler.
+/// Measures the memory of open WebSockets, each with a reader that waits. `hold` keeps them open for a number of
+/// seconds, for a profiler.
 struct Idle {
     private let url: URL
     private let count: Int
@@ -28,10 +28,10 @@ struct Idle {
                 try await socket.opened()
                 group.addTask { for try await _ in socket.messages {} }
             }
-            // Makes the objects that all connections share.
+            // Creates the objects that all connections share.
             try await open()
             let before = ProcessFigures.status("VmRSS")
-            // One after the other, so that memory which only an opening needs is not counted often.
+            // Opens one at a time, so that the temporary memory of an opening is counted only once.
             for _ in 0..<count { try await open() }
             let held = ProcessFigures.status("VmRSS") - before
             try await Task.sleep(for: .seconds(hold))

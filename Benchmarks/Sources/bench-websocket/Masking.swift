@@ -1,6 +1,6 @@
 internal import BenchmarkSupport
 
-/// Measures the core's masking in place, with a megabyte. Its source file is linked into this folder.
+/// Measures the core's masking in place, with a megabyte. `WebSocketMask.swift` is the core's file.
 struct Masking {
     private let rounds: Int
 

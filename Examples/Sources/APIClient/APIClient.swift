@@ -9,7 +9,7 @@ struct Note: Codable, Sendable {
     var text: String
 }
 
-/// The API's calls, with their types.
+/// The typed calls of the API.
 struct NotesAPI: Sendable {
     private let session: Session
 
@@ -56,7 +56,7 @@ func authorizationClient(tokenURL: URL, store: TokenStore) -> OAuth2Client {
 enum Demonstration {
     static func main() async throws {
         let server = try standIn()
-        // The server no longer accepts this token, although its time has not come.
+        // The server rejects this token, although it has not expired.
         let store = TokenStore(OAuth2Token(accessToken: "old", refreshToken: "refresh-1", expires: .distantFuture))
         let client = authorizationClient(tokenURL: server.url("/oauth/token"), store: store)
         let interceptor = client.interceptor(credential: await store.token)

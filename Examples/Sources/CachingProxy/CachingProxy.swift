@@ -1,4 +1,4 @@
-// The middle of a caching proxy, between a web framework and an upstream. Several machines share its cache in Redis.
+// The core of a caching proxy, between a web framework and an upstream. Several machines share its cache in Redis.
 
 import Curlew
 import CurlewRedis
@@ -45,7 +45,7 @@ struct CachingProxy: Sendable {
         guard let head = response.head, response.error == nil else {
             return .failure(response.error?.isTimeout == true ? 504 : 502)
         }
-        // Bodies are decoded on their way through the cache.
+        // The session has decoded the body, so its coding and its length do not apply.
         var fields = head.headers.forwarded(without: "Content-Encoding", "Content-Length")
         fields["Cache-Status"] = response.cacheStatus?.description
         return Reply(status: head.status, headers: fields, body: response.data ?? Data())
@@ -53,7 +53,7 @@ struct CachingProxy: Sendable {
 }
 
 extension HTTPHeaders {
-    /// The fields that are not about one connection (RFC 9110, section 7.6.1).
+    /// Returns the fields that a proxy forwards: not those of one connection (RFC 9110, section 7.6.1).
     func forwarded(without others: String...) -> HTTPHeaders {
         let named = values(for: "Connection").flatMap { $0.split(whereSeparator: ", \t".contains) }.map(String.init)
         let hopByHop = ["Connection", "Keep-Alive", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade"]
@@ -72,7 +72,7 @@ enum Demonstration {
             print("SKIPPED: redis-server is missing")
             exit(ProcessInfo.processInfo.environment["CI"] == "true" ? 1 : 0)
         }
-        // SIGTERM would not do: a process that a Swift task starts has that signal blocked.
+        // Not SIGTERM, because that signal is blocked in a process that a Swift task has started.
         defer { kill(redis.process.processIdentifier, SIGKILL) }
         let upstream = try TestServer()
         upstream.route("/owl") { _ in .text("owl").header("Cache-Control", "max-age=60").delayed(by: .seconds(0.1)) }

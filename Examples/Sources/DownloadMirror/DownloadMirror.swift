@@ -30,7 +30,7 @@ struct DownloadMirror: Sendable {
         )
     }
 
-    /// Downloads the files that are missing. Unfinished ones, also of a process that was killed, continue.
+    /// Downloads the missing files. Unfinished downloads continue, even those of a process that was killed.
     func update(from index: URL) async throws {
         let entries = try await session.request(index).decode([Entry].self)
         let unfinished = Dictionary(grouping: await session.unfinishedDownloads(), by: \.url)
@@ -50,7 +50,8 @@ struct DownloadMirror: Sendable {
         }
     }
 
-    /// The index comes from another machine, so its names must not lead out of the folder.
+    /// Returns the file of an entry. The index comes from another machine, so its names must not lead out of the
+    /// folder.
     private func destination(of entry: Entry) throws(UnsafeName) -> URL {
         guard !entry.name.isEmpty, !entry.name.hasPrefix("."), !entry.name.contains("/") else {
             throw UnsafeName(name: entry.name)
@@ -59,7 +60,7 @@ struct DownloadMirror: Sendable {
     }
 }
 
-/// One line on the standard error, drawn again and again.
+/// A line on standard error that is drawn again with each change.
 struct ProgressBar {
     let title: String
 

@@ -1,4 +1,4 @@
-// A service that finishes what it has begun when it is asked to end, and accepts nothing new.
+// A service that, when it is asked to end, finishes its running requests and refuses new ones.
 
 import Curlew
 import CurlewTesting
@@ -12,7 +12,7 @@ struct OrderService: Sendable {
         backend = Session(
             configuration: SessionConfiguration {
                 $0.baseURL = url
-                // The most that a shutdown takes. Keep it below the time between SIGTERM and SIGKILL, which is 10
+                // A shutdown takes no longer than this. Keep it below the time between SIGTERM and SIGKILL, which is 10
                 // seconds in Docker and 30 in Kubernetes.
                 $0.timeouts.total = .seconds(8)
             }
@@ -30,7 +30,7 @@ struct OrderService: Sendable {
     }
 }
 
-/// The signals by which the process is asked to end. Create it before the service starts.
+/// Waits for the signals that ask the process to end. Create it before the service starts.
 final class Termination {
     private let signals: AsyncStream<Int32>
     private let sources: [any DispatchSourceSignal]
@@ -39,7 +39,7 @@ final class Termination {
         let (signals, continuation) = AsyncStream.makeStream(of: Int32.self)
         self.signals = signals
         sources = numbers.map { number in
-            // The usual effect, to end the process at once, is turned off.
+            // Disables the default effect, which ends the process at once.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler { continuation.yield(number) }

@@ -19,7 +19,7 @@ struct PriceFeed: Sendable {
 
     init(url: URL, symbols: [String], session: Session) {
         socket = session.webSocket(url) { options in
-            // A server that has vanished is noticed, although this side only receives.
+            // Detects a server that has vanished, although this side only receives.
             options.pingInterval = .seconds(20)
         }
         // A server does not remember who has subscribed, so every connection begins with the subscription.
@@ -28,8 +28,7 @@ struct PriceFeed: Sendable {
         }
     }
 
-    /// The prices as they change, over as many connections as it takes. Prices of the time between two connections are
-    /// not among them.
+    /// The price changes, over as many connections as needed. Changes between two connections are missed.
     var prices: some AsyncSequence<Price, CurlewError> & Sendable {
         socket.messages.decode(Price.self)
     }
@@ -51,7 +50,7 @@ enum Demonstration {
         print("\(count) prices over \(server.connectionCount) connections")
     }
 
-    /// Drops the first two connections without a goodbye, and closes the third as a market does in the evening.
+    /// Drops the first two connections without a close frame, and closes the third one properly.
     static func standIn() throws -> TestServer {
         let server = try TestServer()
         server.route("/prices") { request in

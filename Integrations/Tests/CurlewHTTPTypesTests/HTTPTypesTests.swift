@@ -68,20 +68,20 @@ struct HTTPTypesTests {
 
     @Test(
         arguments: [
-            // A path continues no host.
+            // A path that would extend the host.
             ("https", "good.example", "@evil.example/x"), ("https", "good.example", ".evil.example/x"),
             ("https", "good.example", ":8443/x"), ("https", "good.example", "?x"), ("https", "good.example", "*"),
             ("https", "good.example", "\\@evil.example/x"), (nil, "good.example", "@evil.example/x"),
-            // Without an authority, a path brings none.
+            // A path that would supply a missing authority.
             (nil, nil, "//evil.example/x"), (nil, nil, "//\u{301}evil.example/x"), (nil, nil, "https://evil.example/x"),
             (nil, nil, "@evil.example/x"), (nil, nil, "x"), (nil, nil, "\\\\evil.example/x"), (nil, nil, "*"),
             ("https", nil, "/x"), ("https", "", "/x"), ("https", nil, "//evil.example/x"),
             ("https", "", "/evil.example/x"),
-            // An authority is a host and a port.
+            // An authority with more than a host and a port.
             ("https", "user@good.example", "/x"), ("https", "good.example@evil.example", "/x"),
             ("https", "evil.example/good.example", "/x"), ("https", "evil.example?good.example", "/x"),
             ("https", "evil.example#good.example", "/x"), ("https", "evil.example\\good.example", "/x"),
-            // A scheme is no URL.
+            // A scheme with more than a scheme's name.
             ("https://evil.example/?", "good.example", "/x"), ("", "good.example", "/x"),
             ("https:", "good.example", "/x"),
         ] as [(String?, String?, String)])

@@ -246,7 +246,7 @@ private final class Ends: EventMonitor {
     func requestDidFinish(_ request: Request) { finishing.yield() }
 }
 
-/// The bytes 0, 1 …, each a chunk.
+/// Chunks of one byte each: 0, 1, and so on.
 private struct Chunks: AsyncSequence, Sendable {
     let count: UInt8
 

@@ -80,7 +80,7 @@ struct SessionServiceTests {
 }
 
 extension Session {
-    /// Returns as soon as the session takes no new requests.
+    /// Returns as soon as the session refuses new requests.
     fileprivate nonisolated func refusesRequests(to server: TestServer) async {
         while await request(server.url("/get")).response().error?.code != .sessionClosed { await Task.yield() }
     }

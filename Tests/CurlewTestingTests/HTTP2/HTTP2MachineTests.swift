@@ -151,7 +151,7 @@ import Testing
         #expect(try machine.takeFrames().contains { $0.kind == .windowUpdate && $0.stream == 1 })
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     @Test func longHeadsGoOutInPieces() throws {
         var machine = HTTP2Machine()
@@ -223,7 +223,7 @@ import Testing
         #expect(try client.fields(of: head) == [HPACKField(":status", "400")])
     }
 
-    @Test("what belongs to a stream that began too late ends nothing")
+    @Test("frames of a stream that began after GOAWAY are ignored")
     func lateFramesAfterGoingAway() throws {
         var machine = HTTP2Machine()
         var client = Speaker()

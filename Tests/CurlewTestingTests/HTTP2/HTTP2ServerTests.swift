@@ -47,7 +47,7 @@ import Testing
 
     static let ways: [Way] = Capabilities.current.usesOpenSSL ? Way.allCases : [.plain]
 
-    // MARK: Agreeing
+    // MARK: Protocol negotiation
 
     @Test(arguments: ways) func speaksHTTP2(way: Way) async throws {
         try await with(way) { server, session in

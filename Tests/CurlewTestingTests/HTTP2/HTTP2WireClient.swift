@@ -142,7 +142,7 @@ struct HTTP2Speaker {
         frame(.windowUpdate, stream: stream, HTTP2Frame.big(increment))
     }
 
-    // MARK: Listening
+    // MARK: Received frames
 
     /// Parses the frames in the bytes of a server.
     static func frames(_ bytes: [UInt8]) throws -> [HTTP2Frame] {

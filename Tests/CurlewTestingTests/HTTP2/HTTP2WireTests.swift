@@ -151,7 +151,7 @@ import Testing
         #expect(try client.response(1).body == Array(TestServer.patternBytes(count: 5_000)))
     }
 
-    /// For a peer that reads nothing, the server makes no more than the socket takes, and other connections continue.
+    /// For a peer that reads nothing, the server produces no more than the socket accepts. Other connections continue.
     @Test func aPeerThatReadsNothingIsBounded() async throws {
         let server = try server()
         let client = try HTTP2WireClient(port: server.port)

@@ -55,7 +55,7 @@ struct CurlHabitsTests {
     }
 
     @Test(
-        "a value behind a letter that has none here is seen by the second URL",
+        "an error about a second URL explains that curl's -F, -x, -b and -m take a value",
         arguments: [["-F", "a=b"], ["-x", "http://proxy"], ["-b", "a=b"], ["-m", "5"]], ["http://h/", ":8080/x", ":/x"])
     func seesASecondURL(_ words: [String], _ url: String) {
         let error = failure(words + [url])
@@ -66,7 +66,7 @@ struct CurlHabitsTests {
     @Test(arguments: ["example.org/x?a=1", "http://h/?q=1", ":8080/a=b"])
     func takesURLsForADownload(_ url: String) { #expect(failure(["-d", url, "http://other.example/"]) == nil) }
 
-    @Test("no row is about an option that curlew itself has")
+    @Test("no hint about curl's options covers an option that curlew has")
     func saysNothingOfOwnOptions() {
         for flag in CurlHabits.all.flatMap(\.flags) {
             let name = flag.drop { $0 == "-" }

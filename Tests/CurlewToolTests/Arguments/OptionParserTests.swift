@@ -2,7 +2,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("Words become options and positionals")
+@Suite("Parsing of options and positional arguments")
 struct OptionParserTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let words: [String]
@@ -69,7 +69,7 @@ struct OptionParserTests {
         #expect(throws: UsageError(row.message, hint: row.hint)) { try OptionParser.parse(row.words) }
     }
 
-    @Test("Every option stands once in the table, and no name or letter twice")
+    @Test("the table has every option once, and no name or letter twice")
     func tableIsComplete() {
         #expect(Set(OptionTable.all.map(\.option)) == Set(Option.allCases))
         #expect(OptionTable.all.count == Option.allCases.count)

@@ -94,7 +94,8 @@ struct CacheTests {
         }
     }
 
-    @Test("What is served stale is validated before the command ends") func staleWhileRevalidate() async throws {
+    @Test("a response that is served stale is validated before the command ends")
+    func staleWhileRevalidate() async throws {
         server.route("/swr") { request in
             .text("a").header("Cache-Control", "max-age=0, stale-while-revalidate=600").header("ETag", "\"e\"")
         }
@@ -118,7 +119,7 @@ struct CacheTests {
 
     // MARK: Directories
 
-    @Test("Where the cache cannot be written a warning says so, and the request goes on")
+    @Test("a cache that cannot be written causes a warning, and the request is sent without it")
     func unwritable() async throws {
         try folder.write("file", "mine")
         let outcome = try await run("--cache", "file/c", base + "/cache/60")
@@ -145,7 +146,7 @@ struct CacheTests {
         #expect(outcome.status == 0 && !outcome.output.isEmpty)
     }
 
-    @Test("A damaged index is made anew, and that is said", arguments: [true, false])
+    @Test("a damaged index is replaced, and a message says so", arguments: [true, false])
     func damaged(isListed: Bool) async throws {
         try await run("--cache", "c", base + "/cache/60")
         try folder.write("c/index.sqlite", String(repeating: "no index ", count: 900))
@@ -236,7 +237,7 @@ struct CacheTests {
     }
 
     @Test(
-        "A command line that cannot be meant says what to type",
+        "the error about a wrong cache command or option says what is wrong",
         arguments: [
             (["cache"], "say what to do"), (["cache", "lst", "d"], "'lst' is neither list nor clear"),
             (["cache", "list"], "name the directory"), (["cache", "list", "a", "b"], "'b' is one word too many"),

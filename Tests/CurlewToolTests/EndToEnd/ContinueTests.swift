@@ -35,7 +35,7 @@ struct ContinueTests {
         #expect(outcome.errors.contains("Without --continue it is fetched from its beginning."))
     }
 
-    @Test("The rest is fetched under If-Range, after the last bytes were compared")
+    @Test("the rest is fetched with If-Range, after the file's last bytes have been compared")
     func fetchesTheRest() async throws {
         try folder.write("file", whole.prefix(100_000))
         let outcome = try await run("-o", "file", base + "/range/\(size)", "X-Token:t")
@@ -103,7 +103,7 @@ struct ContinueTests {
         #expect(folder.names == ["file"])
     }
 
-    @Test("Ctrl-C while the server is asked leaves the file as it was")
+    @Test("Ctrl-C before the server responds leaves the file unchanged")
     func isInterruptedWhileItAsks() async throws {
         try folder.write("file", "part")
         var tool = ToolProcess()
@@ -118,7 +118,7 @@ struct ContinueTests {
         #expect(folder.read("file") == Data("part".utf8))
     }
 
-    @Test("Ctrl-C is waited for before anything is asked of the server")
+    @Test("SIGINT and SIGTERM are handled by the time the server receives the first request")
     func catchesSignalsFirst() async throws {
         var tool = ToolProcess("-d", "-o", "file", base + "/hang")
         tool.folder = folder.url
@@ -135,7 +135,7 @@ struct ContinueTests {
         #expect(outcome.errors.contains("curlew: file: interrupted before anything had come\n"), "\(outcome.errors)")
     }
 
-    @Test("A download of one's own goes on with the command line's fields")
+    @Test("resuming one of curlew's own downloads sends the header fields of the command line")
     func resendsTheFields() async throws {
         server.script(
             "/range/\(size)",
@@ -153,7 +153,7 @@ struct ContinueTests {
     }
 }
 
-@Suite("The beginning of a file that another program has fetched")
+@Suite("Unfinished files of other programs")
 struct UnfinishedFileTests {
     private static let end = Data("0123456789".utf8)
 

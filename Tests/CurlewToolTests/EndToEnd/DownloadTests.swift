@@ -75,7 +75,7 @@ struct DownloadTests {
         #expect(Set(folder.names) == ["file", "link"])
     }
 
-    @Test("a download sends its body, be it a file or a form") func sendsFilesAndForms() async throws {
+    @Test("a download sends a file or a form as its body") func sendsFilesAndForms() async throws {
         try folder.write("question.csv", "a,b")
         let outcome = try await tool("-dv", base + "/anything/file", "@question.csv").run()
         #expect(outcome.status == 0)
@@ -104,7 +104,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("only answers to GET without a body are continued", arguments: [["x=1"], ["a@begin", "-f"]])
+    @Test("--continue is refused unless the request is a GET without a body", arguments: [["x=1"], ["a@begin", "-f"]])
     func continuesNoOtherRequests(_ items: [String]) async throws {
         try folder.write("begin", "begin")
         var command = tool("-d", "-c", "-o", "begin")
@@ -120,7 +120,7 @@ struct DownloadTests {
         #expect(folder.read("begin") == Data("begin".utf8))
     }
 
-    @Test("every download sends what a pipe gave") func sendsAPipeWithEveryDownload() async throws {
+    @Test("every download sends the whole content of a pipe") func sendsAPipeWithEveryDownload() async throws {
         let line = "exec \"$0\" -d \(base)/anything/1 \(base)/anything/2 @<(printf piped)"
         var shell = tool("-c", line, ToolProcess.executable.path)
         shell.program = URL(filePath: "/bin/bash")
@@ -154,7 +154,7 @@ struct DownloadTests {
         #expect(folder.names == ["10"])
     }
 
-    @Test("a failure is told once, in full, and with several files which one it was", arguments: [1, 2])
+    @Test("a failure is reported once, with the file's name if there are several downloads", arguments: [1, 2])
     func tellsAFailureOnce(_ count: Int) async throws {
         let deadEnd = try DeadEnd(.refusing)
         var words = ["-d", ":\(deadEnd.port)/lost"]
@@ -179,7 +179,7 @@ struct DownloadTests {
         #expect(folder.names == ["hello"])
     }
 
-    @Test("An interruption keeps the beginning, says how to go on, and that works")
+    @Test("an interrupted download keeps its beginning and prints the command that resumes it")
     func resumes() async throws {
         let size: Int64 = 300_000
         serveStalling(size: size, after: 100_000)
@@ -231,7 +231,7 @@ struct DownloadTests {
         #expect(folder.read("busy") == Data("well".utf8))
     }
 
-    @Test("A bar follows the window's width, and Ctrl-C keeps the file")
+    @Test("the progress bar adapts to the window's width, and Ctrl-C keeps the partial file")
     func drawsABar() async throws {
         let size: Int64 = 400_000
         serveStalling(size: size, after: 200_000)
@@ -251,7 +251,7 @@ struct DownloadTests {
         #expect(folder.names.contains("file.curlew-resume"))
     }
 
-    @Test("Several downloads have a bar each, and one Ctrl-C keeps them all")
+    @Test("each of several downloads has a progress bar, and one Ctrl-C keeps all partial files")
     func drawsSeveralBars() async throws {
         let sizes: [Int64] = [100_000, 200_000]
         for size in sizes { serveStalling(size: size, after: size / 4) }

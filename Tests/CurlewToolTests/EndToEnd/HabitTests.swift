@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("curlew for those who know HTTPie or curl", .timeLimit(.minutes(4)))
+@Suite("curlew for users of HTTPie or curl", .timeLimit(.minutes(4)))
 struct HabitTests {
     private let server: TestServer
     private let base: String
@@ -64,7 +64,7 @@ struct HabitTests {
         #expect(FileManager.default.fileExists(atPath: file.path))
     }
 
-    @Test("as curlews it takes https where a URL says nothing")
+    @Test("started as curlews, the tool uses https for a URL without a scheme")
     func isCurlews() async throws {
         let link = folder.url.appending(path: "curlews")
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: ToolProcess.executable)
@@ -100,7 +100,7 @@ struct HabitTests {
         #expect(try await tool("--response-charset=shift_jis", base + "/x").run().output == bytes)
     }
 
-    @Test("a body that is held back has one empty line before it")
+    @Test("one empty line separates the head from a body that is buffered for formatting")
     func separatesOnce() async throws {
         server.script(
             "/x",
@@ -118,7 +118,7 @@ struct HabitTests {
 
     // MARK: Input
 
-    @Test("what is piped in beside items is refused, not lost")
+    @Test("standard input beside data items or --raw is refused, unless -I ignores it")
     func refusesTwoBodies() async throws {
         try folder.write("data.json", "{}")
         for words in [["a=1"], ["--raw", "text"]] {
@@ -139,7 +139,7 @@ struct HabitTests {
         #expect(server.requests.first?.bodyText == #"{"a": "1"}"#)
     }
 
-    @Test("an empty file or pipe is no second body")
+    @Test("an empty pipe beside data items is not an error")
     func takesItemsBesideAnEmptyInput() async throws {
         var empty = tool(base + "/post", "a=1")
         empty.input = Data()
@@ -157,7 +157,7 @@ struct HabitTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("an open pipe in which nothing comes does no harm")
+    @Test("an open pipe without data does not block a request with data items")
     func takesItemsBesideASilentPipe() async throws {
         var silent = tool(base + "/post", "a=1")
         silent.inputPipe = Pipe()
@@ -165,7 +165,7 @@ struct HabitTests {
         #expect(server.requests.first?.bodyText == #"{"a": "1"}"#)
     }
 
-    @Test("input that comes when the request has been sent is not lost without a word")
+    @Test("input that arrives after the request was sent is reported as not sent")
     func tellsOfLateInput() async throws {
         let (gate, pipe) = (Gate(), Pipe())
         server.script("/post", .text("done").stalling(until: gate, at: .beforeHead))
@@ -209,7 +209,9 @@ struct HabitTests {
         }
     }
 
-    @Test("a field without which no request can be read is not removed", arguments: ["Host", "content-length"])
+    @Test(
+        "removing Host, Content-Length or the Content-Type of a form with files is an error",
+        arguments: ["Host", "content-length"])
     func keepsNeededFields(_ name: String) async throws {
         let outcome = try await tool(base + "/post", "a=1", "\(name):").run()
         #expect(outcome.status == 1)
@@ -222,7 +224,7 @@ struct HabitTests {
 
     // MARK: Other
 
-    @Test("a progress line while a file is sent, and none behind it")
+    @Test("a progress line is shown during an upload and removed at its end")
     func showsUploads() async throws {
         try folder.write("big.bin", String(repeating: "x", count: 300_000))
         // The server reads the rest of the file only once the gate is open, so the line is on the screen until then.
@@ -239,7 +241,7 @@ struct HabitTests {
         #expect(try await tool("--limit-rate=150k", "PUT", base + "/status/204", "@big.bin").run().errors == "")
     }
 
-    @Test("--debug tells the steps, without credentials")
+    @Test("--debug prints the steps of a request without credentials")
     func debugs() async throws {
         let debugged = try configured(
             #"{"default_options": ["--auth=u:secret"]}"#, tool("--debug", base + "/get", "q==1"))

@@ -26,7 +26,7 @@ struct OutputFileTests {
 
     private func text(_ name: String) -> String? { folder.read(name).map { String(decoding: $0, as: UTF8.self) } }
 
-    @Test("a request without a response leaves the file as it was, and makes none", arguments: [[], ["-v"]])
+    @Test("a request without a response neither changes nor creates the output file", arguments: [[], ["-v"]])
     func keepsTheFileWithoutAResponse(options: [String]) async throws {
         let reset = TestServer.Response.text("").faulting(.reset, at: .beforeHead)
         // Enough resets for both runs: libcurl may repeat a request over a new connection.
@@ -42,7 +42,7 @@ struct OutputFileTests {
         #expect(folder.names == ["kept"])
     }
 
-    @Test("a response replaces what was in the file, with the request before it if that was asked for")
+    @Test("a response replaces the file's content, and -v writes the request before it")
     func replacesTheFile() async throws {
         server.script("/x", .text("short"), .text(""), .text("body"))
         try folder.write("out", "something longer")
@@ -71,7 +71,7 @@ struct OutputFileTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("a dash is standard output")
+    @Test("-o - writes to standard output, and is refused with --download")
     func dash() async throws {
         server.script("/x", .text("abc"))
         #expect(try await run("-o", "-", base + "/x").text == "abc")
@@ -81,7 +81,7 @@ struct OutputFileTests {
     }
 
     @Test(
-        "what is printed instead of a download does not go into its file",
+        "--curl and --offline print to standard output and leave the file of -o unchanged",
         arguments: [["--curl", "-d", "-c"], ["--offline", "-d"], ["--curl"]])
     func printsBesideTheFile(options: [String]) async throws {
         try folder.write("disk.img", "the beginning")

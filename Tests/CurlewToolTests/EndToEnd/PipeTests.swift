@@ -25,7 +25,7 @@ struct PipeTests {
         #expect(outcome.errors == "")
     }
 
-    @Test("A closed standard output is an error, not the number of something else")
+    @Test("a closed standard output is reported as an error")
     func refusesClosedOutput() async throws {
         server.script("/x", .text("abc"))
         var tool = ToolProcess("-c", "exec \"$0\" -b \"$1\" >&-", ToolProcess.executable.path, base + "/x")
@@ -124,7 +124,7 @@ struct PipeTests {
             ])
     }
 
-    @Test("every exchange on the way is shown as it happened", arguments: [303, 307])
+    @Test("-v with -F shows every request and response of a redirect as it was sent", arguments: [303, 307])
     func showsEveryExchange(_ status: Int) async throws {
         server.script(
             "/a",
@@ -152,7 +152,8 @@ struct PipeTests {
         #expect(shown.last == "there")
     }
 
-    @Test("the way is shown also where options set a guard") func showsTheWayOfAGuardedRequest() async throws {
+    @Test("a redirect with -v and --verify no is followed to its response")
+    func showsTheWayOfAGuardedRequest() async throws {
         server.script("/a", TestServer.Response(status: 302, headers: ["Location": "/b"]))
         server.script("/b", .text("there"))
         let outcome = try await ToolProcess("-v", "-F", "--verify", "no", base + "/a").run()
@@ -172,7 +173,7 @@ struct PipeTests {
     }
 
     @Test(
-        "the response to a request that may be sent only once is shown, with --retry too",
+        "--retry does not repeat a POST or a piped body, and the response is printed",
         arguments: [["POST"], ["--chunked", "PUT"]])
     func showsTheResponseOfWhatIsNotRetried(words: [String]) async throws {
         server.script("/busy", TestServer.Response.text("later").changed { $0.status = 503 }, .text("twice"))
@@ -186,19 +187,19 @@ struct PipeTests {
         #expect(download.errors.contains("none: the server answered 404"), "\(download.errors)")
     }
 
-    @Test("metadata begins with the status, for scripts")
+    @Test("the first line of the metadata is the status")
     func showsTheStatusAmongMetadata() async throws {
         let outcome = try await ToolProcess("-m", base + "/status/404").run()
         #expect(outcome.lines.first == "Status: 404")
     }
 
-    @Test("a name in another script is shown as it is sent")
+    @Test("an internationalized host name is shown in its ASCII form")
     func showsTheHostThatIsSent() async throws {
         let outcome = try await ToolProcess("--offline", "http://b\u{FC}cher.example:81/").run()
         #expect(outcome.lines.contains("Host: xn--bcher-kva.example:81"), "\(outcome.text)")
     }
 
-    @Test("--compress leaves a body as it is that would grow")
+    @Test("--compress sends a body unchanged if compression would enlarge it")
     func compressesWhatShrinks() async throws {
         var random = SplitMix(seed: 7)
         let letters = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/".utf8)
@@ -223,7 +224,7 @@ struct PipeTests {
         #expect(server.requestCount == 0)
     }
 
-    @Test("The curl command sends the same request")
+    @Test("the command that --curl prints sends the same request")
     func curlCommandSendsTheSame() async throws {
         let items = ["PUT", base + "/put", "a=it's", "X-Y:$HOME `x`", "q==1&2"]
         var tool = ToolProcess()

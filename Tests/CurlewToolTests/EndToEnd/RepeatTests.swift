@@ -60,7 +60,7 @@ struct RepeatTests {
         #expect(server.requests.map(\.path) == ["/bytes/1", "/bytes/2", "/bytes/1", "/bytes/2"])
     }
 
-    @Test("the rate holds for all requests of a run")
+    @Test("--rate limits all requests of a run together")
     func obeysTheRate() async throws {
         let outcome = try await tool(
             "--rate", "10/s", "--repeat", "2", "--concurrency", "4", base + "/bytes/1", base + "/bytes/2"
@@ -74,7 +74,7 @@ struct RepeatTests {
     }
 
     @Test(
-        "a status fails the run as it fails one request",
+        "a run whose responses are 404 fails only with --check-status",
         arguments: [([], 0), (["--check-status"], 4)] as [([String], Int32)])
     func checksStatus(_ words: [String], _ status: Int32) async throws {
         var tool = tool("--repeat", "3", base + "/status/404")
@@ -140,7 +140,7 @@ struct RepeatTests {
         #expect(quiet.text == "" && quiet.errors == "")
     }
 
-    @Test("downloads are as many at once as --concurrency says")
+    @Test("--concurrency limits the downloads that run at the same time")
     func limitsDownloads() async throws {
         let gate = Gate()
         server.script("/bytes/1", TestServer.Response.text("1").stalling(until: gate, at: .beforeHead))

@@ -40,7 +40,7 @@ struct SessionFileTests {
         #expect(request.headers["Authorization"] == "Basic dTpw")
     }
 
-    @Test("downloads keep and send what a session holds, several of one host together")
+    @Test("downloads store and send the fields and cookies of a session, also several at once")
     func downloadsKeepCookies() async throws {
         let base = ":\(server.port)"
         let first = try await run(
@@ -60,7 +60,8 @@ struct SessionFileTests {
         #expect(outcome.lines.contains("Cookie: a=b"))
     }
 
-    @Test("a file or link under the name that a process would guess is left alone", arguments: [true, false])
+    @Test(
+        "saving a session leaves a file or link with a predictable temporary name untouched", arguments: [true, false])
     func isNotWrittenWhereOthersPlantedSomething(_ isLink: Bool) throws {
         let victim = try folder.write("victim", "mine").path
         let planted = folder.url.appending(path: "s.json.\(getpid()).new").path
@@ -92,7 +93,7 @@ struct SessionFileTests {
 
     // MARK: Origins of credentials
 
-    @Test("what a session file holds goes to the origin that it was stored for alone")
+    @Test("a session file is used only for the origin that it was stored for")
     func isBoundToItsOrigin() async throws {
         let other = try TestServer()
         let path = folder.url.path + "/s.json"
@@ -105,7 +106,7 @@ struct SessionFileTests {
         #expect(server.requests.last?.headers["Authorization"] == "Basic dTpw")
     }
 
-    @Test("what a session file holds stays behind at a redirect to another origin, whatever it is called")
+    @Test("fields of a session file are not sent after a redirect to another origin")
     func staysBehindAtAnotherOrigin() async throws {
         let other = try TestServer()
         let path = folder.url.path + "/s.json"
@@ -120,7 +121,7 @@ struct SessionFileTests {
         #expect(server.requests.last?.headers["X-Plain"] == "1")
     }
 
-    @Test("cookies alone go by their own domains, and what is stored first decides the origin")
+    @Test("a session file with cookies alone has no origin, and the first stored field sets it")
     func cookiesHaveTheirOwnDomains() async throws {
         let other = try TestServer()
         let path = folder.url.path + "/s.json"
@@ -130,7 +131,7 @@ struct SessionFileTests {
         #expect(try await run("--session", path, ":\(server.port)/get").status == 1)
     }
 
-    @Test("a file that names no origin is used where the command chose its place, and not elsewhere")
+    @Test("a session file without an origin is refused as a path and used as a named session")
     func filesWithoutOrigin() async throws {
         let text = #"{"headers":[{"name":"X-A","value":"1"}],"cookies":[{"name":"c","value":"d"}]}"#
         let file = try folder.write("s.json", text).path
@@ -148,14 +149,14 @@ struct SessionFileTests {
     }
 
     @Test(
-        "origins are compared in one spelling",
+        "origins are normalized",
         arguments: [
             ("http://Example.org:80/x", "http://example.org"), ("wss://example.org", "https://example.org"),
             ("https://[::1]:443/", "https://[::1]"), ("https://example.org:80/", "https://example.org:80"),
         ])
     func origins(url: String, origin: String) { #expect(URLParts(url).origin == origin) }
 
-    @Test("credentials that were stored for https are not sent without it")
+    @Test("credentials that were stored for https are not sent over http")
     func schemes() throws {
         var session = StoredSession()
         session.headers = [HeaderField("X-A", "1")]

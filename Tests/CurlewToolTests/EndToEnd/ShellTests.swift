@@ -4,7 +4,7 @@ import Testing
 @testable import CurlewTool
 
 /// Reads the completion scripts and the man page with the programs that they are generated for.
-@Suite("The shells and the man page", .timeLimit(.minutes(4)))
+@Suite("Shell completions and the man page", .timeLimit(.minutes(4)))
 struct ShellTests {
     private let scratch: ScratchDirectory
 
@@ -96,7 +96,7 @@ struct ShellTests {
 
 @Suite("The demo", .timeLimit(.minutes(2)))
 struct DemoTests {
-    @Test("Every step works, and shows the lines that it ran")
+    @Test("every step succeeds and prints the lines that it ran")
     func works() async throws {
         var demo = ToolProcess()
         demo.program = ToolProcess.built("CurlewDemo")
@@ -106,7 +106,7 @@ struct DemoTests {
         #expect(outcome.text.contains("   │ let bird = try await session.request("))
     }
 
-    @Test("A reader that leaves in the middle ends nothing")
+    @Test("the demo runs to its end if the reader of its output exits")
     func goesOnWithoutAReader() async throws {
         var shell = ToolProcess("-c", "'\(ToolProcess.built("CurlewDemo").path)' | head -1; exit ${PIPESTATUS[0]}")
         shell.program = URL(filePath: "/bin/bash")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("curlew while the answer comes", .timeLimit(.minutes(4)))
+@Suite("curlew with streamed responses", .timeLimit(.minutes(4)))
 struct StreamedAnswerTests {
     private let server: TestServer
     private let base: String
@@ -52,7 +52,7 @@ struct StreamedAnswerTests {
     }
 
     @Test(
-        "the beginning of an answer is written before its end has come, whatever is sent",
+        "the beginning of a response is written before its end arrives, whatever the request's body",
         arguments: [["@data.json"], ["-f", "part@data.json"], ["--raw", "text"], []])
     func writesTheBeginning(_ words: [String]) async throws {
         try folder.write("data.json", "{}")
@@ -93,7 +93,7 @@ struct StreamedAnswerTests {
         #expect(server.requests.last?.bodyText == "one\ntwo\n")
     }
 
-    @Test("-h leaves the body where it is", arguments: [["-h"], ["--print=Hh"], ["-h", "--check-status"]])
+    @Test("-h does not read the response's body", arguments: [["-h"], ["--print=Hh"], ["-h", "--check-status"]])
     func leavesTheBody(_ words: [String]) async throws {
         server.script(
             "/endless",

@@ -110,8 +110,8 @@ final class TerminalProcess: Sendable {
     }
 
     deinit {
-        // A tool that a test left running gets SIGHUP, as if the terminal's window were closed. Its end ends the
-        // reader.
+        // A tool that a test left running gets SIGHUP, as if the terminal's window were closed. The reader ends when
+        // the tool exits.
         let group = tcgetpgrp(master)
         if group > 0 { kill(-group, SIGHUP) }
     }

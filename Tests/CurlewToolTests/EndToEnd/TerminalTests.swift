@@ -69,7 +69,7 @@ struct TerminalTests {
         #expect(screen == BinaryNotice.response + "\n")
     }
 
-    @Test("What has come of an answer is shown before the failure that cut it off, on lines of its own")
+    @Test("the received part of a truncated response is shown on its own line before the error")
     func showsWhatHasCome() async throws {
         server.script("/x", .text("{\"a\": \"bcdefgh\"}").faulting(.close, at: .inBody(after: 9)))
         let (screen, status) = try await screen("-b", base + "/x", environment: ["NO_COLOR": "1"])
@@ -100,7 +100,7 @@ struct TerminalTests {
         #expect(!screen.contains("secret"))
     }
 
-    @Test("Ctrl-C at the question for a password leaves the terminal as it was")
+    @Test("Ctrl-C at the password prompt restores the terminal's echo")
     func isInterruptedWhileItAsks() async throws {
         var tool = ToolProcess()
         tool.arguments = ["-a", "u", base + "/get"]
@@ -115,7 +115,7 @@ struct TerminalTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("Events and lines are shown while they arrive")
+    @Test("the lines of an event stream are shown while they arrive")
     func showsStreamsLive() async throws {
         let gate = Gate()
         let first = "id: 1\ndata: {}\n\n"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("curlew with bodies from files and pipes, and without a request", .timeLimit(.minutes(4)))
+@Suite("curlew with bodies from files and pipes, and its help commands", .timeLimit(.minutes(4)))
 struct UploadTests {
     private let server: TestServer
     private let base: String
@@ -94,7 +94,7 @@ struct UploadTests {
         #expect(request.body == Data(text.utf8))
     }
 
-    @Test("what is missing is named, with what to type")
+    @Test("the error about a missing socket, key or input says what is missing")
     func saysWhatIsMissing() async throws {
         try folder.write("cert.pem", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")
         let rows: [([String], String)] = [
@@ -130,7 +130,7 @@ struct UploadTests {
     }
 
     @Test(
-        "help, topics and options are told without a request",
+        "--version, help and man print their text without a request",
         arguments: [
             (["--version"], "libcurl "), (["--help"], "curlew"), (["help", "items"], "items"),
             (["help", "--follow"], "--follow"), (["help", "-F"], "--follow"), (["man"], ".TH"),

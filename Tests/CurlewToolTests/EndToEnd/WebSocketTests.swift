@@ -35,7 +35,7 @@ struct WebSocketTests {
         #expect(outcome.status == 0)
     }
 
-    @Test("lines are text messages, or binary ones", arguments: [false, true])
+    @Test("each line is sent as a text message, or as a binary one with --binary", arguments: [false, true])
     func kinds(isBinary: Bool) async throws {
         let seen = Watched<[WebSocketMessage]>([])
         server.webSocket(
@@ -59,7 +59,7 @@ struct WebSocketTests {
         #expect(outcome.errors == "curlew: error: line 2 is not UTF-8\n  --binary sends any bytes.\n")
     }
 
-    @Test("it only listens without input", arguments: [[], ["-I"]])
+    @Test("without input, or with -I, the tool only receives messages", arguments: [[], ["-I"]])
     func listens(options: [String]) async throws {
         server.webSocket(
             "/feed",
@@ -102,7 +102,7 @@ struct WebSocketTests {
     // MARK: The end of input
 
     @Test(
-        "answers that do not come are waited for so long and no longer", arguments: ["--timeout=5", "--linger=0"])
+        "--timeout and --linger limit the wait for missing answers", arguments: ["--timeout=5", "--linger=0"])
     func noAnswers(option: String) async throws {
         let seen = Watched(0)
         server.webSocket(
@@ -113,7 +113,7 @@ struct WebSocketTests {
         #expect(seen.value == 2)
     }
 
-    @Test("silence closes a WebSocket that is only listened to", arguments: [[], ["-I"]])
+    @Test("--linger closes a WebSocket without input after a silence", arguments: [[], ["-I"]])
     func lingersWithoutInput(options: [String]) async throws {
         server.webSocket("/quiet", Script([.send(.text("here")), .receive(1)]))
         var tool = ToolProcess("--linger=300ms", "-v", base + "/quiet", input: options.isEmpty ? nil : "unread")
@@ -175,7 +175,7 @@ struct WebSocketTests {
         #expect(outcome.errors == "curlew: closed with 1000\n")
     }
 
-    @Test("an answer that opens nothing is printed like any other")
+    @Test("a response that refuses the WebSocket is printed like any other response")
     func refused() async throws {
         server.route("/no") { _ in .text("not you", status: 403) }
         let plain = try await ToolProcess(base + "/no").run()
@@ -201,7 +201,7 @@ struct WebSocketTests {
     // MARK: Ends
 
     @Test(
-        "how the server ends it is told",
+        "the exit status and the error tell how the server ended the connection",
         arguments: [
             ([.close(.normalClosure)], 0, ""), ([.close(.goingAway, reason: "later")], 0, ""),
             ([.close(.init(rawValue: 1011), reason: "broken")], 1, "closed the WebSocket"),

@@ -126,7 +126,7 @@ struct NestedKeyTests {
     }
 }
 
-@Suite("Keys that nest deeply")
+@Suite("Deeply nested keys")
 struct DeepKeyTests {
     @Test func areRefusedBeyondWhatAStackHolds() throws {
         func key(_ depth: Int) -> String { "a" + String(repeating: "[b]", count: depth - 1) }
@@ -139,7 +139,7 @@ struct DeepKeyTests {
 @Suite("URLs as people type them")
 struct TargetURLTests {
     @Test(
-        "a mistyped URL says what is wrong",
+        "the error about a mistyped URL suggests a correction",
         arguments: [
             ("http:/localhost", "Did you mean 'http://localhost'?"), ("HTTPS:/x/y", "Did you mean 'https://x/y'?"),
             ("http:localhost", "Did you mean 'http://localhost'?"), ("http//x", "Did you mean 'http://x'?"),

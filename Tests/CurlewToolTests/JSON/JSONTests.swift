@@ -78,7 +78,7 @@ struct PrettyJSONTests {
         #expect(Self.pretty([Array(row.input.utf8)]) == row.output)
     }
 
-    @Test("The pieces in which it comes change nothing", arguments: rows.indices)
+    @Test("formatted JSON does not depend on how the input is split", arguments: rows.indices)
     func isTheSameAtEverySplit(_ index: Int) {
         let row = Self.rows[index]
         let bytes = Array(row.input.utf8)

@@ -22,7 +22,7 @@ struct MarkupTests {
     }
 
     @Test(
-        "white space that may mean something stays",
+        "significant white space is kept",
         arguments: [
             "<p>Hello <b>big</b> <i>world</i> </p>", "<p> </p>", "<p>\n text\n</p>",
             "<p xml:space=\"preserve\"> <b/> <c> </c></p>", "<p><![CDATA[ <x> ]]> <b/> </p>",
@@ -39,7 +39,7 @@ struct MarkupTests {
     }
 
     @Test(
-        "what is not XML goes on as it came",
+        "a body that is not well-formed XML keeps all characters besides white space",
         arguments: ["not xml", "<a></b> <c>", "<a>< b></a>", "<a", "</a>", "<a><b></a>", "<>", "{\"a\":1}"])
     func givesUp(_ text: String) {
         let out = shaped(text, type: "application/xml")
@@ -63,7 +63,7 @@ struct MarkupTests {
                 + "\(e)90m<!--c-->\(e)0m\(e)1;34m</a\(e)0m\(e)1;34m>\(e)0m")
     }
 
-    @Test("names that are no UTF-8 are shown as they came", arguments: ["application/xml", "text/html"])
+    @Test("tag names that are not UTF-8 are written unchanged", arguments: ["application/xml", "text/html"])
     func colorsBrokenNames(_ type: String) throws {
         let body: [UInt8] =
             Array("<a".utf8) + [0xFF, 0xFE, 0xFF] + Array("></a".utf8) + [0xFF, 0xFE, 0xFF] + Array(">".utf8)
@@ -115,7 +115,7 @@ struct MarkupTests {
                 """)
     }
 
-    @Test("pages that nest without an end are followed to a depth")
+    @Test("the nesting depth of an HTML page is tracked up to 256")
     func boundsNesting() {
         var page = PrettyHTML(MarkupWriter(palette: Palette(isColored: false)))
         var out: [UInt8] = []

@@ -35,7 +35,9 @@ struct LatencyHistogramTests {
         #expect(histogram.mean == durations.reduce(.zero, +) / durations.count)
     }
 
-    @Test("every duration is in exactly one row, below its end", arguments: 0..<50 as Range<UInt64>)
+    @Test(
+        "every duration is counted in exactly one row, whose end it does not exceed",
+        arguments: 0..<50 as Range<UInt64>)
     func rows(seed: UInt64) {
         let durations = durations(seed: seed)
         let histogram = histogram(durations)
@@ -51,7 +53,7 @@ struct LatencyHistogramTests {
         }
     }
 
-    @Test("the order does not matter", arguments: 0..<20 as Range<UInt64>)
+    @Test("the histogram does not depend on the order of the durations", arguments: 0..<20 as Range<UInt64>)
     func order(seed: UInt64) {
         let durations = durations(seed: seed)
         #expect(histogram(durations) == histogram(durations.reversed()))
@@ -112,7 +114,7 @@ struct RepeatReportTests {
                 """)
     }
 
-    @Test("a run that was cut short says so, and one without responses has no latencies")
+    @Test("the summary of an interrupted run without responses has the planned number and no latencies")
     func showsLittle() {
         #expect(
             text(RepeatSummary(planned: 7), elapsed: .zero) == """
@@ -124,7 +126,7 @@ struct RepeatReportTests {
                 """)
     }
 
-    @Test("the longest bar is that of the largest row, and no row with responses is without a bar")
+    @Test("the largest row has the longest bar, and every row with responses has a bar")
     func drawsBars() {
         var summary = RepeatSummary(planned: 1001)
         for _ in 0..<1000 { summary.record(.complete(status: 200, latency: .milliseconds(1), bytes: 0)) }

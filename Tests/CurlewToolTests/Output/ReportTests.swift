@@ -14,7 +14,7 @@ struct CacheTableTests {
         return table.row(item)
     }
 
-    @Test("what a server chose stays the same in JSON, and moves no terminal") func escapesJSON() throws {
+    @Test("control characters in a server's text are escaped in JSON and keep their value") func escapesJSON() throws {
         let text = row(asJSON: true, vary: ["\u{9D}0;title\u{9C}\u{1B}"])
         #expect(text.contains(#"http://x.y/\u009b2J\u202e\u007fé"#))
         #expect(text.contains(#"\u009d0;title\u009c\u001b"#))
@@ -32,7 +32,7 @@ struct CacheTableTests {
     }
 }
 
-@Suite("What is said about failures")
+@Suite("Reports of failures")
 struct ReportTests {
     @Test func namesPhaseAndRemedy() {
         let error = CurlewError(
@@ -48,7 +48,7 @@ struct ReportTests {
                 """)
     }
 
-    @Test("a key that is not pinned gets no hint to trust more")
+    @Test("the report of a pin mismatch has no hint to weaken the check")
     func namesThePinMismatch() {
         var error = CurlewError(
             .certificateUntrusted, phase: .tls, reason: "SSL: public key does not match",
@@ -60,7 +60,7 @@ struct ReportTests {
         #expect(report.hints == ["Ask the owner."])
     }
 
-    @Test("the library's suggestion comes first, then what names an option")
+    @Test("the library's suggestion precedes the hint that names an option")
     func addsItsOwnOptions() {
         let report = ErrorReport(CurlewError(.idleTimedOut, phase: .receive))
         #expect(report.hints.first == CurlewError(.idleTimedOut, phase: .receive).recoverySuggestion)
@@ -131,7 +131,7 @@ struct DownloadNameTests {
         #expect(DownloadName.free(name) { taken.contains($0) } == expected)
     }
 
-    @Test("downloads that run at the same time get names of their own, each the same at every try")
+    @Test("concurrent downloads reserve different names, and a retry gets its reserved name again")
     func reservesNames() {
         let names = NameReservations()
         let plan = RequestPlan(method: "GET", url: "http://a/x", headers: [])
@@ -157,7 +157,7 @@ struct DownloadNameTests {
     }
 }
 
-@Suite("Surroundings")
+@Suite("Locales, and credentials in URLs")
 struct SurroundingsTests {
     @Test(arguments: [
         (["LANG": "de_CH.UTF-8"], true), (["LANG": "C"], false), ([:], false), (["LANG": "C.utf8"], true),

@@ -23,7 +23,7 @@ func shaped(
     return whole
 }
 
-@Suite("What ends in the middle")
+@Suite("Truncated bodies")
 struct CutBodyTests {
     private func onTerminal(_ body: String) -> String {
         var formatter = BodyFormatter(
@@ -34,7 +34,7 @@ struct CutBodyTests {
         return String(decoding: out, as: UTF8.self)
     }
 
-    @Test("no colour goes on behind a body", arguments: ["[\"cut", "{\"cut", "[\"cut\\"])
+    @Test("colours are reset at the end of a truncated body", arguments: ["[\"cut", "{\"cut", "[\"cut\\"])
     func endsColours(_ body: String) {
         let out = onTerminal(body)
         #expect(out.hasSuffix("\u{1B}[0m\n"))
@@ -45,7 +45,7 @@ struct CutBodyTests {
     }
 }
 
-@Suite("JSON where it is found")
+@Suite("JSON that is detected in bodies")
 struct FoundJSONTests {
     private func sorting() -> Look {
         var look = Look()
@@ -146,7 +146,7 @@ struct FoundJSONTests {
 }
 
 /// Formatting changes white space and nothing else, for every body.
-@Suite("Nothing of a body gets lost")
+@Suite("Lossless formatting")
 struct LosslessTests {
     /// A generator whose numbers are equal in every run.
     private struct Numbers: RandomNumberGenerator {
@@ -198,7 +198,7 @@ struct CharsetTests {
     }
 
     @Test(
-        "characters of several bytes, also cut apart",
+        "characters of other charsets are decoded, also if their bytes arrive one by one",
         arguments: [
             ("Shift_JIS", [0x93, 0xFA, 0x96, 0x7B], "日本"), ("EUC-JP", [0xC6, 0xFC, 0xCB, 0xDC], "日本"),
             ("ISO-2022-JP", [0x1B, 0x24, 0x42, 0x46, 0x7C, 0x4B, 0x5C, 0x1B, 0x28, 0x42, 0x61], "日本a"),

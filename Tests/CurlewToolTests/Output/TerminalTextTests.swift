@@ -28,7 +28,7 @@ struct TerminalTextTests {
         ([0xC3, 0xC3, 0xA9], "\\xc3é"),
     ]
 
-    @Test("is safe at every split", arguments: rows.indices)
+    @Test("control characters and invalid UTF-8 are escaped, however the input is split", arguments: rows.indices)
     func escapes(_ index: Int) {
         let row = Self.rows[index]
         for split in 0...row.input.count {
@@ -56,7 +56,7 @@ struct TerminalTextTests {
     }
 }
 
-@Suite("Bodies on their way to the output")
+@Suite("Formatting of bodies for the output")
 struct BodyFormatterTests {
     private func shown(_ body: [UInt8], type: String?, isTerminal: Bool, pretty: Pretty) -> String {
         var formatter = BodyFormatter(

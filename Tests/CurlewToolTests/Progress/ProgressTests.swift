@@ -114,7 +114,7 @@ struct ProgressLineTests {
     }
 
     @Test(
-        "Columns as terminals count them",
+        "the columns of a text are counted as terminals count them",
         arguments: [
             ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("漢字", 4), ("ｱ", 1), ("Ａ", 2), ("한글", 4), ("😀", 2),
             ("❤", 1), ("❤\u{FE0F}", 2), ("🇯🇵", 2), ("─━█…", 4), ("a\u{200B}b", 2), ("नि", 2), ("ไม้", 2), ("〿", 1),

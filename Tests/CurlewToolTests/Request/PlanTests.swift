@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("What will be sent")
+@Suite("Request plans")
 struct PlanTests {
     static let files = ["/text": "hello\n", "/json": "{\"a\": 1.50}"]
 
@@ -90,7 +90,7 @@ struct PlanTests {
         #expect(plan.header("Cookie") == "a=1; b=2")
     }
 
-    @Test("A header's file is read once: a pipe has its bytes for the first reader alone")
+    @Test("the file of a header is read once, because a pipe cannot be read again")
     func readsHeaderFilesOnce() throws {
         guard case .request(let invocation) = try CommandBuilder.command(for: ["x.y", "T:@/dev/fd/63"]) else {
             throw UsageError("no request")
@@ -105,7 +105,7 @@ struct PlanTests {
         #expect(reads.count == 1)
     }
 
-    @Test("What can be read once is read for the body, once") func readsPipesForTheBody() throws {
+    @Test("a pipe that is the body or a file of a form is read once") func readsPipesForTheBody() throws {
         let reads = Counter()
         func body(_ words: String...) throws -> PlannedBody {
             guard case .request(let invocation) = try CommandBuilder.command(for: words) else {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 @testable import CurlewTool
 
-@Suite("A command line becomes a command")
+@Suite("Parsing of commands")
 struct CommandBuilderTests {
     private func invocation(_ words: String...) throws -> Invocation {
         guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
@@ -33,7 +33,7 @@ struct CommandBuilderTests {
     }
 
     @Test(
-        "a further word of --download is a URL by its form",
+        "a further word of --download that has the form of a URL is a URL",
         arguments: [
             "host:9901/b", "b.org/2?x=1", "b.org:80/", "localhost:8080/x", "localhost/x", "[::1]:8080/x", "[::1]/x",
             "B.org:9901?q",
@@ -56,7 +56,7 @@ struct CommandBuilderTests {
     }
 
     @Test(
-        "items of downloads stay items",
+        "a further word of --download that has the form of an item is an item",
         arguments: ["X-Count:1", "X-Key:a/b", "a=b/c?d", "a==b", "a:=[1]", "@dir/file", "Depth:99999", "if-range:x/1"])
     func itemsOfDownloads(word: String) throws {
         let one = try invocation("-d", "host:9903/a", word)
@@ -138,7 +138,7 @@ struct CommandBuilderTests {
     }
 
     @Test(
-        "a command line that cannot be meant says what is wrong and what to type",
+        "the error about a wrong command line says what is wrong and what to type",
         arguments: [
             (["--chunked", "x", "a=1"], "data items have a known length", "COMMAND | curlew --chunked URL"),
             (["--chunked", "--raw", "a", "x"], "--raw has a known length", "COMMAND | curlew --chunked URL"),
@@ -155,7 +155,7 @@ struct CommandBuilderTests {
     }
 
     @Test(
-        "hosts, methods and items that look unusual are what they are",
+        "unusual hosts, methods and items are accepted",
         arguments: [["post"], ["host", "X-A:1"], ["BREW", ":8080"], ["POST", "x/?a=1"], ["localhost", ":=1"]])
     func takesAsItIs(_ words: [String]) {
         #expect(throws: Never.self) { try CommandBuilder.command(for: words) }
@@ -260,7 +260,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "a mistake names the file and what is wrong",
+        "the error about a wrong configuration names the file and what is wrong",
         arguments: [
             ("{", "c.json: not JSON: "), ("[]", "c.json is not a JSON object"),
             (#"{"default_option": []}"#, "c.json: there is no setting 'default_option'"),

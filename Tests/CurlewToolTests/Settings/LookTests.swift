@@ -2,7 +2,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("Options of the output's look")
+@Suite("Options for the appearance of the output")
 struct LookTests {
     private func look(_ words: String...) throws -> Look {
         guard case .request(let invocation) = try CommandBuilder.command(for: words + ["x"]) else {

@@ -25,7 +25,7 @@ struct RepetitionTests {
     }
 
     @Test(
-        "anything else is refused",
+        "a text that is not a rate is refused",
         arguments: [
             "", "/", "/s", "0/s", "-1/s", "+1/s", "1.5/s", "1e3/s", "1000000001/s", "99999999999999999999/s", "5/",
             "5/x",
@@ -36,7 +36,7 @@ struct RepetitionTests {
         #expect(error?.message == "--rate: '\(text)' is not a number of requests per time")
     }
 
-    @Test("a rate without a unit means different things to different people")
+    @Test("a rate without a unit is refused")
     func refusesBareNumbers() {
         let error = #expect(throws: UsageError.self) { try RequestRate(parsing: "50", for: "--rate") }
         #expect(error == UsageError("--rate: '50' has no unit", hint: "Write 50/s, or /m, /h, /d."))
@@ -67,7 +67,7 @@ struct RepetitionTests {
     }
 
     @Test(
-        "command lines that make no sense are refused",
+        "invalid values and combinations of --repeat, --concurrency and --rate are refused",
         arguments: [
             ["--repeat", "0", "x"], ["--repeat", "-1", "x"], ["--repeat", "many", "x"],
             ["--repeat", "1000000001", "x"],
@@ -81,7 +81,7 @@ struct RepetitionTests {
         #expect(throws: UsageError.self) { try invocation(words) }
     }
 
-    @Test("a request that is only shown may have all of them")
+    @Test("--repeat may be combined with -v if --offline is given")
     func allowsShowing() throws {
         #expect(try invocation(["--repeat", "2", "--offline", "-v", "x"]).output.mode == .offline)
     }

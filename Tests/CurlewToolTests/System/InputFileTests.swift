@@ -3,7 +3,7 @@ import Foundation
 import Testing
 @testable import CurlewTool
 
-@Suite("What tells whether input is there", .timeLimit(.minutes(1)))
+@Suite("Input from files and pipes", .timeLimit(.minutes(1)))
 struct InputFileTests {
     /// Longer than the suite's time limit, so that a wait without an end fails the test.
     private static let long: Int32 = 600_000
@@ -32,7 +32,7 @@ struct InputFileTests {
         }
     }
 
-    @Test("What has no length is read up to a limit, a file whole") func readsPipesUpToALimit() throws {
+    @Test("a device is read up to a limit, and a regular file in full") func readsPipesUpToALimit() throws {
         #expect(throws: UsageError.self) { try InputFile.read("/dev/zero", streamLimit: 100_000) }
         #expect(try InputFile.read("/dev/null", streamLimit: 0) == [])
         let folder = try ScratchDirectory()
@@ -44,7 +44,7 @@ struct InputFileTests {
         #expect(InputFile.isStream("/dev/null"))
     }
 
-    @Test("A pipe's bytes are kept for further readers") func keepsWhatAPipeGave() throws {
+    @Test("the bytes of a pipe are kept for further reads") func keepsWhatAPipeGave() throws {
         let pipe = Pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data("once".utf8))
         try pipe.fileHandleForWriting.close()

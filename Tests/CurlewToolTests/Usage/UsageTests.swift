@@ -26,7 +26,7 @@ struct UsageTests {
         #expect(HelpText.overview().contains("Examples:\n  curlew example.org"))
     }
 
-    @Test("every example is a command line that curlew takes")
+    @Test("every example is a valid command line")
     func examplesAreSound() throws {
         for example in Topics.examples.map(\.command) + OptionTable.all.compactMap(\.example) {
             guard !example.contains("| "), !example.contains("'") else { continue }
@@ -69,7 +69,7 @@ struct UsageTests {
 
 @Suite("--version")
 struct VersionTests {
-    @Test("tells what libcurl can do, and what is refused for which reason")
+    @Test("the text lists libcurl's capabilities and the reason for each refused feature")
     func version() {
         let text = VersionText.text(
             Capabilities(
@@ -88,7 +88,7 @@ struct VersionTests {
         #expect(!text.contains("refused: HTTP/3, "))
     }
 
-    @Test("the running libcurl has what the others build on")
+    @Test("the running libcurl has gzip, public suffixes and DNS over HTTPS, and names its HTTP/3 library")
     func running() {
         #expect(Capabilities.current.contentCodings.starts(with: ["deflate", "gzip"]))
         #expect(Capabilities.current.publicSuffixLibrary?.hasPrefix("libpsl ") == true)

@@ -12,7 +12,7 @@ struct WebSocketSettingsTests {
     }
 
     @Test(
-        "the scheme says whether it is one",
+        "the URL's scheme decides whether the request is a WebSocket",
         arguments: [
             (["ws://example.org"], true), (["WSS://example.org/x"], true),
             (["--default-scheme", "wss", ":80/x"], true),
@@ -34,7 +34,7 @@ struct WebSocketSettingsTests {
     }
 
     @Test(
-        "what makes no sense is refused before anything is sent",
+        "invalid combinations of WebSocket URLs, items and options are refused",
         arguments: [
             ["ws://x", "a=1"], ["ws://x", "--raw", "a"], ["-f", "ws://x"], ["POST", "ws://x"], ["-d", "ws://x"],
             ["--offline", "ws://x"], ["--curl", "ws://x"], ["--har", "f", "ws://x"], ["--timing", "ws://x"],
@@ -55,7 +55,7 @@ struct WebSocketSettingsTests {
     }
 }
 
-@Suite("When the tool closes a WebSocket", .timeLimit(.minutes(4)))
+@Suite("Closing of WebSockets by the tool", .timeLimit(.minutes(4)))
 struct FarewellTests {
     private let farewell: Farewell
     private let closes: AsyncStream<WebSocketCloseCode>
@@ -72,7 +72,7 @@ struct FarewellTests {
         return nil
     }
 
-    @Test("the silence behind the last answer closes it, where the input has ended before")
+    @Test("after the end of input, the WebSocket is closed when the last answer has arrived")
     func theLastAnswer() async {
         for _ in 0..<2 { await farewell.sends() }
         await farewell.inputEnded()
@@ -80,7 +80,7 @@ struct FarewellTests {
         #expect(await firstClose() == .normalClosure)
     }
 
-    @Test("the end of the input closes it, where every answer has come before")
+    @Test("the end of input closes the WebSocket if every answer has arrived")
     func theEndOfInput() async {
         await farewell.sends()
         // A second answer to the only message does not delay the close.
@@ -89,7 +89,7 @@ struct FarewellTests {
         #expect(await firstClose() == .normalClosure)
     }
 
-    @Test("neither the end of the input nor some of the answers close it while others are expected")
+    @Test("the WebSocket stays open after the end of input while an answer is missing")
     func expectedAnswers() async {
         for _ in 0..<3 { await farewell.sends() }
         await farewell.received()
@@ -122,7 +122,7 @@ struct InputLinesTests {
     }
 
     @Test(
-        "are the same however they were cut",
+        "lines do not depend on how the input is split",
         arguments: [
             ("", []), ("a", ["a"]), ("a\n", ["a"]), ("a\r\nb", ["a", "b"]), ("\n\n", ["", ""]), ("\r\n", [""]),
             ("a\rb\r\r\n", ["a\rb\r"]), ("ä\r", ["ä\r"]),

@@ -48,7 +48,7 @@ public final class HTTPBody: AsyncSequence, Sendable {
 }
 
 extension AsyncStream where Element == HTTPBody.ByteChunk {
-    /// One chunk, for each iterator again.
+    /// A sequence of one chunk, which every iterator returns once.
     fileprivate struct Once: AsyncSequence, Sendable {
         let chunk: HTTPBody.ByteChunk
         init(_ chunk: HTTPBody.ByteChunk) { self.chunk = chunk }
