@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-/// Calls that concern all requests of a session, for callers that do not wait.
+/// Methods that act on all requests of a session, mostly in their forms for callers that do not wait.
 @Suite(.timeLimit(.minutes(4)))
 struct AllRequestsTests {
     private func isTrue(_ condition: () -> Bool) async throws {
@@ -53,7 +53,7 @@ struct AllRequestsTests {
         }
     }
 
-    /// Another thread has begun the run of a request that is on the session's shelf, and not registered it yet.
+    /// Another thread has begun the run of a request that was not started, and has not registered the request yet.
     @Test func cancellingAllWaitsForARequestThatIsJustBeingStarted() async throws {
         let session = Session(transport: MockTransport { _ in .text("x") }, startRequestsImmediately: false)
         let request = session.request("https://example.org/").response(queue: .global()) { _ in }

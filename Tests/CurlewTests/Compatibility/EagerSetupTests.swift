@@ -161,7 +161,8 @@ struct EagerSetupTests {
         try await isTrue { reference.object == nil }
     }
 
-    /// A stream's own run refuses a status and ends with its reader, so nothing else may run it.
+    /// The run of a stream's reader refuses statuses and ends with the reader, so the eager set-up must not run a
+    /// stream.
     @Test func aStreamIsSetUpWhenItStarts() async throws {
         let session = Session(transport: MockTransport { _ in .text("no", status: 404) }, requestSetup: .eager)
         let request = session.streamRequest("https://example.org/")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A value that comes once", .timeLimit(.minutes(4)))
+@Suite("A value that is set once", .timeLimit(.minutes(4)))
 struct OneShotTests {
     @Test func theFirstValueCounts() async {
         let shot = OneShot<Int>()

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Curlew
 
-/// The calls of a control, by thread. A step is one use of the owner's lock; between two steps any other
-/// thread can take one.
+/// The calls to a transfer's control, by thread. A step is one acquisition of the owner's lock; any other thread may
+/// take a step between two steps of a thread.
 @Suite struct SuspensionRelayTests {
     enum Step: Sendable {
         case suspend, resume
-        /// A control starts in the place of the former one.
+        /// Another control replaces the current one.
         case attach
         /// The transfer has ended.
         case detach
@@ -19,7 +19,7 @@ import Testing
         case returned(Character)
     }
 
-    /// The letter of a thread, and what it is given to call: `+` to suspend, `-` to resume, `.` for nothing.
+    /// The letter of a thread, and the call that it is given: `+` to suspend, `-` to resume, `.` for none.
     static let interleavings: [(name: String, steps: [Step], calls: String)] = [
         ("nothing to tell", [.attach, .ask("a")], "a."),
         ("no control yet", [.suspend, .ask("a")], "a."),

@@ -138,8 +138,8 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         (.onlyStored, .returnCacheDataDontLoad, .hit, .stale(.policy)),
     ]
 
-    @Test("Curlew's policies and Foundation's", arguments: policyRows.indices) func policies(at index: Int) async throws
-    {
+    @Test("Curlew's and Foundation's cache policies lead to the same cache status", arguments: policyRows.indices)
+    func policies(at index: Int) async throws {
         let row = Self.policyRows[index]
         for (age, expected) in [(0, row.fresh), (100, row.old)] {
             for isFoundations in [false, true] {
@@ -264,7 +264,8 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         #expect(abs(metrics.queued.timeIntervalSinceNow) < 3600)
     }
 
-    @Test("A hit has no dates of a network, and says where it is from") func metricsOfAHit() async throws {
+    @Test("the metrics of a hit have the cache status, and no dates or addresses of the network")
+    func metricsOfAHit() async throws {
         // Real connections, which have all of those dates.
         let server = try TestServer()
         let session = Session(configuration: SessionConfiguration { $0.cache = ResponseCache() })
@@ -324,7 +325,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         #expect(await session.request("https://example.org/own").response().cacheStatus == .miss)
     }
 
-    @Test("What is modified is stored, and the first reader gets what was sent") func modifying() async {
+    @Test("a modified response is stored, and the first reader gets the original") func modifying() async {
         let cacher = ResponseCacher(
             behavior: .modify { (task: TaskIdentifier, response: CachedResponse) -> CachedResponse? in
                 guard let head = response.response else { return nil }
@@ -353,7 +354,7 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
         }
     }
 
-    @Test("Monitors hear of what is stored, once, and of nothing else") func monitors() async {
+    @Test("monitors hear of each stored response once, and of nothing else") func monitors() async {
         let monitor = Monitor()
         let session = Session(
             configuration: SessionConfiguration { $0.cache = ResponseCache() },

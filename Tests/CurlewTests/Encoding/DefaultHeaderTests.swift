@@ -5,7 +5,7 @@ import Testing
 @Suite("Languages and names in default headers")
 struct DefaultHeaderTests {
     @Test(
-        "languages come from the environment",
+        "preferred languages come from the environment",
         arguments: [
             ([:], ["en"]), (["LANG": "C.UTF-8"], ["en"]), (["LANG": "POSIX", "LANGUAGE": "de"], ["en"]),
             (["LANG": "de_AT.UTF-8"], ["de-AT"]), (["LANG": "de_DE@euro", "LC_ALL": "fr_FR.UTF-8"], ["fr-FR"]),
@@ -18,7 +18,7 @@ struct DefaultHeaderTests {
     }
 
     @Test(
-        "a user agent has what is known",
+        "a user agent contains the known properties of the app",
         arguments: [
             ([:], "probe", "probe (Linux 6.1.0) Curlew/\(CurlewInfo.version)"),
             ([:], nil, "Curlew/\(CurlewInfo.version) (Linux 6.1.0)"),
@@ -36,7 +36,7 @@ struct DefaultHeaderTests {
     }
 
     @Test(
-        "names become ASCII",
+        "names in header fields are transliterated to ASCII",
         arguments: [
             ("plain/1.0", "plain/1.0"), ("Zürich", "Zurich"), ("Straße", "Strasse"), ("Клиент", "Klient"),
             ("a\r\nb", "a??b"), ("日本", "ri ben"), ("🐦", "?"),

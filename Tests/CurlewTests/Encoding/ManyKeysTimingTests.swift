@@ -2,7 +2,7 @@ import Curlew
 import CurlewTesting
 import Testing
 
-@Suite("A form with many keys", .timeLimit(.minutes(4)))
+@Suite("The time to encode a form with many keys", .timeLimit(.minutes(4)))
 struct ManyKeysTimingTests {
     /// Encodes each key twice, as a subclass does that encodes the properties of its superclass again.
     private struct Record: Encodable {
@@ -26,7 +26,7 @@ struct ManyKeysTimingTests {
         }
     }
 
-    @Test("is written in a time that grows with their number")
+    @Test("encoding a form does not take quadratic time in the number of its keys")
     func writing() throws {
         func time(_ count: Int) throws -> Duration {
             try ProcessorTime.ofFastestRound({ URLEncodedFormEncoder() }) { encoder in

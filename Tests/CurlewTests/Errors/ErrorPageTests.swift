@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Compares the guide's table of codes with the code. scripts/docs checks that the table names every code.
-@Suite("The error page")
+@Suite("The guide's table of error codes")
 struct ErrorPageTests {
     private struct Row {
         let code: String

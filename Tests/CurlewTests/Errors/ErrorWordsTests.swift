@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 /// The texts of failures that users will meet, over a real connection.
-@Suite("Words of failures", .timeLimit(.minutes(4)))
+@Suite("Messages of errors", .timeLimit(.minutes(4)))
 struct ErrorWordsTests {
     private let server: TestServer
 
@@ -23,7 +23,7 @@ struct ErrorWordsTests {
         try await #require(throws: CurlewError.self) { _ = try await work() }
     }
 
-    @Test("a refused status comes with method, URL, reason phrase and the beginning of the body")
+    @Test("an error for a refused status shows the method, URL, reason phrase and beginning of the body")
     func status() async throws {
         server.route("/gone") { _ in .json(["why": "moved away", "token": "S3CRET"], status: 410) }
         let url = server.url("/gone?key=S3CRET")
@@ -41,7 +41,7 @@ struct ErrorWordsTests {
         #expect(streamed.reason.contains("410 Gone, for GET"), "\(streamed)")
     }
 
-    @Test("a page where JSON was expected is named with its media type and its size")
+    @Test("a decoding error for an HTML page shows its media type and size")
     func noJSON() async throws {
         server.route("/page") { _ in .text("<html><body>Log in</body></html>", type: "text/html") }
         server.route("/cut") { _ in .text(#"{"name": "Ada", "password": "S3CRET"#, type: "application/json") }
@@ -55,14 +55,14 @@ struct ErrorWordsTests {
         #expect(!other.reason.contains("Countess"), "JSON that fits no type is described by the decoder")
     }
 
-    @Test("an upload that cannot be read is named")
+    @Test("an error for an unreadable upload names the file")
     func upload() async throws {
         let file = URL(filePath: "/nonexistent/report.pdf")
         let error = try await failure { try await session().upload(file, to: server.url("/post")).data() }
         #expect(error.code == .fileUnreadable && error.reason.contains("/nonexistent/report.pdf"), "\(error)")
     }
 
-    @Test("a bad field is named")
+    @Test("an error for an invalid header field names the field without its value")
     func field() async throws {
         let error = try await failure {
             try await session().request(server.url("/get"), headers: ["X Bad": "S3CRET"]).data()
@@ -70,7 +70,7 @@ struct ErrorWordsTests {
         #expect(error.reason.contains("\"X\"") && !"\(error)".contains("S3CRET"), "\(error)")
     }
 
-    @Test("a socket without a server is named, not a host and a port")
+    @Test("a connection error for a Unix socket names the path, not a host and a port")
     func unixSocket() async throws {
         let session = session { $0.unixSocketPath = "/nonexistent/daemon.sock" }
         let error = try await failure { try await session.request("http://localhost/info").data() }
@@ -79,7 +79,7 @@ struct ErrorWordsTests {
         #expect(error.recoverySuggestion?.contains("socket") == true)
     }
 
-    @Test("a timeout says which it was, and how long")
+    @Test("the message of a timeout names the timeout and its duration")
     func timeouts() async throws {
         server.route("/never") { _ in .hanging }
         let first = try await failure {
@@ -93,7 +93,7 @@ struct ErrorWordsTests {
     }
 
     @Test(
-        "a URL without a scheme is answered with one",
+        "an error for a URL without a scheme suggests the URL with https",
         arguments: [
             ("example.com/a?k=S3CRET", "https://example.com/a?k=_"), ("//example.com/a", "https://example.com/a"),
             ("localhost:8080/a", "https://localhost:8080/a"),
@@ -105,14 +105,16 @@ struct ErrorWordsTests {
         #expect(!error.debugDescription.contains("S3CRET"))
     }
 
-    @Test("other URLs are not", arguments: ["mailto:a@b.c", "ftp://x.y/z", "u:S3CRET@x.y/z"])
+    @Test(
+        "an error for a URL with another scheme does not suggest https",
+        arguments: ["mailto:a@b.c", "ftp://x.y/z", "u:S3CRET@x.y/z"])
     func noScheme(text: String) async throws {
         let error = try await failure { try await session().request(text).data() }
         #expect(error.code == .invalidURL && !error.debugDescription.contains("write https"), "\(error)")
         #expect(!error.debugDescription.contains("S3CRET"))
     }
 
-    @Test("http to a port of TLS, and https to one that never answers a handshake")
+    @Test("errors for http to a TLS port and for an unanswered TLS handshake suggest the cause")
     func mixedUp() async throws {
         let silent = try await failure {
             try await session().request("https://127.0.0.1:\(server.port)/").timeouts {
@@ -130,7 +132,7 @@ struct ErrorWordsTests {
         #expect(plain.recoverySuggestion?.contains("https://") == true, "\(plain)")
     }
 
-    @Test("a list of ciphers that means nothing is the configuration's fault")
+    @Test("an unknown list of ciphers is an error of the configuration, not of TLS")
     func ciphers() async throws {
         guard !Capabilities.current.usesTLS("GnuTLS") else { return }
         let session = session { $0.tls.cipherList = "NO-SUCH-CIPHER" }
@@ -139,7 +141,7 @@ struct ErrorWordsTests {
         #expect(error.recoverySuggestion?.contains("ciphers") == true && !error.isTLS)
     }
 
-    @Test("a key that is not pinned is told")
+    @Test("a pinning failure suggests pinning the new key, and shows that key with OpenSSL")
     func pins() async throws {
         var configuration = TestServer.Configuration()
         configuration.tls = TestServer.TLS()
@@ -157,7 +159,7 @@ struct ErrorWordsTests {
         #expect(error.reason.contains(pin), "\(error)")
     }
 
-    @Test("an existing destination is told how to be replaced")
+    @Test("an error for an existing destination suggests removePreviousFile")
     func destination() async throws {
         server.route("/file") { _ in .text("new") }
         let folder = try ScratchDirectory()
@@ -171,7 +173,7 @@ struct ErrorWordsTests {
         #expect(error.recoverySuggestion?.contains(".removePreviousFile") == true)
     }
 
-    @Test("a response's metrics print their phases")
+    @Test("the description of metrics lists their phases")
     func metrics() async throws {
         let response = await session().request(server.url("/get")).response()
         let text = "\(response.metrics as Any)"

@@ -37,7 +37,7 @@ struct ActivityTests {
         return monitor
     }
 
-    @Test("the sign appears after the activation delay and goes after the completion delay")
+    @Test("the indicator appears after the activation delay and disappears after the completion delay")
     func appears() {
         let monitor = monitor()
         monitor.increment()
@@ -50,7 +50,7 @@ struct ActivityTests {
         #expect(!monitor.isActive && changes.all == [true, false])
     }
 
-    @Test("a short request shows nothing")
+    @Test("a request that is shorter than the activation delay does not show the indicator")
     func short() {
         let monitor = monitor()
         monitor.increment()
@@ -66,7 +66,7 @@ struct ActivityTests {
         #expect(changes.all == [true])
     }
 
-    @Test("requests that follow each other keep the sign")
+    @Test("successive requests keep the indicator visible")
     func bridging() {
         let monitor = monitor()
         monitor.increment()
@@ -80,7 +80,7 @@ struct ActivityTests {
         #expect(monitor.requestCount == 1 && timer.delays.isEmpty)
     }
 
-    @Test("a disabled monitor counts and shows nothing")
+    @Test("a disabled monitor counts requests, and does not show the indicator")
     func disabled() {
         let monitor = monitor()
         monitor.increment()
@@ -102,7 +102,7 @@ struct ActivityTests {
         while monitor.requestCount != count { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    @Test("requests are counted while they run")
+    @Test("the activity monitor counts requests while they run")
     func requests() async throws {
         let monitor = monitor()
         let gate = Gate()
@@ -129,7 +129,7 @@ struct ActivityTests {
         #expect(!monitor.isActive)
     }
 
-    @Test("changes are a sequence that begins with the present")
+    @Test("the sequence of changes begins with the current state")
     func sequence() async {
         let monitor = monitor()
         monitor.increment()
@@ -141,7 +141,7 @@ struct ActivityTests {
         #expect(await iterator.next() == false)
     }
 
-    @Test("a change that comes while one is told is told after it")
+    @Test("a change that occurs during a notification is delivered after it")
     func order() async {
         let monitor = monitor()
         var iterator = monitor.changes.makeAsyncIterator()

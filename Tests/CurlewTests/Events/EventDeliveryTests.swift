@@ -176,7 +176,7 @@ struct EventDeliveryTests {
         #expect(bytes.all.reduce(0, +) <= EventLane.limit)
         #expect(bytes.all.count >= 10)
         #expect(others.all == Array(0..<100))
-        // Later bytes are delivered again.
+        // When the queue has caught up, bytes are delivered again.
         delivery.emitBody(Data(count: 7)) { _ in bytes.note(7) }
         await monitor.queue.settled()
         #expect(bytes.all.last == 7)

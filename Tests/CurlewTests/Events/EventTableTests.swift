@@ -10,7 +10,7 @@ import struct CurlewAlamofire.DataStreamTask
 
 /// The guide's table of events, which scripts/event-table generates from `EventMonitor`, has the order in which events
 /// occur.
-@Suite("The table of events", .timeLimit(.minutes(4)))
+@Suite("The guide's table of events", .timeLimit(.minutes(4)))
 struct EventTableTests {
     /// The names in the table's first column, in order, and the names of events that may occur at any time.
     private static func rows() throws -> (ordered: [String], free: Set<String>) {
@@ -26,7 +26,7 @@ struct EventTableTests {
         lines.compactMap { $0.firstMatch(of: /^\| `([^`]+)`/).map { String($0.output.1) } }
     }
 
-    /// After these events the order begins again, for another attempt or another hop.
+    /// After these events the order begins again, for another attempt or the target of a redirect.
     private static let beginnings: Set = [
         "requestIsRetrying(_:)", "request(_:task:willFollowRedirect:from:to:)",
     ]

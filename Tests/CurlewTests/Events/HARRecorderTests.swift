@@ -34,7 +34,7 @@ struct HARRecorderTests {
         let (first, second) = (TaskIdentifier(rawValue: 1), TaskIdentifier(rawValue: 2))
         recorder.request(request, didCreateURLRequest: try URLRequest(url: "https://example.org/", method: .get))
         recorder.request(request, didChangeTask: first, to: .resumed)
-        // It continues after a suspension.
+        // The exchange is resumed after a suspension.
         recorder.request(request, didChangeTask: first, to: .resumed)
         recorder.request(request, didChangeTask: second, to: .resumed)
         recorder.request(request, task: second, didCompleteWithError: nil)
@@ -108,7 +108,7 @@ struct HARRecorderTests {
     }
 
     @Test(
-        "secrets of JSON that is mislabelled, unlabelled or no UTF-8 are left out",
+        "secrets in JSON that is mislabelled, unlabelled or not UTF-8 are left out",
         arguments: [
             ("application/json", Data(#"{"access_token":"s3cret","name":"#.utf8) + [0x22, 0xE9, 0x22, 0x7D]),
             ("application/json", Data(#"{"access_token":"s3cret","name":"#.utf8) + [0x22, 0xC3]),
@@ -142,7 +142,7 @@ struct HARRecorderTests {
             log["comment"] as? String == (dropped > 0 ? "Earlier exchanges that are missing: \(dropped)" : nil))
     }
 
-    @Test("a request's body is kept up to the limit for bodies") func longRequestBody() async throws {
+    @Test("a request's body is recorded up to the limit for bodies") func longRequestBody() async throws {
         let recorder = HARRecorder(maximumBodySize: 10)
         let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [recorder])
         var request = try URLRequest(url: "https://example.org/", method: .post)
@@ -155,7 +155,7 @@ struct HARRecorderTests {
         #expect(sent["bodySize"] as? Int == 100)
     }
 
-    @Test("a negative limit for bodies keeps none") func negativeLimit() async throws {
+    @Test("with a negative limit for bodies, no body is recorded") func negativeLimit() async throws {
         let recorder = HARRecorder(maximumBodySize: -1)
         let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [recorder])
         var request = try URLRequest(url: "https://example.org/", method: .post)
@@ -166,7 +166,7 @@ struct HARRecorderTests {
         #expect(!archive.contains("\"sent\"") && !archive.contains("\"hello\""))
     }
 
-    @Test("bytes without a secret stay as they are") func bytes() async throws {
+    @Test("a binary body without a secret is recorded unchanged") func bytes() async throws {
         let recorder = HARRecorder()
         let body = Data([0x89, 0x50, 0x4E, 0x47])
         let session = Session(

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The time that recording takes", .timeLimit(.minutes(4)))
+@Suite("The time that recording a body takes", .timeLimit(.minutes(4)))
 struct HARRecorderTimingTests {
-    @Test("a body is kept in a time that grows with its length")
+    @Test("recording a body does not take quadratic time in its length")
     func pieces() throws {
         let session = Session(transport: MockTransport())
         let request = session.request("https://example.org/")

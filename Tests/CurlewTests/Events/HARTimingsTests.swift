@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The phases of an archived exchange")
 struct HARTimingsTests {
-    @Test("a reused connection was not made for the exchange", arguments: [false, true])
+    @Test("an archived exchange has connection phases unless it reused a connection", arguments: [false, true])
     func connections(isReused: Bool) {
         func date(_ seconds: Double) -> Date { Date(timeIntervalSinceReferenceDate: seconds) }
         var metrics = TransferMetrics(queued: date(0), ended: date(32))

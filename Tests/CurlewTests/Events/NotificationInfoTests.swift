@@ -5,7 +5,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("What notifications say", .timeLimit(.minutes(4)))
+@Suite("Contents of notifications", .timeLimit(.minutes(4)))
 struct NotificationInfoTests {
     /// Collects the notifications about a test's own requests.
     private final class Listener: Sendable {
@@ -62,7 +62,7 @@ struct NotificationInfoTests {
         )
     }
 
-    @Test("completion tells data, serializer, value and metrics, for each handler")
+    @Test("a completion notification has the data, serializer, value and metrics of its handler")
     func handlers() async throws {
         let monitor = RequestNotifications(queue: DispatchQueue(label: "n"))
         let listener = Listener([Request.didCompleteNotification])
@@ -77,7 +77,7 @@ struct NotificationInfoTests {
         #expect(seen.allSatisfy { $0.data == Data("body".utf8) && $0.hasMetrics && $0.code == nil })
     }
 
-    @Test("a request that is awaited completes once, with its error")
+    @Test("an awaited request posts one completion notification, with its error")
     func structured() async throws {
         let monitor = RequestNotifications(queue: DispatchQueue(label: "n"))
         let listener = Listener([Request.didCompleteNotification, Request.didFinishNotification])
@@ -91,7 +91,7 @@ struct NotificationInfoTests {
         #expect(seen.allSatisfy { $0.hasMetrics })
     }
 
-    @Test("downloads tell where their file went, or that it could not go there")
+    @Test("downloads post the place of their file, or that moving the file failed")
     func downloads() async throws {
         let monitor = RequestNotifications(queue: DispatchQueue(label: "n"))
         let listener = Listener([
@@ -122,7 +122,7 @@ struct NotificationInfoTests {
         #expect(listener.about(bad).map(\.code) == [.destinationExists, .destinationExists])
     }
 
-    @Test("the end of a session is told")
+    @Test("the end of a session is posted once")
     func session() async throws {
         let monitor = RequestNotifications(queue: DispatchQueue(label: "n"))
         let listener = Listener([Session.didInvalidateNotification])

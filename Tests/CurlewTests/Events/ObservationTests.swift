@@ -75,7 +75,7 @@ struct ObservationTests {
         #expect(!lines.all.contains { $0.level >= .warning })
     }
 
-    @Test("a retry because of a decoder goes on counting the attempts")
+    @Test("a retry after a decoding failure continues the log's count of attempts")
     func retryAfterFinish() async throws {
         let (lines, counted) = (Recorded<Line>(), Recorded<Int>())
         let monitor = LogEventMonitor { lines.note(Line(level: $0, message: $1, fields: $2)) }

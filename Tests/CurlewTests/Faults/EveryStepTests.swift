@@ -69,7 +69,9 @@ struct EveryStepTests {
         return server
     }
 
-    @Test("ends as it should or with that error, and leaves nothing", arguments: Scenario.allCases)
+    @Test(
+        "a fault at any step ends the request as expected, and leaves no request, file or connection",
+        arguments: Scenario.allCases)
     func everyStep(of scenario: Scenario) async throws {
         let server = try Self.makeServer()
         for fault in SteppingTransport.Fault.allCases {

@@ -19,7 +19,7 @@ private final class TokenAuthenticator: Authenticator {
     let failsFinally: Bool
     /// Whether refreshed tokens require another refresh.
     let yieldsExpired: Bool
-    /// The errors that were judged.
+    /// The errors that were passed to `isFinal`.
     let judged = Watched<[String]>([])
 
     init(gate: Gate? = nil, fails: Bool = false, failsFinally: Bool = false, yieldsExpired: Bool = false) {
@@ -188,7 +188,9 @@ struct AuthenticationInterceptorTests {
         await #expect(throws: RefreshRefused.self) { try await adapted(by: interceptor) }
     }
 
-    @Test("after a final failure of a refresh, there is none until the credential is set", arguments: [false, true])
+    @Test(
+        "after a final refresh failure, no refresh begins until the credential is set again",
+        arguments: [false, true])
     func finalFailures(requiresRefresh: Bool) async throws {
         let old = Token(text: "old", requiresRefresh: requiresRefresh)
         let interceptor = AuthenticationInterceptor(
@@ -212,7 +214,7 @@ struct AuthenticationInterceptorTests {
         }
     }
 
-    @Test("a refresh that the window refuses is not judged", arguments: [false, true])
+    @Test("a refresh that the refresh window refuses is not passed to isFinal", arguments: [false, true])
     func excessiveRefreshesAreNotFinal(requiresRefresh: Bool) async throws {
         let authenticator = TokenAuthenticator(failsFinally: true)
         let interceptor = AuthenticationInterceptor(
@@ -228,7 +230,7 @@ struct AuthenticationInterceptorTests {
         #expect(authenticator.refreshes.value == 0 && authenticator.judged.value.isEmpty)
     }
 
-    @Test("a credential that is set during a refresh which fails finally is used, and refreshed in turn")
+    @Test("a credential that is set during a refresh with a final failure is used, and refreshed later")
     func credentialDuringFinalFailure() async throws {
         let gate = Gate()
         let authenticator = TokenAuthenticator(gate: gate, failsFinally: true)
@@ -239,11 +241,11 @@ struct AuthenticationInterceptorTests {
         interceptor.credential = Token(text: "other")
         gate.open()
         #expect(try await adapter.value == "Bearer other")
-        // The error was that of another credential.
+        // The failure of another credential's refresh is not passed to `isFinal`.
         #expect(authenticator.judged.value.isEmpty)
         #expect(try await result(of: interceptor, sentWith: "other") == "RefreshRefused()")
         #expect(authenticator.refreshes.value == 2)
-        // This one is final.
+        // A final failure for the current credential prevents further refreshes.
         interceptor.credential = Token(text: "last", requiresRefresh: true)
         for _ in 0..<2 { await #expect(throws: RefreshRefused()) { try await adapted(by: interceptor) } }
         #expect(authenticator.refreshes.value == 3 && authenticator.judged.value.count == 2)

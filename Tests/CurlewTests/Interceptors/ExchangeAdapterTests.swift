@@ -181,7 +181,7 @@ struct ExchangeAdapterTests {
 
     // MARK: Failures
 
-    @Test("an error is typed, and nothing is sent", arguments: [true, false])
+    @Test("an error of an adapter becomes adaptationFailed, and nothing is sent", arguments: [true, false])
     func fails(isTyped: Bool) async throws {
         let transport = MockTransport { _ in .text("end") }
         let session = session(
@@ -207,7 +207,7 @@ struct ExchangeAdapterTests {
         await session.invalidate()
     }
 
-    @Test("cancelling the request or its task ends an adapter", arguments: [true, false])
+    @Test("cancelling the request or its task ends a running adapter", arguments: [true, false])
     func cancelled(byRequest: Bool) async throws {
         let transport = MockTransport { _ in .text("end") }
         let (runs, ended) = (Gate(), Gate())

@@ -35,7 +35,7 @@ private struct Answerer: RequestRetrier {
 
 private struct Silent: RequestInterceptor {}
 
-@Suite("An interceptor of several", .timeLimit(.minutes(4)))
+@Suite("Interceptors composed of several", .timeLimit(.minutes(4)))
 struct InterceptorTests {
     private let session = Session(transport: MockTransport())
     private let plain = URLRequest(url: URL(filePath: "/"))

@@ -5,7 +5,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("Middleware that fails, or is ended", .timeLimit(.minutes(4)))
+@Suite("Failures and cancellation of middleware", .timeLimit(.minutes(4)))
 struct MiddlewareFailureTests {
     private static let url = "https://example.com/a"
 
@@ -49,7 +49,7 @@ struct MiddlewareFailureTests {
         await session.invalidate()
     }
 
-    @Test("cancelling the request or its task ends the middleware and its transfer", arguments: [true, false])
+    @Test("cancelling the request or its task ends its middleware and its transfer", arguments: [true, false])
     func cancelled(byRequest: Bool) async throws {
         let transport = MockTransport { _ in .hanging }
         let ended = Gate()
@@ -69,7 +69,7 @@ struct MiddlewareFailureTests {
         await session.invalidate()
     }
 
-    @Test("cancelling ends code that waits for something else", arguments: [true, false])
+    @Test("cancelling ends middleware that waits for something other than its transfer", arguments: [true, false])
     func cancelledWhileWaiting(byRequest: Bool) async throws {
         let runs = Gate()
         let session = Session(
@@ -111,7 +111,7 @@ struct MiddlewareFailureTests {
         await session.invalidate()
     }
 
-    @Test("the total timeout ends the middleware, its transfer and its stream", arguments: 0..<3)
+    @Test("the total timeout ends middleware that sleeps, transfers or streams", arguments: 0..<3)
     func totalTimeout(_ place: Int) async throws {
         let transport = MockTransport { _ in .hanging }
         let (chunks, continuation) = AsyncStream<Data>.makeStream()

@@ -5,8 +5,8 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Redirects, cookies, HSTS, credentials, retries and the cache go by the replies of middleware.
-@Suite("What is around middleware", .timeLimit(.minutes(4)))
+/// Redirects, cookies, HSTS, credentials, retries and the cache use the replies of middleware.
+@Suite("Redirects, cookies, credentials and caching around middleware", .timeLimit(.minutes(4)))
 struct MiddlewareRuleTests {
     private static let url = "https://example.com/a"
 
@@ -99,7 +99,7 @@ struct MiddlewareRuleTests {
         #expect(try await request.string() == "in")
         #expect(calls.withLock { $0 } == 2)
         #expect(server.requests.map { $0.headers["Authorization"] != nil } == [true])
-        // To everyone else, this was one exchange.
+        // Everything outside the middleware sees one exchange.
         #expect(request.attempts.map(\.tasks.count) == [1])
         await session.invalidate()
     }
@@ -126,7 +126,7 @@ struct MiddlewareRuleTests {
         await session.invalidate()
     }
 
-    /// The stored credentials were not sent.
+    /// The session keeps its credentials because they were not sent.
     @Test(arguments: ["adapter", "middleware"])
     func `a 401 to an own Authorization field lets the session keep its credentials`(setter: String) async throws {
         let server = try TestServer()
@@ -202,7 +202,7 @@ struct MiddlewareRuleTests {
         #expect(first.head?.headers["Set-Cookie"] == "id=old")
         #expect(hsts.contains("example.com"))
         #expect(jar.cookies.map(\.value) == ["old"])
-        // As if a later response had deleted the cookie and the rule.
+        // Simulates a later response that deletes the cookie and the rule.
         jar.removeAll()
         hsts.removeAll()
         let second = await session.request(Self.url).response()

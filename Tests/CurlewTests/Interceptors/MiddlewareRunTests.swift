@@ -36,7 +36,9 @@ struct MiddlewareRunTests {
         }
     }
 
-    @Test("the transport keeps 1xx heads, trailers and metrics", arguments: [TransferPurpose.memory, .stream])
+    @Test(
+        "1xx heads, trailers and metrics of the transport pass through middleware",
+        arguments: [TransferPurpose.memory, .stream])
     func transport(_ purpose: TransferPurpose) async throws {
         let mock = MockTransport { _ in
             .text("end").changed {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Bodies that pass middleware while they arrive", .timeLimit(.minutes(4)))
+@Suite("Streaming of bodies through middleware", .timeLimit(.minutes(4)))
 struct MiddlewareStreamTests {
     let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
     let server: TestServer
@@ -18,7 +18,7 @@ struct MiddlewareStreamTests {
         server.routeEndlessBody()
     }
 
-    /// Changes every byte, so that a body that did not pass is noticed.
+    /// Changes every byte, so that a body that bypasses the middleware is noticed.
     private static let inverting = Wrap { request, next in
         try await next(request).mapBody { chunk in Data(chunk.map { ~$0 }) }
     }
@@ -45,7 +45,7 @@ struct MiddlewareStreamTests {
         var chunks = request.chunks.makeAsyncIterator()
         var read = try await chunks.next()?.count ?? 0
         let sent = try await server.bytesSentWhenStopped()
-        // Bounded by the marks of two channels and the kernel's buffers.
+        // The channels of the middleware and of the request, and the kernel's buffers, limit the number of sent bytes.
         #expect(sent < 24 << 20)
         while read < 60 << 20 { read += try await chunks.next()?.count ?? 0 }
         #expect(server.bytesSent > sent)
@@ -155,7 +155,7 @@ struct MiddlewareStreamTests {
         for try await chunk in request.chunks { read += chunk }
         #expect(read == Data("own".utf8))
         try await server.waitForOpenConnections(atMost: 0)
-        // A reply that was kept has no body any more.
+        // A stored reply has no body after the call has ended.
         if let reply = kept.withLock({ $0 }) {
             await #expect(throws: CurlewError.self) { _ = try await reply.data() }
         }
@@ -211,7 +211,7 @@ struct MiddlewareStreamTests {
         let first = session.request(server.url("/in/a")).middleware(watching)
         _ = try await first.authenticate(username: "ada", password: "secret").data()
         #expect(try await session.request(server.url("/in/b")).middleware(watching).string() == "in")
-        // The challenge was answered within one exchange, and the second request brought credentials.
+        // The challenge was answered within one exchange, and the second request was sent with credentials.
         #expect(statuses.withLock { $0 } == [200, 200])
         #expect(server.requests.map { $0.headers["Authorization"] != nil } == [false, true, true])
     }
@@ -224,7 +224,7 @@ struct MiddlewareStreamTests {
         let second = session.request(server.url("/in/a")).middleware(keeping)
         #expect(try await second.authenticate(username: "ada", password: "wrong").string() == "in")
         #expect(server.requests.count == 2)
-        // The session has kept those that the server has seen.
+        // The session still has the credentials that the server has accepted.
         #expect(try await session.request(server.url("/in/b")).string() == "in")
     }
 }

@@ -87,7 +87,7 @@ struct MiddlewareTests {
         #expect(try await request.string() == "end")
         #expect(codes.withLock { $0 } == ["503", "connectFailed", "200"])
         #expect(transport.requests.map(\.bodyText) == Array(repeating: "{\"a\":\"b\"}", count: 3))
-        // To everyone else, this was one exchange.
+        // Everything outside the middleware sees one exchange.
         #expect(request.attempts.map(\.tasks.count) == [1])
         await session.invalidate()
     }
@@ -143,7 +143,7 @@ struct MiddlewareTests {
         let upload = session.upload(InputStream(data: Data("once".utf8)), to: Self.url)
         #expect(await failure(of: upload)?.code == .bodyUnavailable)
         #expect(transport.requests.map(\.bodyText) == ["once"])
-        // A body that can be replaced is no longer read.
+        // A body that replaces the stream can be sent twice, and the stream is not read.
         let replacing = Wrap { request, next in
             var request = request
             request.httpBody = Data("new".utf8)

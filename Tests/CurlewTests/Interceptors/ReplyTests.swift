@@ -117,7 +117,7 @@ struct ReplyTests {
     enum Use: CaseIterable { case delivered, dropped, left, collected }
 
     /// A sequence that a middleware has made may hold user objects. No lock may be held when they are released.
-    @Test("what a body held may steer the request while it is released", arguments: Use.allCases)
+    @Test("an object that a reply's body holds may use the request while it is released", arguments: Use.allCases)
     func released(_ use: Use) async throws {
         let (asked, running) = (Recorded<RequestState>(), Lock<DataRequest?>(nil))
         @Sendable func holdingReply() -> Reply {

@@ -23,7 +23,7 @@ struct WireRequestTests {
         )
     }
 
-    /// Returns the request after a change of what user code sees.
+    /// Returns the request after user code has changed its view of it.
     private static func changed(
         _ sent: TransferRequest,
         _ change: (inout URLRequest) -> Void
@@ -119,7 +119,9 @@ struct WireRequestTests {
         #expect(try wire.changed(by: answer).url.path() == "/x/../d")
     }
 
-    @Test("bodies", arguments: [(Data("new".utf8) as Data?, "new" as String?), (Data(), nil), (nil, nil)])
+    @Test(
+        "user code can replace or remove a body in memory, and its Content-Length is dropped",
+        arguments: [(Data("new".utf8) as Data?, "new" as String?), (Data(), nil), (nil, nil)])
     func bodies(_ new: Data?, _ text: String?) throws {
         let sent = try Self.sent(.post, ["Content-Length": "4"])
         let next = try Self.changed(sent) { $0.httpBody = new }
@@ -170,7 +172,7 @@ struct WireRequestTests {
         Refusal("a body of a GET", .invalidBody) { $0.httpMethod = "GET" },
     ]
 
-    @Test("what is refused, without its secrets", arguments: refusals)
+    @Test("unsupported changes of a request are refused without showing their secrets", arguments: refusals)
     private func refused(_ refusal: Refusal) throws {
         let error = #expect(throws: CurlewError.self) { _ = try Self.changed(try Self.sent(), refusal.change) }
         #expect(error?.code == refusal.code)

@@ -4,7 +4,7 @@ import Foundation
 @testable import Curlew
 @testable import CurlewTesting
 
-/// An authorization server that follows RFC 6749, section 5, RFC 7636 and RFC 8628, and an API that takes its tokens:
+/// An authorization server that follows RFC 6749, section 5, RFC 7636 and RFC 8628, and an API that accepts its tokens:
 /// `/token`, `/device`, and `/api`.
 final class AuthorizationServer: Sendable {
     struct State: Sendable {
@@ -14,11 +14,11 @@ final class AuthorizationServer: Sendable {
         var count = 0
         /// The challenge of each authorization code that was not used yet.
         var codes: [String: String] = [:]
-        /// The answers to questions about the device, in order; then the user has confirmed it.
+        /// The error codes of the next token requests of a device. After them, the user has confirmed the login.
         var deviceRefusals: [String] = []
         var life: String? = "3600"
         var rotates = true
-        /// Responses that take the place of the next ones.
+        /// Responses that replace the next ones.
         var scripted: [TestServer.Response] = []
         var forms: [[String: String]] = []
     }
@@ -135,12 +135,12 @@ final class AuthorizationServer: Sendable {
     }
 }
 
-/// A clock that does not advance, and waits that take no time and are recorded.
+/// A clock that only its waits advance. They take no time and are recorded.
 final class StoppedClock: Sendable {
     static let now = Date(timeIntervalSince1970: 1_000_000)
 
     let pauses = Lock<[Duration]>([])
-    /// The seconds by which somebody has set the wall clock.
+    /// The seconds by which the wall clock was changed.
     let shift = Lock(0.0)
     private let passed = Lock(0.0)
     private let start = ContinuousClock.now

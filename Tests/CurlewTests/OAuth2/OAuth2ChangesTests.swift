@@ -6,9 +6,9 @@ import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-@Suite("Changes of OAuth 2 tokens", .timeLimit(.minutes(4)))
+@Suite("Calls of onChange for OAuth 2 tokens", .timeLimit(.minutes(4)))
 struct OAuth2ChangesTests {
-    @Test("the second of two calls begins after the end of the first")
+    @Test("a call of onChange begins after the end of the previous one")
     func order() async throws {
         let (seen, mayLeave) = (Lock<[String]>([]), OneShot<Void>())
         let changes = OAuth2Changes { new, _ in
@@ -26,7 +26,7 @@ struct OAuth2ChangesTests {
         #expect(seen.withLock { $0 } == ["a begins", "a ends", "b begins", "b ends"])
     }
 
-    @Test("a refresh that ends after another login names the token that it replaces")
+    @Test("onChange of a refresh names the replaced token, even if a login ends during the refresh")
     func changes() async throws {
         let authorization = try AuthorizationServer()
         let pkce = try PKCE()
@@ -52,7 +52,7 @@ struct OAuth2ChangesTests {
         #expect(seen.withLock { $0 } == ["- > SECRET-access-1", "a > SECRET-access-2"])
     }
 
-    @Test("onChange may send a request that waits for a refresh whose own call comes after it")
+    @Test("onChange may send a request that waits for a refresh whose own call of onChange comes later")
     func requestInsideChange() async throws {
         let authorization = try AuthorizationServer()
         let pkce = try PKCE()
@@ -80,7 +80,7 @@ struct OAuth2ChangesTests {
         session.withLock { $0 = nil }
     }
 
-    @Test("onChange may ask for a token itself")
+    @Test("onChange may request a token itself")
     func changeInsideChange() async throws {
         let authorization = try AuthorizationServer()
         let own = Lock<OAuth2Client?>(nil)

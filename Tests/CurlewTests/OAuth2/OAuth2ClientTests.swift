@@ -6,9 +6,9 @@ import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-@Suite("OAuth 2", .timeLimit(.minutes(4)))
+@Suite("The OAuth 2 client", .timeLimit(.minutes(4)))
 struct OAuth2ClientTests {
-    // MARK: The client itself
+    // MARK: Client credentials
 
     @Test("a client gets a token with its id and secret", arguments: [OAuth2Client.ClientAuthentication.basic, .form])
     func clientCredentials(_ authentication: OAuth2Client.ClientAuthentication) async throws {
@@ -30,7 +30,7 @@ struct OAuth2ClientTests {
         #expect(authorization.server.requests[0].headers["Accept"] == "application/json")
     }
 
-    @Test("a wrong secret is invalid_client")
+    @Test("a wrong secret fails with invalid_client")
     func wrongClient() async throws {
         let authorization = try AuthorizationServer()
         let client = authorization.client(secret: "SECRET-wrong")
@@ -58,7 +58,7 @@ struct OAuth2ClientTests {
 
     // MARK: The interceptor
 
-    @Test("the first request gets the token, and all share it")
+    @Test("the first request gets a token, and all requests share it")
     func interceptor() async throws {
         let authorization = try AuthorizationServer()
         let seen = Lock<[OAuth2Token]>([])
@@ -75,7 +75,7 @@ struct OAuth2ClientTests {
         #expect(interceptor.credential?.accessToken == "SECRET-access-1")
     }
 
-    @Test("an expired token of a user is replaced with its refresh token, which rotates")
+    @Test("an expired token of a user is refreshed, and the rotated refresh token is used next")
     func rotation() async throws {
         let authorization = try AuthorizationServer()
         authorization.state.withLock { $0.refreshToken = "SECRET-first" }
@@ -116,7 +116,7 @@ struct OAuth2ClientTests {
         #expect(await stored.waitThroughCancellation().refreshToken == "SECRET-refresh-1")
     }
 
-    @Test("a refresh token that is not replaced stays")
+    @Test("a refresh token that the server does not replace is kept")
     func withoutRotation() async throws {
         let authorization = try AuthorizationServer()
         authorization.state.withLock { state in
@@ -128,7 +128,7 @@ struct OAuth2ClientTests {
         #expect(token.refreshToken == "SECRET-stays" && token.grant == .deviceCode && token.idToken == "id")
     }
 
-    @Test("an expired refresh token of a user is the error of the requests, without the token")
+    @Test("an expired refresh token fails requests with invalid_grant, without showing the token")
     func expiredRefreshToken() async throws {
         let authorization = try AuthorizationServer()
         let expired = OAuth2Token(accessToken: "SECRET-old", refreshToken: "SECRET-gone", expires: .distantPast)
@@ -143,7 +143,9 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.map { $0["grant_type"] } == ["refresh_token"])
     }
 
-    @Test("a void refresh token is sent once, until the user has logged in again", arguments: [nil, Date.distantPast])
+    @Test(
+        "an invalid refresh token is sent only once, until the user logs in again",
+        arguments: [nil, Date.distantPast])
     func voidRefreshToken(expires: Date?) async throws {
         let authorization = try AuthorizationServer()
         let former = OAuth2Token(accessToken: "old", refreshToken: "SECRET-gone", expires: expires)
@@ -164,7 +166,7 @@ struct OAuth2ClientTests {
     }
 
     @Test(
-        "a refresh token is void if the server says so with the status of a refusal",
+        "a refresh token is invalid only after invalid_grant with status 400 or 401",
         arguments: [
             (400, OAuth2Error.Code.invalidGrant, true), (401, .invalidGrant, true), (200, .invalidGrant, false),
             (500, .invalidGrant, false), (503, .invalidGrant, false), (400, .invalidRequest, false),
@@ -182,7 +184,7 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.count == (isFinal ? 1 : 2))
     }
 
-    @Test("the client itself asks again after a refusal")
+    @Test("a client with its own credentials requests a token again after invalid_grant")
     func refusalOfTheClient() async throws {
         let authorization = try AuthorizationServer()
         authorization.state.withLock { $0.scripted = [AuthorizationServer.refusal("invalid_grant")] }
@@ -192,7 +194,7 @@ struct OAuth2ClientTests {
         #expect(try await session.request(authorization.api).string() == "welcome")
     }
 
-    @Test("the server's reason stays the error when there were too many refreshes")
+    @Test("after too many refreshes, requests still fail with the server's reason")
     func reasonOfExcessiveRefreshes() async throws {
         let authorization = try AuthorizationServer()
         let refusal = AuthorizationServer.refusal("temporarily_unavailable", status: 503)
@@ -208,7 +210,7 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.count == 2)
     }
 
-    @Test("a user's token without a refresh token is not replaced")
+    @Test("a user's token without a refresh token cannot be refreshed")
     func noRefreshToken() async throws {
         let authorization = try AuthorizationServer()
         let expired = OAuth2Token(accessToken: "SECRET-old", expires: .distantPast)
@@ -217,7 +219,7 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.isEmpty)
     }
 
-    @Test("a refresh token of the client itself that has expired leads back to id and secret")
+    @Test("a client whose own refresh token has expired uses its id and secret")
     func clientsRefreshToken() async throws {
         let authorization = try AuthorizationServer()
         let expired = OAuth2Token(accessToken: "a", refreshToken: "gone", grant: .clientCredentials)
@@ -239,7 +241,7 @@ struct OAuth2ClientTests {
         }
     }
 
-    @Test("token requests over the session with the interceptor keep the client's own credentials")
+    @Test("token requests over the session with the interceptor carry the client's own credentials")
     func sameSession() async throws {
         let tokenURL = try #require(URL(string: "https://e.com/token"))
         let interceptor = LateInterceptor()
@@ -260,7 +262,7 @@ struct OAuth2ClientTests {
         interceptor.own.withLock { $0 = nil }
     }
 
-    @Test("a login page's 401 after a redirect to another origin is the answer, and asks for no other token")
+    @Test("a 401 after a redirect to another origin is delivered, and causes no second token request")
     func redirectWithoutToken() async throws {
         let (authorization, other) = (try AuthorizationServer(), try TestServer())
         other.route("/page") { request in
@@ -276,7 +278,7 @@ struct OAuth2ClientTests {
         #expect(other.requests.count == 1 && authorization.forms.count == 1)
     }
 
-    @Test("token requests keep the client's own credentials, whatever other adapters change")
+    @Test("token requests whose URL another adapter changes carry the client's own credentials")
     func adaptedTokenRequests() async throws {
         let url = try #require(URL(string: "https://e.com/token"))
         let interceptor = LateInterceptor()
@@ -302,7 +304,7 @@ struct OAuth2ClientTests {
         interceptor.own.withLock { $0 = nil }
     }
 
-    @Test("requests that the adapters of a token request send carry the token")
+    @Test("a request that an adapter of a token request sends carries the token")
     func requestInsideTokenRequest() async throws {
         let url = try #require(URL(string: "https://e.com/token"))
         let interceptor = LateInterceptor()
@@ -324,7 +326,7 @@ struct OAuth2ClientTests {
         interceptor.own.withLock { $0 = nil }
     }
 
-    @Test("a login over the session with the interceptor waits for no refresh, and sends no other token request")
+    @Test("a login over the session with the interceptor waits for no refresh, and sends one token request")
     func loginOverSameSession() async throws {
         let url = try #require(URL(string: "https://e.com/token"))
         let interceptor = LateInterceptor()
@@ -345,7 +347,7 @@ struct OAuth2ClientTests {
     }
 
     @Test(
-        "token requests carry no token, however the client's endpoints are written",
+        "token requests carry no token, whatever the form of the endpoint's URL",
         arguments: ["https://e.com/a/../token", "https://e.com/a/%2E%2e/token?b=..", "token", "../x/../token"])
     func writtenEndpoints(_ text: String) async throws {
         let base = try #require(URL(string: "https://e.com/y/"))
@@ -372,7 +374,7 @@ struct OAuth2ClientTests {
 
     // MARK: Responses that break the rules
 
-    @Test("a token without a life serves until it is rejected")
+    @Test("a token without a lifetime has no expiry, and requires no refresh")
     func missingLife() async throws {
         let authorization = try AuthorizationServer()
         authorization.state.withLock { $0.life = nil }
@@ -380,7 +382,7 @@ struct OAuth2ClientTests {
         #expect(token.expires == nil && token.refreshDate == nil && !token.requiresRefresh)
     }
 
-    @Test("a short life does not make every request ask for a token")
+    @Test("a token with a short lifetime is not requested again for every request")
     func shortLife() async throws {
         let authorization = try AuthorizationServer()
         authorization.state.withLock { $0.life = "30" }
@@ -389,7 +391,7 @@ struct OAuth2ClientTests {
         #expect(authorization.forms.count == 1)
     }
 
-    @Test("an error page is the status, and no page of secrets")
+    @Test("an HTML error page of the token endpoint fails with its status, without showing the page")
     func errorPage() async throws {
         let authorization = try AuthorizationServer()
         let page = TestServer.Response.text("<html>SECRET-page</html>", status: 502, type: "text/html")
@@ -399,7 +401,7 @@ struct OAuth2ClientTests {
         #expect(error.oauth2Error == nil && !"\(error)".contains("SECRET"))
     }
 
-    @Test("a redirect is not followed: it could take the secret elsewhere")
+    @Test("a redirect of the token endpoint is not followed, because it could leak the secret")
     func redirect() async throws {
         let authorization = try AuthorizationServer()
         let location = authorization.server.url("/elsewhere").absoluteString
@@ -429,7 +431,7 @@ struct OAuth2ClientTests {
         #expect(error?.code == code, "\(String(describing: error))")
     }
 
-    @Test("a response that is too big is an error, whatever its status", arguments: [200, 400])
+    @Test("a response that exceeds the size limit is an error, whatever its status", arguments: [200, 400])
     func bigResponse(status: Int) async throws {
         let authorization = try AuthorizationServer()
         let rest = String(repeating: "x", count: 2 * 1024 * 1024)
@@ -440,7 +442,7 @@ struct OAuth2ClientTests {
     }
 
     @Test(
-        "every endpoint is https, or on this machine",
+        "an endpoint must use https or be on this machine",
         arguments: [
             ("http://e.com/", false), ("HTTP://127.0.0.1.e.com/", false), ("http://localhost.e.com/", false),
             ("http://127.1.x.1/", false), ("http://0127.0.0.1/", false), ("http://127.1/", false),
@@ -476,7 +478,7 @@ struct OAuth2ClientTests {
         #expect(sent.withLock { $0 } == (isProtected ? 2 : 0))
     }
 
-    @Test("an endpoint that cannot be reached is the transport's error")
+    @Test("an endpoint that cannot be reached fails with the transport's error")
     func unreachable() async throws {
         let deadEnd = try DeadEnd(.refusing)
         let client = OAuth2Client(tokenURL: deadEnd.url, clientID: "c")

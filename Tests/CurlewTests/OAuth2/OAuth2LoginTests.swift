@@ -9,7 +9,7 @@ import Testing
 struct OAuth2LoginTests {
     // MARK: Users
 
-    @Test("a code becomes a token with its verifier, once")
+    @Test("an authorization code is exchanged with its verifier, and only once")
     func authorizationCode() async throws {
         let authorization = try AuthorizationServer()
         let (client, pkce) = (authorization.client(secret: nil, scopes: ["openid"]), try PKCE())
@@ -29,7 +29,7 @@ struct OAuth2LoginTests {
         #expect(again?.oauth2Error?.code == .invalidGrant)
     }
 
-    @Test("another verifier is invalid_grant")
+    @Test("a code with another verifier fails with invalid_grant")
     func wrongVerifier() async throws {
         let authorization = try AuthorizationServer()
         let challenge = try PKCE().challenge
@@ -62,7 +62,7 @@ struct OAuth2LoginTests {
         #expect(authorization.forms.isEmpty)
     }
 
-    @Test("a client without an endpoint says which one it lacks")
+    @Test("an error for a missing endpoint names the endpoint")
     func missingEndpoints() async throws {
         let client = OAuth2Client(tokenURL: try #require(URL(string: "https://e.com/token")), clientID: "c")
         #expect { try client.authorizationURL(state: "s") } throws: { CurlewError.Code.requestCreationFailed ~= $0 }
@@ -72,7 +72,7 @@ struct OAuth2LoginTests {
 
     // MARK: Devices
 
-    @Test("a device asks at the server's pace until the user has confirmed it")
+    @Test("a device polls at the server's pace until the user has confirmed the login")
     func device() async throws {
         let (authorization, clock) = (try AuthorizationServer(), StoppedClock())
         let client = authorization.client(secret: nil, time: clock.time)
@@ -98,7 +98,7 @@ struct OAuth2LoginTests {
     }
 
     @Test(
-        "a device login ends when its codes expire, whatever the server and the wall clock say",
+        "a device login ends when its codes expire, even if the server or the wall clock say otherwise",
         arguments: [0, -86_400, 86_400])
     func deviceExpires(shift: Double) async throws {
         let (authorization, clock) = (try AuthorizationServer(), StoppedClock())
@@ -112,7 +112,7 @@ struct OAuth2LoginTests {
         #expect(clock.pauses.withLock { $0.reduce(.zero, +) } == .seconds(1800))
     }
 
-    @Test("a device waits longer after a failure of the server, and goes on")
+    @Test("a device polls more slowly after server failures, and gets its token")
     func deviceFailures() async throws {
         let (authorization, clock) = (try AuthorizationServer(), StoppedClock())
         let client = authorization.client(secret: nil, time: clock.time)
@@ -128,7 +128,7 @@ struct OAuth2LoginTests {
         #expect(clock.pauses.withLock { $0 } == [5, 10, 20, 40, 60, 60].map { .seconds($0) })
     }
 
-    @Test("cancelling a task ends its wait for the user")
+    @Test("cancelling the task of a device login ends its wait for the user")
     func deviceCancellation() async throws {
         let (authorization, waits) = (try AuthorizationServer(), OneShot<Void>())
         let time = OAuth2Settings.Time(pause: { duration in

@@ -13,7 +13,7 @@ struct OAuth2RefreshesTests {
 
     private let start = ContinuousClock.now
 
-    /// Events at seconds, and the access token that replaces the refresh token "r" at the last second.
+    /// Events with their seconds, and the access token that replaces the refresh token "r" at the last second.
     private static let cases: [(events: [(at: Int, Event)], at: Int, expected: String?)] = [
         ([], 0, nil),
         ([(0, .begin)], 0, nil),
@@ -23,7 +23,7 @@ struct OAuth2RefreshesTests {
         ([(0, .begin), (1, .record("a", "r", for: "r")), (1, .end)], 1, nil),
         ([(0, .begin), (1, .record("a", "s", for: "r"))], 1, "a"),
         ([(0, .begin), (1, .record("a", nil, for: "r"))], 1, "a"),
-        // `onChange` takes its time.
+        // `onChange` takes long, so the exchange has not ended.
         ([(0, .begin), (1, .record("a", "s", for: "r"))], 1000, "a"),
         ([(0, .begin), (1, .record("a", "s", for: "r")), (500, .end)], 559, "a"),
         ([(0, .begin), (1, .record("a", "s", for: "r")), (500, .end)], 560, nil),
@@ -37,7 +37,9 @@ struct OAuth2RefreshesTests {
         ([(1, .record("a", "s", for: "r")), (2, .record("b", "r", for: nil))], 2, nil),
     ]
 
-    @Test("a refresh token is replaced until a minute after its exchange", arguments: cases.indices)
+    @Test(
+        "a used refresh token leads to the new token until a minute after its exchange has ended",
+        arguments: cases.indices)
     func replacements(index: Int) {
         let (events, second, expected) = Self.cases[index]
         var refreshes = OAuth2Refreshes()
@@ -54,7 +56,7 @@ struct OAuth2RefreshesTests {
         #expect(refreshes.replacement(for: "r", at: start + .seconds(second))?.accessToken == expected)
     }
 
-    @Test("a caller waits for a running exchange, even if the response has arrived")
+    @Test("a caller waits for a running token exchange, even if its response has arrived")
     func steps() {
         var refreshes = OAuth2Refreshes()
         let (own, inner) = (OAuth2Refreshes.Exchange(), OAuth2Refreshes.Exchange())
@@ -93,7 +95,7 @@ struct OAuth2RefreshesTests {
         #expect(refreshes.replacement(for: decomposed, at: start) == nil)
     }
 
-    @Test("the oldest of too many replacements is dropped")
+    @Test("beyond the maximum number of replacements, the oldest one is dropped")
     func bound() {
         var refreshes = OAuth2Refreshes()
         for number in 0...OAuth2Refreshes.maximumCount {

@@ -49,7 +49,7 @@ struct OAuth2ServerTests {
 
     // MARK: Refresh tokens
 
-    @Test("a refresh token is not sent again while it is exchanged, even if its caller was cancelled")
+    @Test("a refresh token is not sent again during its exchange, even if the first caller was cancelled")
     func repeatedRefresh() async throws {
         let authorization = try AuthorizationServer()
         authorization.state.withLock { $0.refreshToken = "SECRET-a" }
@@ -75,7 +75,7 @@ struct OAuth2ServerTests {
         #expect(authorization.forms.count == 1)
     }
 
-    @Test("an interceptor that comes too late with a replaced refresh token gets the new token")
+    @Test("an interceptor that still has a replaced refresh token gets the new token")
     func lateRefresh() async throws {
         let authorization = try AuthorizationServer()
         authorization.state.withLock { ($0.refreshToken, $0.life) = ("SECRET-a", nil) }
@@ -87,14 +87,14 @@ struct OAuth2ServerTests {
             #expect(try await session.request(authorization.api).string() == "welcome")
         }
         #expect(authorization.forms.count == 1)
-        // A minute later, the server decides again.
+        // After the maximum age, the refresh token is sent to the server again.
         _ = await clock.time.pause(OAuth2Refreshes.maximumAge)
         let error = await failure { try await client.token(refreshing: old) }
         #expect(error?.oauth2Error?.code == .invalidGrant)
         #expect(authorization.forms.count == 2)
     }
 
-    @Test("a refresh token that the server has kept is sent again after the exchange")
+    @Test("a refresh token that the server has not replaced can be sent again after its exchange")
     func keptRefreshToken() async throws {
         let authorization = try AuthorizationServer()
         authorization.state.withLock { ($0.refreshToken, $0.rotates) = ("SECRET-a", false) }
@@ -106,7 +106,7 @@ struct OAuth2ServerTests {
         #expect(authorization.forms.count == 2)
     }
 
-    @Test("a failed exchange fails all its callers, and the next one sends the refresh token again")
+    @Test("all callers of a failed exchange fail, and the next caller sends the refresh token again")
     func failedRefresh() async throws {
         let (arrived, mayAnswer, sent) = (OneShot<Void>(), OneShot<Void>(), Lock(0))
         let session = Session(
@@ -155,7 +155,7 @@ struct OAuth2ServerTests {
         let (clock, pages) = (StoppedClock(), Lock<[String?]>([]))
         let (other, api) = (Lock<Session?>(nil), authorization.api)
         let client = authorization.client(time: clock.time) { _, _ in
-            // However long it takes, the exchange has not ended.
+            // The exchange does not end before this closure returns.
             _ = await clock.time.pause(.seconds(seconds))
             let page = try? await other.withLock { $0 }?.request(api).string()
             pages.withLock { $0.append(page) }
@@ -170,7 +170,7 @@ struct OAuth2ServerTests {
         other.withLock { $0 = nil }
     }
 
-    @Test("onChange may refresh the token that it gets, whose refresh token has not changed")
+    @Test("onChange may refresh the token that it received, even if the refresh token has not changed")
     func refreshInsideChange() async throws {
         let authorization = try AuthorizationServer()
         authorization.state.withLock { ($0.refreshToken, $0.rotates) = ("SECRET-a", false) }

@@ -145,7 +145,7 @@ struct RedirectTests {
 
     enum Change: CaseIterable { case removal, addition, body, stream, method }
 
-    @Test("what a handler changes alone is sent", arguments: Change.allCases)
+    @Test("a handler's change of a single part of the request is sent", arguments: Change.allCases)
     func aHandlersOnlyChangeIsSent(_ change: Change) async throws {
         let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next", status: 307) : .text("ok") }
         let handler = Redirector(
@@ -240,7 +240,7 @@ struct RedirectTests {
     }
 
     @Test(
-        "a handler that leaves the origin takes along the secrets alone that it set itself", arguments: [false, true])
+        "a handler that leaves the origin sends only the secrets that it set itself", arguments: [false, true])
     func aHandlerThatLeavesTheOriginLeavesTheRequestsSecrets(staysWithin: Bool) async throws {
         let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next") : .text("ok") }
         let handler = Redirector(

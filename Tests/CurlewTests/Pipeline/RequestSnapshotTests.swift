@@ -7,12 +7,12 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What a try sends, before Foundation's type is made")
+@Suite("Snapshots of requests before a URLRequest is created")
 struct RequestSnapshotTests {
     private static let url = "http://example.org/path?query=1"
 
     @Test(
-        "is what the URLRequest would say",
+        "a snapshot agrees with the URLRequest of the same request",
         arguments: [
             (HTTPMethod.get, nil), (.post, nil), (.delete, [:]), (HTTPMethod(rawValue: "PROPFIND"), nil),
             (.get, ["X-One": "1"]), (.put, ["X-Two": "2", "accept": "*/*", "X-One": "1"]),
@@ -32,7 +32,7 @@ struct RequestSnapshotTests {
         #expect(sent.handlesCookies == made.httpShouldHandleCookies)
     }
 
-    @Test("is left to Foundation where that changes something")
+    @Test("a request that only a URLRequest can express has no snapshot")
     func leavesTheRest() throws {
         var twice = HTTPHeaders(["X": "1", "Y": "2"])
         twice.append(name: "X", value: "3")
@@ -47,7 +47,7 @@ struct RequestSnapshotTests {
         }
     }
 
-    @Test("resolves a relative URL")
+    @Test("a snapshot resolves a relative URL")
     func resolves() throws {
         let relative = try #require(URL(string: "b?c", relativeTo: URL(string: "http://example.org/a/")))
         let sent = try #require(
@@ -57,7 +57,7 @@ struct RequestSnapshotTests {
     }
 
     @Test(
-        "knows of the URL that it stores whether its host needs a check",
+        "a snapshot knows whether the host of its stored URL needs a check",
         arguments: [
             "http://h/a", "http://h/../b", "http://u:p@h/../x", "http://h:80@e/./", "http://[::1]/%2e", "http://h%2e/.",
         ], [false, true])
@@ -69,7 +69,7 @@ struct RequestSnapshotTests {
         #expect(sent.hasPlainHost == (stored.hasPrefix("http://h/")))
     }
 
-    @Test("fails where the URL is none")
+    @Test("the snapshot of a request with an invalid URL is an error")
     func fails() {
         let plain = PlainRequest(url: "http://[broken", method: .get, headers: nil, modifier: nil)
         #expect(throws: (any Error).self) { try plain.asSnapshot() }
@@ -77,7 +77,7 @@ struct RequestSnapshotTests {
 
     /// A URL is parsed in full only if one of its characters suggests credentials.
     @Test(
-        "has the credentials out of its URL, whatever that looks like",
+        "credentials in a URL become the request's authentication, and are removed from the URL",
         arguments: [
             "http://example.org/", "http://u:p@example.org/", "http://u@example.org", "http://:p@example.org/",
             "http://u:@example.org/", "http://@example.org/", "http://:@example.org/", "http://u:p@[::1]:80/",
@@ -117,7 +117,7 @@ struct RequestSnapshotTests {
         (.get, nil, { $0.timeoutInterval = 5 }), (.put, nil, { $0.httpBody = Data("x".utf8) }),
     ]
 
-    @Test("is the same with adapters that change nothing", arguments: Self.requests.indices, [true, false])
+    @Test("adapters that change nothing do not change the request", arguments: Self.requests.indices, [true, false])
     func leavesAlone(_ index: Int, isCopied: Bool) async throws {
         let (method, headers, modifier) = Self.requests[index]
         let transport = MockTransport { _ in .text("x") }
@@ -144,7 +144,7 @@ struct RequestSnapshotTests {
         #expect(isShort(adapted) == (isShort(plain) && !isCopied))
     }
 
-    @Test("has what any of its adapters changed")
+    @Test("a change by one of several adapters is sent")
     func isChanged() async throws {
         let changes: [@Sendable (inout URLRequest) -> Void] = [
             { $0.setValue("1", forHTTPHeaderField: "X") }, { $0.httpMethod = "PUT" }, { $0.timeoutInterval = 7 },
@@ -179,7 +179,7 @@ struct RequestSnapshotTests {
         }
     }
 
-    @Test("a URLRequest is its copy's copy until one of them is changed")
+    @Test("isCopy is true for a copied URLRequest until it is changed")
     func knowsCopies() throws {
         let request = URLRequest(url: try #require(URL(string: Self.url)))
         var copy = request

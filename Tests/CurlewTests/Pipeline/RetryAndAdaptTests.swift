@@ -99,7 +99,7 @@ struct RetryAndAdaptTests {
 
     enum Adaptation: CaseIterable { case field, body, stream, cookies }
 
-    @Test("what an adapter changes alone is sent", arguments: Adaptation.allCases)
+    @Test("an adapter's change of a single part of the request is sent", arguments: Adaptation.allCases)
     func anAdaptersOnlyChangeIsSent(_ change: Adaptation) async throws {
         let transport = MockTransport { _ in .text("x") }
         let jar = CookieJar()

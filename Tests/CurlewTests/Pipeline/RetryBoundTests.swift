@@ -26,7 +26,7 @@ struct RetryBoundTests {
         // seconds have room for forty.
         #expect(transport.requests.count <= 53)
         #expect(transport.requests.count >= 2)
-        // Eight retries may begin sooner than that: five immediate ones, and those after 10, 20 and 40 ms.
+        // At most eight retries begin within the shortest pause: five immediate ones, and those after 10, 20 and 40 ms.
         let starts = times.all
         #expect(zip(starts, starts.dropFirst()).count { $1 - $0 < RetryPacing.shortestPause } <= 8)
     }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Awaiting methods ask retriers about values that cannot be decoded, as handlers do.
-@Suite("Retries for what cannot be decoded", .timeLimit(.minutes(4)))
+@Suite("Retries after decoding failures", .timeLimit(.minutes(4)))
 struct SerializerRetryTests {
     private func session(_ retries: Int, _ answers: MockResponse...) -> (Session, CountingRetrier, MockTransport) {
         let transport = MockTransport(collectsBodies: false)

@@ -24,10 +24,10 @@ struct StoredCredentialTests {
             _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
                 .data()
             #expect(server.requests.map { $0.headers["Authorization"] != nil } == [false, true])
-            // Requests below a known folder send them without a challenge.
+            // Requests below a known folder send the credentials without a challenge.
             _ = try await session.request(server.url("/a/other")).data()
             #expect(server.requests.count == 3)
-            // Other requests send them after a challenge.
+            // Other requests send the credentials after a challenge.
             let response = await session.request(server.url("/b/page")).response()
             #expect(response.data == Data("in".utf8))
             #expect(response.head?.status == 200)
@@ -59,7 +59,7 @@ struct StoredCredentialTests {
             other.protect("/a/*")
             #expect(await session.request(other.url("/a/page")).response().head?.status == 401)
             #expect(other.requests.allSatisfy { $0.headers["Authorization"] == nil })
-            // A redirect does not bring them to another server either.
+            // A redirect does not carry credentials to another server either.
             server.script("/leave", .redirect(to: other.url("/a/page").absoluteString))
             #expect(await session.request(server.url("/leave")).response().head?.status == 401)
             #expect(other.requests.allSatisfy { $0.headers["Authorization"] == nil })

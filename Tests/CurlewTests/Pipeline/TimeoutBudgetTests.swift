@@ -3,9 +3,9 @@ internal import Testing
 
 @testable internal import Curlew
 
-@Suite("The total timeout at this moment", .timeLimit(.minutes(4)))
+@Suite("The remaining total timeout", .timeLimit(.minutes(4)))
 struct TimeoutBudgetTests {
-    @Test("what is left is at least zero, and nil without a limit")
+    @Test("the remaining time is at least zero, and nil without a limit")
     func remaining() {
         #expect(TimeoutBudget(total: .seconds(10), started: .now - .seconds(20)).remaining == .zero)
         let running = TimeoutBudget(total: .seconds(1000), started: .now - .seconds(100)).remaining

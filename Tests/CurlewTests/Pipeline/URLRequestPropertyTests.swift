@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("A URLRequest's own properties", .timeLimit(.minutes(4)))
+@Suite("Properties of a URLRequest", .timeLimit(.minutes(4)))
 struct URLRequestPropertyTests {
     private func lowered(_ change: (inout URLRequest) -> Void) async throws -> MockRequest {
         var request = URLRequest(url: try #require(URL(string: "https://example.com")))
@@ -14,7 +14,7 @@ struct URLRequestPropertyTests {
     }
 
     @Test(
-        "cache policies become fields for caches on the way",
+        "cache policies become Cache-Control and Pragma fields",
         arguments: [
             (URLRequest.CachePolicy.useProtocolCachePolicy, nil, nil),
             (.reloadIgnoringLocalCacheData, nil, nil),
@@ -27,7 +27,7 @@ struct URLRequestPropertyTests {
         #expect(sent.headers.value(for: "Pragma") == pragma)
     }
 
-    @Test("an own field stays, and what only a cache could answer is an error")
+    @Test("a user's Cache-Control field is kept, and a request that only a cache may answer is an error")
     func cacheExceptions() async throws {
         let sent = try await lowered {
             $0.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
@@ -53,7 +53,7 @@ struct URLRequestPropertyTests {
         #expect(sent.headers.value(for: "Priority") == priority)
     }
 
-    @Test("a timeout replaces two clocks, cookies can be off, multiplexing too")
+    @Test("timeoutInterval sets the first-byte and idle timeouts, and multiplexing can be turned off")
     func others() async throws {
         let sent = try await lowered { $0.timeoutInterval = 7 }
         #expect(sent.transfer.options.timeouts.firstByte == .seconds(7))

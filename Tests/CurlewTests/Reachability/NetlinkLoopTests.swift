@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What the monitor's thread does with the kernel's messages", .timeLimit(.minutes(4)))
+@Suite("The netlink loop of the reachability monitor", .timeLimit(.minutes(4)))
 struct NetlinkLoopTests {
     @Test(arguments: 1...5) func `after an overrun everything is asked for once more`(losing: Int) throws {
         let kernel = Kernel(losing: losing)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("The status that routes and links amount to")
+@Suite("The reachability status of routes and links")
 struct NetworkStateTests {
     private static func link(_ index: Int32, _ name: String, running: Bool = true, type: UInt16 = 1) -> NetworkChange {
         .link(NetworkState.Link(index: index, name: name, hardwareType: type, isRunning: running))

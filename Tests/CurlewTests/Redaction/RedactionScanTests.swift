@@ -7,7 +7,7 @@ import FoundationNetworking
 import Testing
 
 /// Searches everything that Curlew prints by itself for known secrets.
-@Suite("Nothing printed holds a secret", .timeLimit(.minutes(4)))
+@Suite("Redaction of printed values", .timeLimit(.minutes(4)))
 struct RedactionScanTests {
     /// Every secret of these tests contains this text.
     private static let mark = "SECRET"

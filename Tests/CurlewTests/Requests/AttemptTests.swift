@@ -6,13 +6,13 @@ import Testing
 
 @Suite("The attempts of a request", .timeLimit(.minutes(4)))
 struct AttemptTests {
-    @Test("there are none before the request has begun")
+    @Test("a request has no attempts before it has begun")
     func cold() {
         let request = Session(transport: MockTransport { _ in .text("x") }).request("https://example.org/")
         #expect(request.attempts.isEmpty)
     }
 
-    @Test("a plain request has one, with one request, task and metrics")
+    @Test("a plain request has one attempt with one request, task and metrics")
     func plain() async throws {
         let request = Session(transport: MockTransport { _ in .text("x") }).request("https://example.org/a")
         _ = try await request.data()
@@ -24,7 +24,7 @@ struct AttemptTests {
         #expect(attempt.redirects.isEmpty)
     }
 
-    @Test("redirects continue their attempt")
+    @Test("redirects belong to the attempt of the first request")
     func redirects() async throws {
         let next = ["/a": "/b", "/b": "/c"]
         let transport = MockTransport { request in next[request.path].map { .redirect(to: $0) } ?? .text("x") }
@@ -38,7 +38,7 @@ struct AttemptTests {
         #expect(request.request?.url?.path == "/c")
     }
 
-    @Test("a retry begins another, and the failed one keeps its error")
+    @Test("a retry begins another attempt, and the failed attempt keeps its error")
     func retry() async throws {
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.redirect(to: "/b"), .status(503), .text("x"))
@@ -61,7 +61,7 @@ struct AttemptTests {
         }
     }
 
-    @Test("of very many the first and the last are kept")
+    @Test("of very many attempts, only the first and the last ones are kept")
     func veryMany() async {
         let transport = MockTransport(collectsBodies: false) { _ in .status(503) }
         let request = Session(transport: transport, interceptor: Persistent()).request("https://example.org/a")
@@ -70,7 +70,7 @@ struct AttemptTests {
         #expect(request.attempts.map(\.number) == [0, 1] + Array(6...22))
     }
 
-    @Test("the last one has the error of the request")
+    @Test("the last attempt has the error of the request")
     func failure() async {
         let transport = MockTransport { _ in .failing(CurlewError(.connectFailed, phase: .connect)) }
         let request = Session(transport: transport, interceptor: CountingRetrier(retries: 2))
@@ -81,7 +81,7 @@ struct AttemptTests {
         #expect(request.error?.attempt == 2)
     }
 
-    @Test("one that fails before it sends has no tasks, and requests if they could be made")
+    @Test("an attempt that fails before sending has no tasks, and has requests if they could be made")
     func failureBeforeSending() async {
         struct Refusal: Error {}
         let session = Session(transport: MockTransport { _ in .text("x") })
@@ -95,7 +95,7 @@ struct AttemptTests {
         }
     }
 
-    @Test("one that a cache answers has a task and metrics with the cache's status")
+    @Test("an attempt that a cache answers has a task, and metrics with the cache's status")
     func cached() async throws {
         let transport = MockTransport { _ in
             var response = MockResponse.text("x")
@@ -112,7 +112,7 @@ struct AttemptTests {
         #expect(request.attempts.flatMap(\.metrics).map(\.cacheStatus) == [.hit])
     }
 
-    @Test("a resumed download that starts over continues it, with one more request, task and metrics")
+    @Test("a resumed download that starts over stays in one attempt, with two requests, tasks and metrics")
     func startingOver() async throws {
         // A server that ignores the condition sends a part of another file.
         let service = try FileService { $0.obeysIfRange = false }
@@ -135,7 +135,7 @@ struct AttemptTests {
         #expect(Set(attempt.tasks).count == 2 && attempt.metrics.count == 2)
     }
 
-    @Test("a request that is repeated with stored credentials is one task with one metrics")
+    @Test("a request that is repeated with stored credentials has one task with one metrics")
     func storedCredentials() async throws {
         let server = try TestServer()
         for path in ["/a/*", "/b"] { server.protect(path) }
@@ -147,7 +147,7 @@ struct AttemptTests {
         #expect(request.attempts.map(\.tasks.count) == [1] && request.attempts.map(\.metrics.count) == [1])
     }
 
-    @Test("an upload that is redirected shows the method of each request")
+    @Test("the attempt of a redirected upload shows the method of each request")
     func upload() async throws {
         let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next", status: 303) : .text("x") }
         let request = Session(transport: transport).upload(Data("body".utf8), to: "https://example.org/")
@@ -156,7 +156,7 @@ struct AttemptTests {
         #expect(request.attempts.map(\.tasks.count) == [2])
     }
 
-    @Test("between two attempts only the first is there, with its error, and no task")
+    @Test("between two attempts only the failed one is listed, and the request has no task")
     func between() async throws {
         let transport = MockTransport(collectsBodies: false)
         transport.enqueue(.status(503), .text("x"))
@@ -179,7 +179,7 @@ struct AttemptTests {
         #expect(request.attempts.first?.tasks == first.first?.tasks)
     }
 
-    @Test("the description leaves secrets out")
+    @Test("the description of an attempt leaves secrets out")
     func description() async throws {
         let request = Session(transport: MockTransport { _ in .text("x") })
             .request("https://example.org/a?token=secret", headers: ["Authorization": "Bearer secret"])

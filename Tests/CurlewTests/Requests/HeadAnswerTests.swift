@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// The hook for a response's head decides even if there is no body to hold back.
-@Suite("Answers about heads", .timeLimit(.minutes(4)))
+@Suite("Decisions about response heads", .timeLimit(.minutes(4)))
 struct HeadAnswerTests {
     /// Responses without a body, one of which could be followed as a redirect.
     static let bodiless: [TestServer.Response] = [

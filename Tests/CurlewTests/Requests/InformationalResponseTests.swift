@@ -25,7 +25,7 @@ struct InformationalResponseTests {
         }
     }
 
-    @Test("each is handed out once, in order, with its fields, and before the final head")
+    @Test("each informational response is delivered once, in order, before the final head")
     func order() async throws {
         server.route("/x") { _ in Self.hinting([103, 102, 103]) }
         let events = Recorded<String>()
@@ -40,7 +40,7 @@ struct InformationalResponseTests {
             events.all == ["103 </0.css>; rel=preload", "102 -", "103 </2.css>; rel=preload", "head", "body"])
     }
 
-    @Test("a slow closure delays the head and the body of every kind of request", arguments: 0..<4)
+    @Test("a slow closure for informational responses delays every kind of request", arguments: 0..<4)
     func waits(_ kind: Int) async throws {
         server.route("/x") { _ in Self.hinting([103]) }
         let events = Recorded<String>()
@@ -66,7 +66,7 @@ struct InformationalResponseTests {
         #expect(events.all == (kind == 2 ? ["103", "head", "end"] : ["103", "end"]))
     }
 
-    @Test("many are handed out one at a time, even on a concurrent queue")
+    @Test("many informational responses are delivered one at a time, even on a concurrent queue")
     func many() async throws {
         let statuses = (0..<200).map { $0 % 2 == 0 ? 103 : 102 }
         server.route("/x") { _ in Self.hinting(statuses) }
@@ -82,7 +82,7 @@ struct InformationalResponseTests {
         #expect(seen.all == statuses)
     }
 
-    @Test("the 100 that an upload waits for is one of them")
+    @Test("the 100 that an upload waits for is delivered as an informational response")
     func expectation() async throws {
         let seen = Recorded<Int>()
         _ = try await session.upload(Data(count: 1000), to: server.url("/anything"))
@@ -92,7 +92,7 @@ struct InformationalResponseTests {
         #expect(seen.all == [100])
     }
 
-    @Test("redirects and retries bring their own")
+    @Test("redirects and retries deliver their own informational responses")
     func exchanges() async throws {
         let count = Lock(0)
         server.route("/first") { _ in Self.hinting([103], .redirect(to: "/second")) }
@@ -110,7 +110,7 @@ struct InformationalResponseTests {
         #expect(seen.all == [103, 102, 103, 102])
     }
 
-    @Test("only those of the reply that a middleware returns are handed out", arguments: [false, true])
+    @Test("only informational responses of the reply that middleware returns are delivered", arguments: [false, true])
     func middleware(isStream: Bool) async throws {
         let transport = MockTransport { request in
             var response = MockResponse.text(request.path)
@@ -142,7 +142,7 @@ struct InformationalResponseTests {
         await session.invalidate()
     }
 
-    @Test("over HTTP/2")
+    @Test("informational responses are delivered over HTTP/2")
     func http2() async throws {
         var configuration = TestServer.Configuration()
         configuration.protocols = [.http2]
@@ -157,7 +157,7 @@ struct InformationalResponseTests {
         #expect(seen.all == ["</0.css>; rel=preload", "</1.css>; rel=preload"])
     }
 
-    @Test("the switch to WebSocket is the final response")
+    @Test("the 101 of a WebSocket is not delivered as an informational response")
     func webSocket() async throws {
         server.webSocket("/socket", .echo)
         let seen = Recorded<Int>()
@@ -167,7 +167,7 @@ struct InformationalResponseTests {
         #expect(seen.all.isEmpty)
     }
 
-    @Test("the last closure set is called, on the session's completion queue if it names none")
+    @Test("only the last closure that was set is called, on the session's completion queue by default")
     func replaced() async throws {
         server.route("/x") { _ in Self.hinting([103]) }
         let (first, second) = (Recorded<Int>(), Recorded<Bool>())
@@ -183,7 +183,7 @@ struct InformationalResponseTests {
         #expect(second.all == [true])
     }
 
-    @Test("a cancellation does not wait for a closure that does not return, and neither does the total timeout")
+    @Test("a cancellation and the total timeout do not wait for a closure that does not return")
     func stuck() async throws {
         server.route("/x") { _ in Self.hinting([103]) }
         for isCancelled in [true, false] {
@@ -203,7 +203,7 @@ struct InformationalResponseTests {
         try await server.waitForOpenConnections(atMost: 0)
     }
 
-    @Test("without a closure nothing is stored")
+    @Test("without a closure the request stores nothing for informational responses")
     func unheard() async throws {
         server.route("/x") { _ in Self.hinting([103]) }
         let request = session.request(server.url("/x"))

@@ -38,7 +38,8 @@ struct LateCancellationTests {
         #expect(scratch.names.isEmpty)
     }
 
-    /// Alamofire does so too: the first handler has serialized its value by then, the second has not.
+    /// Alamofire behaves in the same way: when the request is cancelled, the first handler has serialized its value,
+    /// and the second has not.
     @Test func aSerializerThatCancelsFailsTheHandlersBehindIt() async {
         let session = session()
         let request = session.request("https://example.org/")

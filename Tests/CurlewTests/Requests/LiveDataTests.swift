@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("Data that has come so far", .timeLimit(.minutes(4)))
+@Suite("Data received so far", .timeLimit(.minutes(4)))
 struct LiveDataTests {
     @Test func growsWhileTheBodyComes() async throws {
         let gates = [Gate(), Gate()]

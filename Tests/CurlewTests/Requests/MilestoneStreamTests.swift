@@ -5,8 +5,8 @@ import Testing
 
 import struct CurlewAlamofire.DataStreamTask
 
-/// Streams of a request's events, opened at any moment. Each value arrives exactly once.
-@Suite("Milestones as streams", .timeLimit(.minutes(4)))
+/// Each value arrives exactly once, whenever the stream is opened.
+@Suite("Streams of a request's events", .timeLimit(.minutes(4)))
 struct MilestoneStreamTests {
     private let transport = MockTransport { _ in .text("x") }
 

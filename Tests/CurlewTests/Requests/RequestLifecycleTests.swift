@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 /// Every event in every state of a request, without a run.
-@Suite("The life of a request")
+@Suite("The lifecycle of a request")
 struct RequestLifecycleTests {
     /// A state, and how it is reached.
     enum Stage: String, CaseIterable {
@@ -46,7 +46,7 @@ struct RequestLifecycleTests {
         }
     }
 
-    /// The state that users see and the run, with the answer to the event.
+    /// The stage, the result of the event, the state that users see, and the state of the run.
     private func row(_ stage: Stage, _ event: (inout RequestLifecycle) -> String) -> String {
         var life = stage.lifecycle
         let answer = event(&life)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Curlew
 
-@Suite("A list that mostly has one element or two")
+@Suite("Lists of few elements")
 struct ShortListTests {
-    @Test("it is what was appended, in its order", arguments: 0...5)
+    @Test("a short list contains the appended elements in order", arguments: 0...5)
     func order(count: Int) {
         var list = ShortList<Int>()
         for number in 0..<count { list.append(number) }

@@ -58,14 +58,15 @@ struct SuspendTests {
         await #expect(throws: CurlewError.self) { try await task.value }
     }
 
-    /// The exchange begins, and waits: monitors hear of it once, and of its start when the request is resumed.
+    /// The exchange is created and waits. Monitors hear once of its creation, and of its start when the request is
+    /// resumed.
     @Test func anExchangeOfASuspendedRequestWaits() async throws {
         let monitor = RecordingMonitor()
         let transport = MockTransport { _ in .text("x") }
         let session = Session(transport: transport, eventMonitors: [monitor])
         let request = session.request("https://example.org/").suspend()
         async let body = request.data()
-        // Until the driver waits: events of a request's own thread and of its driver have no order before that.
+        // Wait until the driver waits. Before that, the events of the calling thread and of the driver have no order.
         while request.record.withLock({ $0.lifecycle.driver?.hold == nil }) { await Task.yield() }
         // Options that are set before the exchange is sent still count.
         request.authenticate(username: "ada", password: "secret")

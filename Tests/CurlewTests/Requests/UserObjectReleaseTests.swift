@@ -75,7 +75,7 @@ struct UserObjectReleaseTests {
         #expect(request?.attempts.first?.error?.underlying is Failure)
         #expect(answers.all.isEmpty)
         request = nil
-        // The retrier's child task releases it after returning, which may be after the result is known.
+        // The retrier's child task releases the error after it has returned, which may be after the result is known.
         while answers.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         #expect(answers.all == [.initialized])
     }
@@ -243,7 +243,7 @@ struct UserObjectReleaseTests {
         init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
 
         func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
-            // A transport starts an exchange again if it has to begin anew on another connection.
+            // A transport calls `willStart` again if it repeats the exchange over another connection.
             sink.willStart(AskingControl(asker: Asker(ask)))
             sink.willStart(AskingControl(asker: Asker(ask)))
             let number = count.withLock { count in

@@ -6,7 +6,8 @@ import Testing
 
 @testable import Curlew
 
-// Under the thread sanitizer these show that a permit has exactly one owner, whoever decides first.
+// Under the thread sanitizer, these tests show that each permit has exactly one owner, whether it is granted or its
+// wait is cancelled first.
 @Suite("Cancelled waits", .timeLimit(.minutes(10)))
 struct CancelledWaitTests {
     @Test("100,000 waits that are cancelled at any moment leak no place")
@@ -58,7 +59,7 @@ struct CancelledWaitTests {
         #expect(snapshot.waiting == 0 && snapshot.concurrency["session"]?.inFlight == 0)
     }
 
-    @Test("requests that are cancelled while they wait give everything back", arguments: [true, false])
+    @Test("requests that are cancelled while they wait leave no waiter and no place in use", arguments: [true, false])
     func requests(hasHandler: Bool) async throws {
         let transport = MockTransport { _ in
             await Task.yield()
@@ -73,7 +74,7 @@ struct CancelledWaitTests {
         #expect(snapshot.counts.admitted > 0 && snapshot.counts.waited > 0)
     }
 
-    @Test("a circuit that 64 tasks ask decides about each of them")
+    @Test("a circuit that 64 tasks use at once counts every decision")
     func circuit() async throws {
         var breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .zero)
         breaker.isFailure = { _ in true }

@@ -14,7 +14,7 @@ struct EndpointTests {
     private static let three: [EndpointGroup.Endpoint] = [
         "https://a.test/v1", "https://b.test/v1", "https://c.test/v1",
     ]
-    /// Nobody listens there.
+    /// No server listens at this endpoint.
     private static let dead: EndpointGroup.Endpoint = "http://127.0.0.1:1/v1"
     /// Ejects an endpoint after its first failure, for so long that no test sees its return.
     private static let strict = EndpointGroup.Ejection(
@@ -53,7 +53,7 @@ struct EndpointTests {
         #expect(await session.resilience.snapshot().endpoints.map(\.outstanding) == [0, 0, 0])
     }
 
-    @Test("requests succeed while an endpoint is down, which is ejected, and returns when it is up again")
+    @Test("an endpoint that is down is ejected, and used again when it is up")
     func returns() async throws {
         let servers = try servers(2)
         servers[0].scriptEveryConnection(.text("").faulting(.reset, at: .beforeReading))
@@ -70,7 +70,9 @@ struct EndpointTests {
         #expect(await session.resilience.snapshot().endpoints[0].ejectedFor == nil)
     }
 
-    @Test("an endpoint that is ejected gets nothing, whether it is down or fails", arguments: [true, false])
+    @Test(
+        "an ejected endpoint gets no requests, whether it is unreachable or answers with errors",
+        arguments: [true, false])
     func ejected(isDown: Bool) async throws {
         let servers = try servers(2)
         servers[0].route("/v1/name") { _ in .text("broken", status: 500) }
@@ -89,13 +91,13 @@ struct EndpointTests {
         #expect(snapshot[1].url == servers[1].url("/v1/"))
     }
 
-    @Test("a group of dead endpoints fails with the error of the last, after a try of each")
+    @Test("a group of unreachable endpoints fails with connectFailed, even while endpoints are ejected")
     func allDead() async throws {
         let dead: [EndpointGroup.Endpoint] = [
             "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "http://127.0.0.1:1/c",
         ]
         let session = session(nil, EndpointGroup(dead, strategy: .leastOutstanding))
-        // More often than an ejection needs: all that are ejected at once are still tried.
+        // Ten rounds are more than an ejection needs, so later requests find ejected endpoints.
         for _ in 0..<10 {
             let request = session.request("name").retry(using: Self.policy)
             let error = await request.response().error
@@ -104,7 +106,9 @@ struct EndpointTests {
         #expect(await session.resilience.snapshot().endpoints.count { $0.ejectedFor != nil } == 2)
     }
 
-    @Test("every kind of request has an endpoint", arguments: ["http", "ws"])
+    @Test(
+        "requests of every kind use the endpoints; those with the scheme ws serve WebSockets only",
+        arguments: ["http", "ws"])
     func kinds(scheme: String) async throws {
         let server = try TestServer()
         server.webSocket("/v1/echo", .echo)
@@ -131,7 +135,9 @@ struct EndpointTests {
         #expect(await session.resilience.snapshot().endpoints[0].outstanding == 0)
     }
 
-    @Test("connections are opened in advance to every endpoint that can be reached", .enabled(if: canPrewarm))
+    @Test(
+        "prewarming connects to every reachable endpoint, and throws the error of an unreachable one",
+        .enabled(if: canPrewarm))
     func prewarm() async throws {
         let servers = try servers(2)
         let session = session(nil, EndpointGroup([endpoint(servers[0]), Self.dead, endpoint(servers[1])]))
@@ -152,7 +158,7 @@ struct EndpointTests {
         #expect(request.attempts.map { $0.requests.last?.url?.host() } == ["a.test", "b.test", "c.test", "a.test"])
     }
 
-    @Test("a retry for another reason may use any endpoint")
+    @Test("a retry after a 408 may use the same endpoint")
     func otherRetries() async throws {
         let transport = MockTransport { $0.index == 0 ? .status(408) : .text("fine") }
         let session = session(transport, EndpointGroup(Self.three, strategy: .failover, ejection: Self.strict))
@@ -161,7 +167,7 @@ struct EndpointTests {
         #expect(await session.resilience.snapshot().endpoints.allSatisfy { $0.ejectedFor == nil })
     }
 
-    @Test("the circuit of one endpoint does not keep a retry from another")
+    @Test("an open circuit of one endpoint does not stop a retry at another")
     func circuits() async throws {
         let transport = MockTransport { $0.url.host() == "a.test" ? .status(500) : .text("fine") }
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .seconds(3_600))
@@ -174,7 +180,7 @@ struct EndpointTests {
         #expect(circuits["https://b.test"]?.state == .closed && circuits["https://a.test"]?.state != .closed)
     }
 
-    @Test("a redirect is relative to the endpoint that has answered, and what another server does is not its fault")
+    @Test("a redirect is relative to the endpoint that sent it, and failures of another server do not eject it")
     func redirects() async throws {
         let transport = MockTransport { request in
             switch request.path {
@@ -191,7 +197,7 @@ struct EndpointTests {
         #expect(await session.resilience.snapshot().endpoints.allSatisfy { $0.ejectedFor == nil })
     }
 
-    @Test("what says nothing about an endpoint does not eject it")
+    @Test("cancellations, expired timeouts, failed adapters and other servers' failures eject no endpoint")
     func uncounted() async throws {
         let gate = Gate()
         let transport = MockTransport { request in
@@ -214,7 +220,7 @@ struct EndpointTests {
         #expect(await session.resilience.snapshot().endpoints.map(\.outstanding) == [1, 0])
         cancelled.cancel()
         #expect(await error?.code == .cancelled)
-        // Its adapter sends it to another server.
+        // The adapter sends this request to another server.
         let elsewhere = session.request("broken").adapt(
             using: Adapter { request, _ in
                 var request = request
@@ -234,7 +240,7 @@ struct EndpointTests {
         #expect(await session.resilience.snapshot().endpoints[0].ejectedFor != nil)
     }
 
-    @Test("nothing leaks when requests are cancelled at any moment", arguments: [true, false])
+    @Test("requests that are cancelled at any moment do not stay counted at endpoints", arguments: [true, false])
     func cancellations(hasHandler: Bool) async throws {
         let transport = MockTransport { request in
             await Task.yield()
@@ -251,7 +257,7 @@ struct EndpointTests {
 
     // MARK: The configuration
 
-    @Test("a group that cannot be used is a typed error, for relative URLs alone")
+    @Test("an unusable group of endpoints fails relative URLs with invalidURL, and absolute URLs still work")
     func unusable() async throws {
         let groups: [[EndpointGroup.Endpoint]] = [
             [], ["https://a.test", "http://b.test"], ["wss://a.test", "http://b.test"], ["https://a.test", ""],
@@ -267,7 +273,7 @@ struct EndpointTests {
         }
     }
 
-    @Test("endpoints take precedence over a base URL, and only relative URLs without a host use one")
+    @Test("endpoints take precedence over a base URL, and serve only URLs without a host")
     func precedence() async throws {
         let transport = MockTransport { .text($0.url.absoluteString) }
         let session = session(transport, EndpointGroup(Self.three)) { $0.baseURL = URL(string: "https://base.test") }
@@ -280,7 +286,7 @@ struct EndpointTests {
         #expect(try await session.request(relative).string() == "https://c.test/v1/x")
     }
 
-    @Test("credentials in the URL of an endpoint are its own, and no snapshot shows them")
+    @Test("credentials in an endpoint's URL are sent only to it, and no snapshot shows them")
     func credentials() async throws {
         let transport = MockTransport { .text($0.transfer.options.authentication?.username ?? "-") }
         let session = session(transport, EndpointGroup(["https://ada:secret@a.test", "https://b.test"]))

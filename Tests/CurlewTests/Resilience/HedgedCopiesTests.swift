@@ -65,7 +65,7 @@ struct HedgedCopiesTests {
 
     private let cancelled = "cancel: the other copy of the request was faster"
 
-    @Test("a copy that is alone passes everything on")
+    @Test("a single copy passes all its events on")
     func alone() {
         copies.started(.first, first)
         reportEarlyHints(of: .first)
@@ -77,7 +77,7 @@ struct HedgedCopiesTests {
         #expect(copies.route(of: .first) == .deliver && copies.winner == .first && !copies.beginHedge())
     }
 
-    @Test("from the second copy on, each keeps what it has to say until it has won")
+    @Test("with two copies, each copy's events are held back until it has won")
     func backlog() {
         copies.started(.first, first)
         reportUpload(of: .first)
@@ -116,7 +116,7 @@ struct HedgedCopiesTests {
         #expect(try #require(outcome).error?.code == .connectFailed && head == nil)
     }
 
-    @Test("a loser that starts late is cancelled when it starts")
+    @Test("a losing copy that starts late is cancelled when it starts")
     func lateStart() {
         copies.started(.first, first)
         #expect(copies.beginHedge())
@@ -126,7 +126,7 @@ struct HedgedCopiesTests {
         #expect(copies.unused(.second).0 == nil)
     }
 
-    @Test("a second copy that was refused frees the first one")
+    @Test("a held head of the first copy is delivered if the second copy is refused")
     func refused() {
         copies.started(.first, first)
         #expect(copies.beginHedge())
@@ -135,7 +135,7 @@ struct HedgedCopiesTests {
         #expect(calls(first) == ["resumeReceiving"] && copies.winner == .first)
     }
 
-    @Test("the owner's commands reach both copies, also one that starts later")
+    @Test("the owner's commands reach both copies, even a copy that starts later")
     func commands() {
         copies.started(.first, first)
         copies.suspend()
@@ -158,7 +158,7 @@ struct HedgedCopiesTests {
         #expect(!copies.beginHedge())
     }
 
-    @Test("over a transport without turns each call is one")
+    @Test("over a transport without turns, an observer is notified of the end of the turn at once")
     func turns() {
         copies.started(.first, first)
         _ = copies.headArrived(ResponseHead(status: 200), of: .first)
@@ -167,7 +167,7 @@ struct HedgedCopiesTests {
         #expect(observer.turns.withLock { $0 } == 1)
     }
 
-    @Test("what a slow first copy has taken until it lost is its latency; a failure has none")
+    @Test("a slow first copy has a latency when it has lost, and an error response has none")
     func latency() {
         hedge()
         #expect(copies.latency == nil)
@@ -193,7 +193,7 @@ struct HedgingOverSocketsTests {
         session = Session(configuration: SessionConfiguration { $0.resilience.hedging = hedging })
     }
 
-    @Test("the connection of the loser is closed")
+    @Test("the connection of the losing copy is closed")
     func loser() async throws {
         let never = Gate()
         server.script("/a", .text("slow").stalling(until: never, at: .beforeHead), .text("fast"))
@@ -203,7 +203,7 @@ struct HedgingOverSocketsTests {
         try await server.waitForOpenConnections(atMost: 1)
     }
 
-    @Test("a large body is read to its end", arguments: [true, false])
+    @Test("a large body of the winning copy is read to its end", arguments: [true, false])
     func largeBody(isStream: Bool) async throws {
         let never = Gate()
         let body = Data((0..<2_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
@@ -217,7 +217,9 @@ struct HedgingOverSocketsTests {
         try await server.waitForOpenConnections(atMost: 1)
     }
 
-    @Test("a bad response waits for a good one, or is the answer in the end", arguments: [true, false], [true, false])
+    @Test(
+        "a good response wins over a 503, which is delivered if the other copy fails",
+        arguments: [true, false], [true, false])
     func badResponse(hasBody: Bool, isGoodComing: Bool) async throws {
         let (bad, other) = (Gate(), Gate())
         let text = hasBody ? "busy" : ""

@@ -41,7 +41,7 @@ struct HedgingTests {
 
     private struct Unexpected: Error {}
 
-    @Test("without hedging there is no such transport")
+    @Test("a session without hedging has no hedging transport")
     func off() {
         let transport = MockTransport { _ in .text("fine") }
         #expect(Session(transport: transport).transport is MockTransport)
@@ -107,7 +107,7 @@ struct HedgingTests {
         #expect(await counts(session).hedged == 0)
     }
 
-    @Test("a percentile hedges nothing before it is known, and then what is slower")
+    @Test("percentile hedging sends no second copy before it has enough samples, and then hedges slow requests")
     func percentile() async throws {
         let never = Gate()
         let transport = MockTransport { request in
@@ -145,7 +145,7 @@ struct HedgingTests {
         return (await session.request(Self.url).response(), session, transport)
     }
 
-    @Test("a failure of the server waits for the second copy, which wins with a good response")
+    @Test("an error response of the first copy is held, and a good response of the second copy wins")
     func badFirst() async throws {
         let breaker = CircuitBreaker(window: .count(9))
         let (response, session, transport) = try await holdingFirst(breaker) { _ in .text("fine") }
@@ -156,7 +156,9 @@ struct HedgingTests {
         #expect(circuit?.calls == 2 && circuit?.failures == 1)
     }
 
-    @Test("of two failures of the server the first one is the response, with its body", arguments: [true, false])
+    @Test(
+        "if the second copy fails too, the held error response of the first one is delivered with its body",
+        arguments: [true, false])
     func bothBad(isResponse: Bool) async throws {
         let breaker = CircuitBreaker(window: .count(9))
         let (response, session, transport) = try await holdingFirst(breaker) { held in
@@ -172,7 +174,7 @@ struct HedgingTests {
         #expect(circuit?.calls == 2 && circuit?.failures == 2)
     }
 
-    @Test("a failure of the server is better than none", arguments: [true, false])
+    @Test("an error response of one copy is delivered if the other copy fails", arguments: [true, false])
     func responseBeatsFailure(firstFails: Bool) async throws {
         let begun = Gate()
         let transport = MockTransport { request in
@@ -185,7 +187,7 @@ struct HedgingTests {
         #expect(transport.requests.count == 2)
     }
 
-    @Test("if both fail, the first failure is that of the request")
+    @Test("if both copies fail, the request fails with the error of the first copy")
     func bothFail() async throws {
         let begun = Gate()
         let transport = MockTransport { request in
@@ -198,7 +200,7 @@ struct HedgingTests {
         #expect(counts.hedged == 1 && counts.hedgesWon == 0)
     }
 
-    @Test("a first copy that fails before its time is not hedged")
+    @Test("a request whose first copy fails before the delay is not hedged")
     func failsAtOnce() async throws {
         let transport = MockTransport { _ in throw CurlewError(.connectFailed, phase: .connect) }
         let session = session(transport, .after(.seconds(3_600)))
@@ -206,7 +208,7 @@ struct HedgingTests {
         #expect(transport.requests.count == 1)
     }
 
-    // MARK: What is not hedged
+    // MARK: Requests that are not hedged
 
     @Test("a POST is hedged only with an idempotency key", arguments: [true, false])
     func post(hasKey: Bool) async throws {
@@ -220,7 +222,7 @@ struct HedgingTests {
         if hasKey { request.idempotencyKey() }
         async let post = request.string()
         try await gate.waitForArrivals(count: hasKey ? 2 : 1)
-        // That the POST is not hedged shows only afterwards.
+        // A later request gives a second copy of the POST the time to be sent.
         _ = try await session.request(Self.url).data()
         gate.open()
         #expect(try await post == "fine")
@@ -229,7 +231,7 @@ struct HedgingTests {
         #expect(Set(posts.map { $0.headers["Idempotency-Key"] }).count == 1)
     }
 
-    @Test("a limit that permits no second copy at once prevents it, and costs no share")
+    @Test("an exhausted rate limit prevents the second copy, and the request succeeds")
     func limited() async throws {
         let gate = Gate()
         let asked = Lock(0)
@@ -246,7 +248,8 @@ struct HedgingTests {
         }
         let request = session.request(Self.url)
         async let text = request.string()
-        // The name is asked for the attempt, and for its second copy; by the rate and by what the server says.
+        // The scope's closure is called twice for the attempt and twice for its second copy: for the rate, and for the
+        // quota that the server's responses state.
         let perRequest = 2
         try await eventually { asked.withLock { $0 } == 2 * perRequest }
         gate.open()
@@ -256,7 +259,7 @@ struct HedgingTests {
         #expect(counts.hedged == 0 && counts.limited == 0)
     }
 
-    @Test("an open circuit and a full limit permit no second copy")
+    @Test("an open circuit and a full concurrency limit permit no second copy")
     func refusedByControl() throws {
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, openFor: .seconds(3_600))
         let control = try #require(ResilienceControl(Resilience(concurrency: .fixed(2), breaker: breaker)))
@@ -278,7 +281,7 @@ struct HedgingTests {
         #expect(snapshot.concurrency["a"]?.inFlight == 0 && snapshot.waiting == 0)
     }
 
-    @Test("over many requests the share is kept")
+    @Test("second copies of many requests stay within the maximum share")
     func share() async throws {
         let transport = MockTransport { _ in
             for _ in 0..<50 { await Task.yield() }
@@ -293,7 +296,7 @@ struct HedgingTests {
         #expect(hedged <= 20 && transport.requests.count <= 200 + hedged)
     }
 
-    @Test("a WebSocket is opened below hedging")
+    @Test("a WebSocket is not hedged")
     func webSocket() async throws {
         let transport = MockTransport()
         transport.webSocket("/socket", TestServer.WebSocketScript([.send(.text("one"))]))
@@ -325,7 +328,7 @@ struct HedgingTests {
         #expect(await session.resilience.snapshot().concurrency[Self.origin]?.inFlight == 0)
     }
 
-    @Test("a request that is suspended during the race goes on when it is resumed")
+    @Test("a request that is suspended during the race delivers its response after it is resumed")
     func suspended() async throws {
         let gate = Gate()
         let transport = MockTransport { _ in
@@ -348,7 +351,7 @@ struct HedgingTests {
 
     // MARK: Kinds of requests
 
-    @Test("downloads and streams are hedged as well")
+    @Test("downloads and streams are hedged")
     func kinds() async throws {
         let never = Gate()
         let transport = MockTransport { request in

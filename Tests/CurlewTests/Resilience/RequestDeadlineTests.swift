@@ -23,14 +23,14 @@ struct RequestDeadlineTests {
         return Session(configuration: configuration, transport: transport, interceptor: interceptor)
     }
 
-    /// The milliseconds that the field of each request has told.
+    /// The milliseconds in the deadline field of each request.
     private func told(_ transport: MockTransport) -> [Int?] {
         transport.requests.map { $0.headers[Self.name].flatMap { Int($0) } }
     }
 
     // MARK: The field
 
-    @Test("tells the rest of the total timeout in each exchange, redirects and retries included")
+    @Test("the deadline field has the rest of the total timeout in each exchange, redirects and retries included")
     func field() async throws {
         let transport = MockTransport { request in
             switch request.index {
@@ -44,11 +44,11 @@ struct RequestDeadlineTests {
         let told = told(transport).compactMap(\.self)
         #expect(told.count == 3 && told.allSatisfy { $0 > 3_000_000 && $0 <= 3_600_000 })
         #expect(told == told.sorted(by: >))
-        // Resilience has no other part.
+        // The field alone needs no admission control.
         #expect(session.context.resilience == nil)
     }
 
-    @Test("is not sent without a total timeout, and not instead of a field that the user sets")
+    @Test("the deadline field is not sent without a total timeout, and does not replace a user's field")
     func absent() async throws {
         let transport = MockTransport { _ in .text("fine") }
         let session = session(transport)
@@ -67,7 +67,7 @@ struct RequestDeadlineTests {
         #expect(told(transport).last == 8)
     }
 
-    @Test("has the form of gRPC if it is gRPC's field", arguments: ["grpc-timeout", "Grpc-Timeout"])
+    @Test("a deadline field with the name grpc-timeout has gRPC's format", arguments: ["grpc-timeout", "Grpc-Timeout"])
     func grpc(name: String) async throws {
         let transport = MockTransport { _ in .text("fine") }
         _ = try await session(transport, name, total: .seconds(3_600)).request(Self.url).data()
@@ -84,13 +84,15 @@ struct RequestDeadlineTests {
         (.seconds(Int64.max), "\(Int64.max / 2_000 * 1_000)", "99999999S"),
     ]
 
-    @Test("rounds down, but not to nothing", arguments: values)
+    @Test("the deadline field's value is rounded down, to at least 1", arguments: values)
     func value(time: Duration, plain: String, grpc: String) {
         #expect(RequestDeadline.fieldValue(Self.name, for: time) == plain)
         #expect(RequestDeadline.fieldValue("grpc-timeout", for: time) == grpc)
     }
 
-    @Test("with a name that is none is a typed error", arguments: ["", "a b", "x\r\ny"])
+    @Test(
+        "an invalid name of the deadline field fails the request with invalidHeader",
+        arguments: ["", "a b", "x\r\ny"])
     func invalidName(name: String) async throws {
         let transport = MockTransport { _ in .text("fine") }
         let session = session(transport, name, total: .seconds(9))
@@ -100,7 +102,7 @@ struct RequestDeadlineTests {
 
     // MARK: The task's deadline
 
-    @Test("ends a request, on the wire and while it waits", arguments: [true, false])
+    @Test("a task's deadline ends a request on the wire or while it waits in the queue", arguments: [true, false])
     func ends(waits: Bool) async throws {
         let server = try TestServer()
         let gate = Gate()
@@ -120,7 +122,7 @@ struct RequestDeadlineTests {
         #expect(await held.error?.code == .cancelled)
     }
 
-    @Test("that has passed ends a request at once")
+    @Test("a deadline in the past ends a request")
     func passed() async throws {
         let server = try TestServer()
         let error = await RequestDeadline.within(.seconds(-1)) {
@@ -129,7 +131,7 @@ struct RequestDeadlineTests {
         #expect(error?.code == .totalTimedOut)
     }
 
-    @Test("counts if it is earlier than the total timeout, and the earliest of several")
+    @Test("the earliest of the total timeout and all nested deadlines applies")
     func earliest() async throws {
         let transport = MockTransport { _ in .text("fine") }
         let session = session(transport)
@@ -154,7 +156,7 @@ struct RequestDeadlineTests {
         #expect(RequestDeadline.current == nil)
     }
 
-    @Test("is inherited by handlers and child tasks, and not by detached ones")
+    @Test("handlers and child tasks inherit the deadline, detached tasks do not")
     func inheritance() async throws {
         let transport = MockTransport { _ in .text("fine") }
         let session = session(transport)
@@ -170,7 +172,7 @@ struct RequestDeadlineTests {
         #expect(told.count == 3 && told[0] ?? .max <= 100_000 && told[1] ?? .max <= 100_000 && told[2] == nil)
     }
 
-    @Test("is that of the task that starts a request, not of one that made it")
+    @Test("a request does not get the deadline of a task that only created it or only awaits it")
     func start() async throws {
         let transport = MockTransport { _ in .text("fine") }
         let session = session(transport)
@@ -211,7 +213,7 @@ struct RequestDeadlineTests {
         }
     }
 
-    @Test("does not reach a refresh of credentials, for which other requests wait; adapters have it")
+    @Test("adapters run under the deadline, and a refresh of shared credentials does not")
     func refreshes() async throws {
         let authenticator = Refreshing()
         let transport = MockTransport { $0.headers["Authorization"] == "Bearer new" ? .text("fine") : .status(401) }

@@ -33,7 +33,7 @@ struct ResilienceTests {
 
     private struct Unexpected: Error {}
 
-    @Test("by default there is none")
+    @Test("a session has no resilience by default")
     func off() async throws {
         let transport = MockTransport { _ in .text("fine") }
         let session = Session(transport: transport)
@@ -76,7 +76,9 @@ struct ResilienceTests {
         #expect(snapshot.concurrency[Self.origin] == .init(inFlight: 0, limit: 1))
     }
 
-    @Test("origins have limits of their own, keys and sessions as well", arguments: [true, false])
+    @Test(
+        "requests with the same scope key share a limit, and other keys have limits of their own",
+        arguments: [true, false])
     func scopes(isShared: Bool) async throws {
         let gate = Gate()
         let transport = MockTransport { request in
@@ -111,7 +113,7 @@ struct ResilienceTests {
         #expect(await session.resilience.snapshot().pauses[Self.origin] != nil)
     }
 
-    @Test("the queue timeout ends a wait, and so does the total one", arguments: [true, false])
+    @Test("the queue timeout and the total timeout end a wait in the queue", arguments: [true, false])
     func timeouts(isTotal: Bool) async throws {
         let gate = Gate()
         let transport = MockTransport { request in
@@ -132,7 +134,7 @@ struct ResilienceTests {
         _ = try await session.request(Self.url).data()
     }
 
-    @Test("nobody waits if that is not wanted, and beyond the maximum the least important is shed")
+    @Test("a session that does not wait fails the request, and a full queue sheds its least important request")
     func refusals() async throws {
         let gate = Gate()
         let transport = MockTransport { request in
@@ -160,7 +162,7 @@ struct ResilienceTests {
         #expect(await waiting.resilience.snapshot().counts.shed == 1)
     }
 
-    @Test("a suspended request takes no place before it is resumed")
+    @Test("a suspended request does not count for the concurrency limit before it is resumed")
     func suspended() async throws {
         let transport = MockTransport { _ in .text("fine") }
         let session = session(transport, Resilience(concurrency: .fixed(1)))
@@ -174,7 +176,7 @@ struct ResilienceTests {
 
     // MARK: The circuit
 
-    @Test("a server that fails opens the circuit, into which nothing is retried")
+    @Test("failures open the circuit, and no retry is sent into an open circuit")
     func circuit() async throws {
         let transport = MockTransport { _ in .status(503) }
         let breaker = CircuitBreaker(window: .count(2), minimumCalls: 2, openFor: .seconds(3_600))
@@ -199,7 +201,7 @@ struct ResilienceTests {
         func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult { .retry }
     }
 
-    @Test("the default policy retries neither refusal, although an earlier attempt had a retryable status")
+    @Test("the retry policy does not retry a rate limit's refusal after an attempt with a retryable status")
     func policy() async throws {
         let transport = MockTransport { _ in .status(503) }
         let limit = RateLimit.requests(1, per: .seconds(3_600))
@@ -223,7 +225,7 @@ struct ResilienceTests {
         #expect(await session.resilience.snapshot().circuits[Self.origin]?.state == .closed)
     }
 
-    @Test("what says nothing about the server does not count")
+    @Test("failures of other servers, cancellations and decoding failures do not count against a server")
     func uncounted() async throws {
         let gate = Gate()
         let transport = MockTransport { request in
@@ -250,7 +252,7 @@ struct ResilienceTests {
         #expect(circuit?.failures == 0 && circuit?.calls == 1)
     }
 
-    @Test("a server that answers with a redirect to another one has recovered")
+    @Test("a redirect to another server closes the circuit of the server that sent it")
     func redirectsClose() async throws {
         let isDown = Lock(true)
         let transport = MockTransport { request in
@@ -265,7 +267,7 @@ struct ResilienceTests {
         #expect(await session.resilience.snapshot().circuits["https://a.example"]?.state == .closed)
     }
 
-    @Test("a request that is suspended while it waits keeps no place")
+    @Test("a request that is suspended while it waits lets other requests pass")
     func suspendedWhileWaiting() async throws {
         let gate = Gate()
         let transport = MockTransport { request in
@@ -287,9 +289,9 @@ struct ResilienceTests {
         #expect(try await late == "fine")
     }
 
-    // MARK: The server's word, and retries
+    // MARK: Retry-After and retry budgets
 
-    @Test("a server that always asks for an hour is not asked again, and nobody hangs")
+    @Test("after a Retry-After of an hour, later requests fail at once and are not sent")
     func retryAfter() async throws {
         let transport = MockTransport { _ in .status(429, headers: ["Retry-After": "3600"]) }
         let session = session(transport, .standard, interceptor: .retryPolicy)
@@ -301,7 +303,7 @@ struct ResilienceTests {
         #expect(transport.requests.count == sent)
     }
 
-    @Test("the budget of an origin limits every retrier")
+    @Test("a retry budget limits a retrier that retries every failure")
     func budget() async throws {
         let transport = MockTransport { _ in .status(500) }
         let budget = RetryBudget(ratio: 0, minimumPerSecond: 0, capacity: 3)
@@ -347,7 +349,7 @@ struct ResilienceTests {
 
     // MARK: The cache, WebSockets and streams
 
-    @Test("a cache that alone may answer needs no admission, and its responses are no outcomes")
+    @Test("stored responses do not count for the circuit, and onlyStored requests pass an open circuit")
     func cache() async throws {
         let transport = MockTransport { request in
             var response = MockResponse.text("fine")
@@ -363,7 +365,7 @@ struct ResilienceTests {
         _ = try await session.request(Self.url).cachePolicy(.onlyStored).data()
     }
 
-    @Test("a WebSocket takes no place, a stream holds one until it ends")
+    @Test("a WebSocket does not count for the concurrency limit, and a stream counts until it ends")
     func connections() async throws {
         let gate = Gate()
         let transport = MockTransport { request in

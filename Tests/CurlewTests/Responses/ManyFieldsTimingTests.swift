@@ -17,7 +17,7 @@ struct ManyFieldsTimingTests {
     }
 
     @Test(
-        "becomes one of Foundation's in a time that grows with their number",
+        "a head is converted to an HTTPURLResponse without quadratic time in its fields",
         arguments: [false, true])
     func lifting(haveOneName: Bool) {
         let value = String(repeating: "v", count: 300)
@@ -26,7 +26,7 @@ struct ManyFieldsTimingTests {
         #expect(many < few * 25, "\(few) for 500, \(many) for 5 000")
     }
 
-    @Test("keeps the first spelling of a name, and joins its values in order")
+    @Test("a converted head keeps the first spelling of a name, and joins its values in order")
     func joining() throws {
         let fields = [("X-a", ""), ("x-B", "1"), ("X-A", "2"), ("x-a", "3")].map { HTTPHeader(name: $0, value: $1) }
         let head = ResponseHead(status: 200, headers: HTTPHeaders(received: fields))

@@ -13,7 +13,7 @@ struct ResponseValidationTests {
         return error as? CurlewError
     }
 
-    @Test("the reason that a validation has written itself stays")
+    @Test("a reason that a validation sets itself is kept")
     func ownReason() async {
         let session = Session(transport: MockTransport { _ in .text("page", status: 404) })
         let request = session.request("https://example.org/").validate { _, response, _ in

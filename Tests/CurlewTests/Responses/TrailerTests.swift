@@ -25,7 +25,7 @@ struct TrailerTests {
 
     // MARK: Received
 
-    @Test("a response has them, and the request once the body has ended")
+    @Test("a response has its trailers, and the request has them once the body has ended")
     func response() async throws {
         let request = session.request(server.url("/x"))
         #expect(request.trailers == nil)
@@ -36,7 +36,7 @@ struct TrailerTests {
         #expect(response.head?.headers.contains(name: "X-Sum") == false)
     }
 
-    @Test("handlers, uploads and downloads have them too")
+    @Test("responses of handlers, uploads and downloads have trailers")
     func kinds() async throws {
         let handled = await withCheckedContinuation { continuation in
             session.request(server.url("/x")).responseData { continuation.resume(returning: $0.trailers) }
@@ -51,7 +51,7 @@ struct TrailerTests {
         #expect(download.trailers == ["X-Sum": "1"])
     }
 
-    @Test("a stream has them after its last element")
+    @Test("a stream has its trailers after the last element")
     func stream() async throws {
         let request = session.streamRequest(server.url("/x"))
         _ = try await request.head()
@@ -61,7 +61,7 @@ struct TrailerTests {
         #expect(request.trailers == ["X-Sum": "1"])
     }
 
-    @Test("without any they are empty, and without a whole response nil")
+    @Test("trailers are empty if the server sends none, and nil without a complete response")
     func none() async throws {
         let request = session.request(server.url("/get"))
         _ = try await request.data()
@@ -75,7 +75,7 @@ struct TrailerTests {
         #expect(refused.trailers == nil)
     }
 
-    @Test("a response that is rejected for its status keeps them")
+    @Test("a response that is rejected for its status keeps its trailers")
     func rejected() async throws {
         server.route("/error") { _ in Self.trailed(["X-Sum": "1"]).changed { $0.status = 500 } }
         let request = session.request(server.url("/error"))
@@ -83,7 +83,7 @@ struct TrailerTests {
         #expect(request.trailers == ["X-Sum": "1"])
     }
 
-    @Test("those of a redirect are not the response's")
+    @Test("trailers of a followed redirect do not become the response's trailers")
     func redirect() async throws {
         server.route("/moved") { _ in
             Self.trailed(["X-Sum": "redirect"]).changed {
@@ -97,7 +97,7 @@ struct TrailerTests {
         #expect(kept.head?.status == 302 && kept.trailers == ["X-Sum": "redirect"])
     }
 
-    @Test("fields that are needed before the body are dropped, and logged without their values")
+    @Test("trailer fields that are needed before the body are dropped, and logged without their values")
     func forbidden() async throws {
         let messages = Recorded<String>()
         let monitor = LogEventMonitor { level, message, fields in
@@ -125,7 +125,7 @@ struct TrailerTests {
         return (try TestServer(configuration), session)
     }
 
-    @Test("over HTTP/2")
+    @Test("a response over HTTP/2 has its trailers")
     func http2() async throws {
         let (server, session) = try Self.overHTTP2()
         server.route("/x") { _ in Self.trailed(["X-Sum": "1"]) }
@@ -137,7 +137,7 @@ struct TrailerTests {
 
     /// The server holds the trailers back: until the body has been read if libcurl waits for them, and otherwise until
     /// the response has ended without them.
-    @Test("over HTTP/2, libcurl waits for those of a body with a length since 8.6")
+    @Test("over HTTP/2, libcurl 8.6 and later wait for the trailers of a body with a length")
     func http2WithLength() async throws {
         let isWaiting = Capabilities.current.versionNumber >= 0x08_0600
         let (server, session) = try Self.overHTTP2()
@@ -156,7 +156,7 @@ struct TrailerTests {
         trailers.open()
     }
 
-    @Test("a cache stores none")
+    @Test("a cache stores no trailers")
     func cached() async throws {
         let transport = MockTransport { _ in
             .text("stored").header("Cache-Control", "max-age=60").changed { $0.trailers = ["X-Sum": "1"] }
@@ -171,7 +171,7 @@ struct TrailerTests {
 
     // MARK: Sent
 
-    @Test("an upload and a stream send them behind a body of unknown length")
+    @Test("an upload and a stream send trailers after a body of unknown length")
     func sent() async throws {
         let count = Lock(0)
         let chunks = AsyncStream<Data> { continuation in
@@ -192,7 +192,7 @@ struct TrailerTests {
         #expect(server.requests.last?.trailers == ["X": "last"])
     }
 
-    @Test("what cannot carry them fails before it is sent")
+    @Test("a request whose body cannot carry trailers fails before it is sent")
     func impossible() async throws {
         let requests: [Request] = [
             session.request(server.url("/get")).sendingTrailers { ["X": "1"] },
@@ -206,7 +206,7 @@ struct TrailerTests {
         #expect(server.connectionCount == 0)
     }
 
-    @Test("a redirect takes them along with the body, and drops them with it", arguments: [303, 307])
+    @Test("a redirect keeps the trailers with the body, and drops them with it", arguments: [303, 307])
     func redirected(_ status: Int) async throws {
         let transport = MockTransport { request in
             request.path == "/first" ? .status(status, headers: ["Location": "/second"]) : .text("done")
@@ -218,7 +218,7 @@ struct TrailerTests {
         #expect(transport.requests.map(\.trailers) == [["X": "1"], status == 303 ? [:] : ["X": "1"]])
     }
 
-    @Test("a forbidden field ends the request")
+    @Test("a forbidden trailer field fails the request without showing its value")
     func refused() async throws {
         let body = RequestBody.sequence { AsyncStream<Data> { $0.finish() } }
         let request = session.streamRequest(server.url("/anything"), method: .post, body: body)

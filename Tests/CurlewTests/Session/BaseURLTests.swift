@@ -32,7 +32,7 @@ struct BaseURLTests {
         ("https://e.com/v1", "http://other.org/x?y=%20", "http://other.org/x?y=%20"),
     ]
 
-    @Test("is what relative strings are resolved against; absolute ones ignore it", arguments: resolutions)
+    @Test("relative strings are resolved against the base URL, and absolute ones are not", arguments: resolutions)
     func strings(base: String, path: String, result: String) async throws {
         let session = session(base)
         #expect(try await session.request(path).string() == result)
@@ -42,7 +42,9 @@ struct BaseURLTests {
         #expect(adapted.request?.url?.absoluteString == result)
     }
 
-    @Test("is what relative URLs are resolved against; a URL with a base of its own keeps that", arguments: resolutions)
+    @Test(
+        "relative URLs are resolved against the base URL, and a URL with its own absolute base is not",
+        arguments: resolutions)
     func urls(base: String, path: String, result: String) async throws {
         let session = session(base)
         let url = try #require(URL(string: path))
@@ -52,7 +54,7 @@ struct BaseURLTests {
         #expect(try await session.request(own).string() == "https://own.org/a/x")
     }
 
-    @Test("resolves a URL whose own base is relative together with that")
+    @Test("a URL with a relative base is resolved against the base URL together with that base")
     func relativeBase() async throws {
         let session = session("https://e.com/v1")
         let url = try #require(URL(string: "users", relativeTo: URL(string: "admin/")))
@@ -60,7 +62,7 @@ struct BaseURLTests {
         #expect(try await session.request(URLRequest(url: url)).string() == "https://e.com/v1/admin/users")
     }
 
-    @Test("is there for parameters, uploads, downloads, streams and WebSockets")
+    @Test("the base URL applies to parameters, uploads, multipart forms, downloads and streams")
     func everyKind() async throws {
         let session = session("https://e.com/v1")
         #expect(try await session.request("u", parameters: ["a": 1]).string() == "https://e.com/v1/u?a=1")
@@ -73,7 +75,7 @@ struct BaseURLTests {
         #expect(text == "https://e.com/v1/u")
     }
 
-    @Test("of a WebSocket may name either scheme", arguments: ["http", "ws"])
+    @Test("a WebSocket accepts a base URL with the scheme http or ws", arguments: ["http", "ws"])
     func webSockets(scheme: String) async throws {
         let server = try TestServer()
         server.webSocket("/v1/echo", .echo)
@@ -85,14 +87,14 @@ struct BaseURLTests {
         try await socket.close()
     }
 
-    @Test("with a WebSocket's scheme serves WebSockets alone", arguments: ["ws", "wss"])
+    @Test("a base URL with a WebSocket's scheme fails requests of other kinds", arguments: ["ws", "wss"])
     func otherKinds(scheme: String) async {
         let session = Session(configuration: SessionConfiguration { $0.baseURL = URL(string: "\(scheme)://e.com/v1") })
         #expect(await session.request("users").response().error?.code == .invalidURL)
         #expect(await session.download("users").response().error?.code == .invalidURL)
     }
 
-    @Test("gives its credentials to requests that lead to its host, outside of their URLs")
+    @Test("credentials in the base URL are sent to its host only, and not in the URLs of requests")
     func credentials() async throws {
         let transport = MockTransport {
             .text("\($0.url.absoluteString) \($0.transfer.options.authentication?.username ?? "-")")
@@ -104,7 +106,7 @@ struct BaseURLTests {
         #expect(try await session.request("https://other.org/x").string() == "https://other.org/x -")
     }
 
-    @Test("is not what redirects are resolved against: that is the URL that was requested")
+    @Test("redirects are resolved against the requested URL, not against the base URL")
     func redirects() async throws {
         let transport = MockTransport {
             $0.url.path == "/v1/a/b" ? .redirect(to: "c?x=1") : .text($0.url.absoluteString)
@@ -114,7 +116,7 @@ struct BaseURLTests {
         #expect(try await session.request("a/b").string() == "https://e.com/v1/a/c?x=1")
     }
 
-    @Test("does not change a URL that an adapter sets: a relative one is an error")
+    @Test("a relative URL that an adapter sets is an error in spite of the base URL")
     func adapters() async {
         let session = Session(configuration: SessionConfiguration { $0.baseURL = URL(string: "https://e.com/v1") })
         let adapter = Adapter { request, _ in
@@ -125,7 +127,7 @@ struct BaseURLTests {
         #expect(await session.request("other", interceptor: adapter).response().error?.code == .invalidURL)
     }
 
-    @Test("is there for retries")
+    @Test("retries use the base URL")
     func retries() async {
         let transport = MockTransport { _ in .status(503) }
         let configuration = SessionConfiguration { $0.baseURL = URL(string: "https://e.com/v1") }
@@ -137,7 +139,7 @@ struct BaseURLTests {
     }
 
     @Test(
-        "without a host, or with another scheme than HTTP's or WebSocket's, fails requests with relative URLs",
+        "a base URL without a host or with another scheme fails requests with relative URLs",
         arguments: ["/v1", "e.com/v1", "https:///v1", "file://host/v1", "unix://host/v1"])
     func unusable(base: String) async throws {
         let session = session(base)
@@ -148,7 +150,7 @@ struct BaseURLTests {
         #expect(try await session.request("https://e.com/x").string() == "https://e.com/x")
     }
 
-    @Test("is nil by default, and then a relative URL is an error")
+    @Test("the base URL is nil by default, and a relative URL is then an error")
     func absent() async {
         let session = Session()
         #expect(session.configuration.baseURL == nil)

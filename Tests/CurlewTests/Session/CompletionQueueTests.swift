@@ -24,7 +24,7 @@ struct CompletionQueueTests {
         }
     }
 
-    @Test("handlers without a queue of their own are called on the session's")
+    @Test("handlers without a queue of their own are called on the session's completion queue")
     func queues() async {
         let session = Session(configuration: configuration(), transport: MockTransport { _ in .text("x") })
         let name = await withCheckedContinuation { continuation in
@@ -56,7 +56,7 @@ struct CompletionQueueTests {
         #expect(stream == "session")
     }
 
-    @Test("the group tells when every handler has been called")
+    @Test("the completion group is left when every handler has been called")
     func group() async {
         let group = DispatchGroup()
         let called = Recorded<Int>()
@@ -81,7 +81,7 @@ struct CompletionQueueTests {
         #expect(called.all.sorted() == expected)
     }
 
-    @Test("what is never started leaves the group with the session")
+    @Test("a request that is never started leaves the completion group when its session is released")
     func neverStarted() async {
         let group = DispatchGroup()
         let code = Recorded<CurlewError.Code?>()

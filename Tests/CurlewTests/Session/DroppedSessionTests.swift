@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// A session may be released without being closed, whatever its requests are doing.
+/// A session may be released without being closed, in any state of its requests.
 @Suite("Dropped sessions", .timeLimit(.minutes(4)))
 struct DroppedSessionTests {
     /// Weak references to objects that must be released in the end.

@@ -5,8 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// Cookies and HSTS entries in files.
-@Suite("Kept state", .timeLimit(.minutes(4)))
+@Suite("Stored cookies and HSTS entries", .timeLimit(.minutes(4)))
 struct KeptStateTests {
     private func mode(_ url: URL) -> mode_t? {
         var status = stat()

@@ -28,7 +28,9 @@ struct MutualWaitsTests {
         return Task { await request.response().error }
     }
 
-    @Test("two retriers wait", arguments: Wait.allCases, Wait.allCases)
+    @Test(
+        "retriers of two requests can end the session at once without a deadlock",
+        arguments: Wait.allCases, Wait.allCases)
     func twoRetriers(_ first: Wait, _ second: Wait) async throws {
         let (both, returned) = (Gate(), Gate())
         let tasks = [first, second].map { wait in
@@ -46,7 +48,7 @@ struct MutualWaitsTests {
         try await eventually(within: .seconds(10)) { returned.isOpen }
     }
 
-    @Test("waits of user code alone leave out requests whose code waits")
+    @Test("only waits of user code leave out requests whose code waits")
     func outside() throws {
         var registry = RequestRegistry()
         let request = session.request("https://e.com/")
@@ -61,7 +63,7 @@ struct MutualWaitsTests {
         #expect(!registry.hasWaiters)
     }
 
-    @Test("code of two sessions waits for the other session")
+    @Test("code of two sessions can drain each other's session without a deadlock")
     func twoSessions() async throws {
         let other = MutualWaitsTests()
         let (both, returned) = (Gate(), Gate())
@@ -85,7 +87,7 @@ struct MutualWaitsTests {
     }
 
     /// The second request begins to wait for the refresh either before or after the refresh itself begins to wait.
-    @Test("a refresh waits, and two requests wait for it", arguments: Wait.allCases)
+    @Test("a refresh can end the session while two requests wait for it, without a deadlock", arguments: Wait.allCases)
     func refresh(_ wait: Wait) async throws {
         let (gate, returned) = (Gate(), Gate())
         let authenticator = WaitingAuthenticator {
@@ -106,7 +108,7 @@ struct MutualWaitsTests {
         try await eventually(within: .seconds(10)) { returned.isOpen }
     }
 
-    @Test("a second invalidation, from code of a request that the first waits for")
+    @Test("an invalidation by a request's code does not deadlock with an earlier one that waits for the request")
     func secondInvalidation() async throws {
         let (gate, returned) = (Gate(), Gate())
         let task = request { session in
@@ -124,7 +126,7 @@ struct MutualWaitsTests {
         _ = await task.value
     }
 
-    @Test("a completion of cancelling all requests comes after the end of the request whose code asks")
+    @Test("the completion of cancelAllRequests is called after the end of the request whose code called it")
     func completion() async throws {
         let (gate, completed) = (Gate(), Gate())
         let task = request { session in
@@ -139,7 +141,9 @@ struct MutualWaitsTests {
         _ = await task.value
     }
 
-    @Test("cancelling a scope's task cancels what runs, before the wait begins or later", arguments: [true, false])
+    @Test(
+        "cancelling the task of withSession cancels its requests, before or during the wait for them",
+        arguments: [true, false])
     func scope(_ isEarly: Bool) async throws {
         let (scope, returned) = (Lock<Session?>(nil), Gate())
         let task = Task {
@@ -157,7 +161,7 @@ struct MutualWaitsTests {
         try await eventually(within: .seconds(10)) { returned.isOpen }
     }
 
-    @Test("a task that calls have started keeps none that had returned before the task's own call")
+    @Test("a chain of tasks does not accumulate calls of user code that have returned")
     func chains() async throws {
         let (open, last) = (Lock(0), Gate())
         link(100, open, last)
@@ -181,7 +185,7 @@ struct MutualWaitsTests {
         }
     }
 
-    @Test("a refresh, whose request another refresh adapts, whose request the first interceptor adapts")
+    @Test("a refresh does not deadlock if a refresh inside it sends a request with the first interceptor")
     func crossedRefreshes() async throws {
         typealias Interceptor = AuthenticationInterceptor<WaitingAuthenticator>
         let (first, returned) = (Lock<Interceptor?>(nil), Gate())
@@ -204,7 +208,7 @@ struct MutualWaitsTests {
         _ = first.withLock { exchange(&$0, with: nil) }
     }
 
-    @Test("two refreshes that have begun apart, each of whose requests the other's interceptor adapts")
+    @Test("two concurrent refreshes that send requests with each other's interceptor do not deadlock")
     func meetingRefreshes() async throws {
         typealias Interceptor = AuthenticationInterceptor<WaitingAuthenticator>
         let (both, returned) = (Gate(), Gate())
@@ -231,7 +235,7 @@ struct MutualWaitsTests {
         _ = interceptors.withLock { exchange(&$0, with: []) }
     }
 
-    @Test("a refresh waits for one that has waited for it, and for none that does, over another one or directly")
+    @Test("a refresh waits for another one unless that one waits for it, directly or through a third")
     func circles() async {
         let refreshes = (Gate(), Gate(), Gate())
         let outer = await waits(refreshes.0, for: refreshes.1) {

@@ -18,7 +18,7 @@ struct OfferedCodingsTests {
         return (offer, body)
     }
 
-    @Test("by default it offers what can be undone, as Alamofire's field with what else there is")
+    @Test("by default a session offers all supported codings, with Alamofire's field at the beginning")
     func standard() async throws {
         let offer = try #require(try await Self.exchange { _ in }.offer)
         let names = offer.split(separator: ", ").map { String($0.prefix { $0 != ";" }) }
@@ -28,21 +28,21 @@ struct OfferedCodingsTests {
         }
     }
 
-    @Test("acceptedEncodings are offered, and undone")
+    @Test("the configured acceptedEncodings are offered, and their bodies are decoded")
     func chosen() async throws {
         let exchange = try await Self.exchange { $0.acceptedEncodings = ["gzip"] }
         #expect(exchange.offer == "gzip")
         #expect(exchange.body.first == UInt8(ascii: "{"))
     }
 
-    @Test("without accepted encodings there is no offer, and nothing is undone")
+    @Test("without accepted encodings the session offers none, and decodes no body")
     func none() async throws {
         let exchange = try await Self.exchange { $0.acceptedEncodings = [] }
         #expect(exchange.offer == nil)
         #expect(exchange.body.prefix(2) == Data([0x1F, 0x8B]))
     }
 
-    @Test("a field of the user's own is sent as it is; identity leaves bodies as they are")
+    @Test("a user's Accept-Encoding field is sent unchanged, and identity turns decoding off")
     func own() async throws {
         let own = try await Self.exchange {
             $0.headers["Accept-Encoding"] = "gzip;q=0.5"

@@ -7,7 +7,7 @@ import Testing
 /// `configuration.dns.resolver`, as a session's requests use it.
 @Suite("A session's resolver", .timeLimit(.minutes(4)))
 struct ResolverTests {
-    /// The addresses of two services, and the questions for them.
+    /// Resolves every host below `.service`, and records the questions.
     private final class Registry: Sendable {
         let asked = Lock<[String]>([])
 
@@ -29,7 +29,7 @@ struct ResolverTests {
             })
     }
 
-    @Test("is asked for the target of a redirect as well")
+    @Test("the resolver is asked for the target of a redirect")
     func redirects() async throws {
         let (server, registry) = (try TestServer(), Registry())
         let port = server.port
@@ -42,7 +42,7 @@ struct ResolverTests {
         #expect(registry.asked.withLock { $0 } == ["first.service:\(port)", "second.service:\(port)"])
     }
 
-    @Test("is asked for WebSockets as well")
+    @Test("the resolver is asked for the host of a WebSocket")
     func webSockets() async throws {
         let (server, registry) = (try TestServer(), Registry())
         server.webSocket("/chat", .echo)
@@ -54,7 +54,7 @@ struct ResolverTests {
         #expect(registry.asked.withLock { $0 } == ["chat.service:\(server.port)"])
     }
 
-    @Test("decides alone: a name that it does not know is not looked up elsewhere")
+    @Test("a name that the resolver does not know fails the request, and is not looked up elsewhere")
     func errors() async throws {
         let (server, registry) = (try TestServer(), Registry())
         let response = await session(registry).request("http://unknown.test:\(server.port)/get").response()
@@ -63,7 +63,7 @@ struct ResolverTests {
         #expect(server.connectionCount == 0)
     }
 
-    @Test("is not asked for localhost")
+    @Test("the resolver is not asked for localhost")
     func localhost() async throws {
         let (server, registry) = (try TestServer(), Registry())
         let response = await session(registry).request("http://localhost:\(server.port)/get").response()
@@ -71,7 +71,7 @@ struct ResolverTests {
         #expect(registry.asked.withLock { $0.isEmpty })
     }
 
-    @Test("is asked again by a retry, because failures are not stored")
+    @Test("a retry asks the resolver again, because failures are not stored")
     func retries() async throws {
         let (server, asked) = (try TestServer(), Lock(0))
         let session = Session(
@@ -92,7 +92,7 @@ struct ResolverTests {
         #expect(asked.withLock { $0 } == 2)
     }
 
-    @Test("does not hold back the cancellation of a request, even if it ignores its own")
+    @Test("a resolver that ignores its cancellation does not delay the cancellation of a request")
     func cancellation() async throws {
         let gate = Gate()
         let session = Session(
@@ -113,7 +113,7 @@ struct ResolverTests {
         gate.open()
     }
 
-    @Test("keeps the stored responses of its sessions apart from those of others")
+    @Test("sessions with resolvers of their own do not share stored responses")
     func caches() async throws {
         let (server, registry) = (try TestServer(), Registry())
         server.route("/cached") { _ in

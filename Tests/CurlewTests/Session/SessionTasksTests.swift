@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A session's tasks by kind", .timeLimit(.minutes(4)))
 struct SessionTasksTests {
-    @Test("each kind is in its view, in the order of making, also before it starts")
+    @Test("a session lists requests by kind in the order of creation, even those that wait for resume()")
     func kinds() async throws {
         let gate = Gate()
         let session = Session(

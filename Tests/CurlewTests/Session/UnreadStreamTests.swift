@@ -20,7 +20,7 @@ struct UnreadStreamTests {
         return isDrained
     }
 
-    @Test("a stream whose head was given ends, and tells a later reader")
+    @Test("draining ends a stream of which only the head was read, and a later reader gets sessionClosed")
     func headGiven() async throws {
         let transport = MockTransport { _ in .chunks(Self.pieces) }
         let session = Session(transport: transport)
@@ -34,7 +34,7 @@ struct UnreadStreamTests {
         #expect(error?.code == .sessionClosed)
     }
 
-    @Test("a head that is waited for is given before its stream ends")
+    @Test("draining delivers a head that is being awaited before it ends the stream")
     func headAwaited() async throws {
         let gate = Gate()
         let transport = MockTransport { _ in
@@ -54,7 +54,7 @@ struct UnreadStreamTests {
         #expect(transport.runningCount == 0)
     }
 
-    @Test("a stream that is being read is waited for, to the end of its body")
+    @Test("draining waits for a stream that is being read, to the end of its body")
     func beingRead() async throws {
         let session = Session(transport: MockTransport { _ in .chunks(Self.pieces) })
         let request = session.streamRequest("https://example.org/")

@@ -8,8 +8,8 @@ import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-/// User code that a request calls ends the session's work and waits for that, although its request cannot end before it
-/// returns.
+/// User code of a request ends the session's work and waits for its end. The request cannot end before the code
+/// returns, so the wait must leave it out.
 @Suite("Waiting for a session's requests from code of one of them", .timeLimit(.minutes(2)))
 struct WaitingFromOwnCodeTests {
     enum Wait: CaseIterable {
@@ -29,7 +29,7 @@ struct WaitingFromOwnCodeTests {
         case adapter, retrier, redirectHandler, refresh, refreshAfterRefusal, head, challenge, storing
     }
 
-    @Test("the wait returns, and leaves the request out", arguments: Place.allCases, Wait.allCases)
+    @Test("a wait by user code returns without waiting for its own request", arguments: Place.allCases, Wait.allCases)
     func returns(_ place: Place, _ wait: Wait) async throws {
         let program = Program(waits: place) { await wait($0) }
         let session = program.session()
@@ -43,7 +43,7 @@ struct WaitingFromOwnCodeTests {
         try await handled.hasReturned.opens()
     }
 
-    @Test("other requests are waited for")
+    @Test("a wait by user code includes other requests")
     func others() async throws {
         let gate = Gate()
         let program = Program(waits: .retrier) { await $0.drain() }
@@ -61,7 +61,7 @@ struct WaitingFromOwnCodeTests {
     }
 
     /// The adapter of the inner request waits, and the retrier of the outer request awaits the inner one.
-    @Test("the requests whose code awaits the waiting request are left out", arguments: Wait.allCases)
+    @Test("a wait by user code leaves out a request whose code awaits the waiting request", arguments: Wait.allCases)
     func nested(_ wait: Wait) async throws {
         let inner = Program(waits: .adapter) { await wait($0) }
         let outer = Program(waits: .retrier) { session in _ = await inner.request(of: session).response() }
@@ -72,7 +72,7 @@ struct WaitingFromOwnCodeTests {
         _ = await awaited.value
     }
 
-    @Test("a child task of the code leaves the request out")
+    @Test("a wait in a child task of user code leaves the request out")
     func childTask() async throws {
         let program = Program(waits: .retrier) { session in
             async let wait: Void = session.drain()
@@ -83,7 +83,7 @@ struct WaitingFromOwnCodeTests {
         #expect(program.hasReturned.isOpen)
     }
 
-    @Test("a task that the code has left behind waits for the request")
+    @Test("a wait in an unstructured task that user code started includes the request")
     func leftBehind() async throws {
         let (hasReturned, gate, answer) = (Gate(), Gate(), Gate())
         let program = Program(waits: .adapter) { session in
@@ -109,7 +109,7 @@ struct WaitingFromOwnCodeTests {
 
     /// Two requests wait for each other: the retrier of the outer one awaits the inner request, whose adapter drains
     /// the session.
-    @Test("a total timeout ends a wait that nothing else would end")
+    @Test("a total timeout ends a wait that would otherwise never end")
     func totalTimeout() async throws {
         let inner = Program(waits: .adapter) { await $0.drain() }
         let (gate, shared) = (Gate(), Watched<DataRequest?>(nil))
@@ -145,7 +145,7 @@ struct WaitingFromOwnCodeTests {
         _ = await awaited.value
     }
 
-    @Test("a task that is cancelled already still waits, as it cleans up")
+    @Test("a task that is already cancelled still waits, so that it can clean up")
     func cancelledBefore() async throws {
         let gate = Gate()
         let program = Program(waits: .retrier) { _ in await Task { try? await gate.wait() }.value }

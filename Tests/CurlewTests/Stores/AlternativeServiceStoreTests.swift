@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Alternatives that a session remembers")
+@Suite("Stored alternative services")
 struct AlternativeServiceStoreTests {
     private let url = URL(string: "https://a.example/path")!
     private let origin = SecureOrigin(host: "a.example", port: 443)

@@ -4,7 +4,7 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@Suite("Cookies of others", .timeLimit(.minutes(4)))
+@Suite("Exchange of cookies with Foundation and curl", .timeLimit(.minutes(4)))
 struct CookieExchangeTests {
     private static let expires = Date(timeIntervalSince1970: 4_000_000_000)
 

@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("The time that a jar at its limits takes", .timeLimit(.minutes(4)))
+@Suite("The time that a full cookie jar takes", .timeLimit(.minutes(4)))
 struct CookieLimitTimingTests {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
@@ -28,7 +28,7 @@ struct CookieLimitTimingTests {
     }
 
     @Test(
-        "a full jar takes five thousand cookies at once, and keeps its limits",
+        "a full jar stores five thousand cookies in a bounded time, and keeps its limits",
         arguments: [("https", false), ("http", false), ("http", true)])
     func manyDomainCookies(scheme: String, isSecure: Bool) throws {
         let full = try Self.store(isSecure: isSecure)

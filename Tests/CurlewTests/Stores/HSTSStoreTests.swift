@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Hosts that want https, in a file", .timeLimit(.minutes(4)))
+@Suite("HSTS entries in a file", .timeLimit(.minutes(4)))
 struct HSTSStoreTests {
     /// Returns, for each response, whether it caused the file to be written.
     private func writes(_ fields: [String], from host: String = "a.test") async throws -> [Bool] {

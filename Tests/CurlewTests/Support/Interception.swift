@@ -42,7 +42,7 @@ extension Session {
     }
 }
 
-/// Returns the error of a request that need not fail.
+/// Returns the error of a request, `nil` if it succeeds.
 func failure(of request: DataRequest) async -> CurlewError? { await request.response().error }
 
 /// An exchange adapter that calls a closure.

@@ -22,7 +22,7 @@ struct Namespace {
         try Self.run(["netns", "add", name])
     }
 
-    /// Adds a veth pair whose one end is the default route.
+    /// Adds a veth pair, and a default route through one of its ends.
     func addPair() throws {
         try ip("link", "add", "v0", "type", "veth", "peer", "name", "v1")
         try ip("addr", "add", "10.99.0.1/24", "dev", "v0")

@@ -3,7 +3,8 @@ import CurlewTesting
 import Foundation
 
 extension TestServer {
-    /// Protects a path with a realm that `ada` may enter with the password `secret`. Sends the body back, or `in`.
+    /// Protects a path with a realm that accepts `ada` with the password `secret`. Responds with the request's body, or
+    /// with `in` if it has none.
     func protect(_ path: String, realm: String = "r") {
         let expected = "Basic " + Data("ada:secret".utf8).base64EncodedString()
         route(path) { call in

@@ -3,12 +3,10 @@ import CurlewLocks
 import Foundation
 import Glibc
 
-/// A server in a separate network namespace, whose machine can vanish: from then on it sends nothing, not even a
-/// refusal.
-///
-/// It reads everything that it gets. After a head, and for `/upload` the first bytes of a body, it sends an informational
-/// response, and for `/stream` the beginning of a response that does not end. Both acknowledge the request. For `/whole`
-/// it sends an empty response, and waits for the next request.
+/// A server in a separate network namespace, whose machine can vanish: from then on it sends nothing, not even a reset.
+/// It reads everything that it receives. For `/whole` it sends an empty response, and waits for the next request.
+/// Otherwise it sends an informational response once, after the head and for `/upload` after the first bytes of a body.
+/// For `/stream`, the beginning of a response that does not end follows. Both acknowledge the request.
 final class VanishingPeer: Sendable {
     private struct State {
         var descriptors: [Int32] = []
@@ -58,10 +56,10 @@ final class VanishingPeer: Sendable {
 
     func url(_ path: String) -> String { "http://\(address):\(port)\(path)" }
 
-    /// Takes the machine's address away.
+    /// Removes the machine's address.
     func vanish() throws { try namespace.ip("addr", "flush", "dev", "v0") }
 
-    /// Gives the machine its address again. Its connections have noticed nothing.
+    /// Restores the machine's address. Its connections were not closed meanwhile.
     func comeBack() throws { try namespace.ip("addr", "add", "\(address)/30", "dev", "v0") }
 
     /// The number of this process's sockets that are connected to the server. The system disconnects a socket whose
@@ -83,7 +81,8 @@ final class VanishingPeer: Sendable {
             state.isOver = true
             return exchange(&state.descriptors, with: [])
         }
-        // Ends the threads' calls. They must not meet another socket of the same number, so the closes come after them.
+        // Ends the threads' calls. The descriptors are closed only after the threads have ended, so that no call uses a
+        // new socket with the same number.
         for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) }
         threads.wait()
         for descriptor in descriptors { close(descriptor) }
