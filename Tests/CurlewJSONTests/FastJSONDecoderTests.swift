@@ -52,7 +52,7 @@ struct FastJSONDecoderTests {
     }
 
     @Test(
-        "goes as deep as JSONDecoder",
+        "decodes texts that are nested as deeply as JSONDecoder permits",
         .enabled(
             if: ProcessInfo.processInfo.environment["CURLEW_SANITIZER"] != "address",
             "the comparison of two values of 512 levels needs more stack than a task has under the address sanitizer"),
@@ -82,7 +82,7 @@ struct FastJSONDecoderTests {
     }
 
     @Test(
-        "hands JSON5 and texts without braces to JSONDecoder",
+        "decodes JSON5 and texts without braces as JSONDecoder does",
         arguments: ["{a:1,b:'x',}", "a:1,b:'x'", "{\"a\":1,\"b\":\"x\"}", "{", "\"a\":1"])
     func json5(text: String) {
         var options = JSONOptions(name: "JSON5")
@@ -94,7 +94,7 @@ struct FastJSONDecoderTests {
     }
 
     // JSONDecoder of Swift 6.3 reads beyond the end of these texts and crashes.
-    @Test("throws where JSONDecoder crashes")
+    @Test("throws an error for texts on which JSONDecoder crashes")
     func crashes() {
         let brackets = Data(String(repeating: "[", count: 513).utf8)
         var json5 = FastJSONDecoder()
@@ -116,7 +116,7 @@ struct FastJSONDecoderTests {
         #expect(throws: DecodingError.self) { try json5.decode(Int.self, from: Data("-0x8000000000000001".utf8)) }
     }
 
-    @Test("keeps what a decoder needs that outlives the decoding")
+    @Test("a decoder and a container that outlive the decoding can still be used")
     func escaping() throws {
         struct Kept: Decodable {
             let decoder: any Decoder
@@ -138,7 +138,7 @@ struct FastJSONDecoderTests {
         #expect(try again.decode([Int].self, forKey: JSONTestKey("b")) == [1, 2])
     }
 
-    @Test("finds keys that are equal as strings, though not in their bytes")
+    @Test("finds keys that are canonically equivalent, as JSONDecoder does")
     func equivalentKeys() {
         // The Kelvin sign, the Greek question mark and the varia are canonically equivalent to ASCII characters.
         let texts = [

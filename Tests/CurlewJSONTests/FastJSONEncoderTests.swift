@@ -36,7 +36,7 @@ struct FastJSONEncoderTests {
         }
     }
 
-    @Test("numbers that cannot be encoded leave nothing behind")
+    @Test("an array with a number that cannot be encoded leaves no output behind")
     func caughtFailure() throws {
         let value = ["a": [Lenient(numbers: [1, .nan]), Lenient(numbers: [2]), Lenient(numbers: [.infinity])]]
         // Foundation's encoder traps for this value.
@@ -49,7 +49,7 @@ struct FastJSONEncoderTests {
     }
 
     // The encoder writes texts eight bytes at a time, so an escape can be at each of eight offsets.
-    @Test("escapes at every place of texts of every length")
+    @Test("escapes characters at every position of texts as JSONEncoder does")
     func escapes() {
         var texts: [String] = []
         for count in 0...34 {
@@ -66,7 +66,7 @@ struct FastJSONEncoderTests {
         #expect(JSONEncoderOptions.plain.difference(keys.map { JSONTree.object([$0]) }) == nil)
     }
 
-    @Test("keeps what it has made while it makes more")
+    @Test("encoding another value does not change an earlier result")
     func severalTexts() throws {
         for count in [1, 300, 400, 30_000] {
             let encoder = FastJSONEncoder()
@@ -100,7 +100,7 @@ struct FastJSONEncoderTests {
     }
 
     // JSONEncoder of Swift 6.3 traps for these values.
-    @Test("throws where JSONEncoder crashes")
+    @Test("throws an error for values on which JSONEncoder crashes")
     func misuse() {
         struct Misuse: Encodable {
             let body: @Sendable (any Encoder) throws -> Void
@@ -131,7 +131,7 @@ struct FastJSONEncoderTests {
 
     // According to its sources, JSONEncoder writes the rest of the failed object into the next one, so its result is
     // not compared.
-    @Test("leaves nothing behind of a value that could not be encoded")
+    @Test("a value that could not be encoded leaves no output behind")
     func failed() throws {
         struct Failing: Encodable {
             func encode(to encoder: any Encoder) throws {
@@ -156,7 +156,7 @@ struct FastJSONEncoderTests {
         }
     }
 
-    @Test("survives containers that outlive the encoding")
+    @Test("containers that outlive the encoding do not change its result")
     func escaping() throws {
         final class Kept { var container: KeyedEncodingContainer<JSONTestKey>?; var encoder: (any Encoder)? }
         struct Escaping: Encodable {
@@ -177,7 +177,7 @@ struct FastJSONEncoderTests {
         #expect(String(decoding: text, as: UTF8.self) == #"{"a":"x"}"#)
     }
 
-    @Test("takes the options of a plain JSONEncoder, and leaves subclasses alone")
+    @Test("fastEncode uses the options of a JSONEncoder, and the method of a subclass")
     func subclass() throws {
         // SAFETY: the class adds no state to JSONEncoder.
         final class Shouting: JSONEncoder, @unchecked Sendable {

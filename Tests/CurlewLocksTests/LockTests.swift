@@ -13,8 +13,8 @@ struct LockTests {
         #expect(lock.withLock { $0 } == 80_000)
     }
 
-    /// There are more threads than processors, and the lock is held for longer than a waiter spins. So waiters sleep,
-    /// and the holder must wake each of them.
+    /// Eight threads compete for the lock, and its holder lets the others run. So they sleep in the mutex, and the
+    /// holder must wake each of them.
     @Test func thoseWhoSleepAreWoken() async {
         let lock = Lock((isHeld: false, overlaps: 0, rounds: 0))
         let group = DispatchGroup()

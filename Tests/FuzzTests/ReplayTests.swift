@@ -4,7 +4,9 @@ internal import Testing
 
 @Suite("Properties of the parsers", .timeLimit(.minutes(2)))
 struct ReplayTests {
-    @Test("hold for the seeds, for what once broke them and for mutations", arguments: FuzzTarget.all)
+    @Test(
+        "the properties of a parser hold for its seeds, for inputs that once broke them and for mutations",
+        arguments: FuzzTarget.all)
     func properties(of target: FuzzTarget) throws {
         let seeds = try Seeds.of(target)
         try #require(!seeds.isEmpty)

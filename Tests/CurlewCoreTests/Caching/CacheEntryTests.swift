@@ -162,7 +162,7 @@ import Testing
         )
     }
 
-    @Test("An entry comes back as it was; a part of it, or more than it, is a miss") func roundTrip() {
+    @Test("an entry is read back as it was written, and truncated or extended data is refused") func roundTrip() {
         var numbers = Numbers()
         for _ in 0..<300 {
             let entry = Self.entry(&numbers)
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("The checksum of stores tells every changed byte") func changedBytes() {
+    @Test("every changed bit of an entry changes its checksum") func changedBytes() {
         var numbers = Numbers()
         for _ in 0..<20 {
             let encoded = Self.entry(&numbers).encoded
@@ -204,7 +204,9 @@ import Testing
         lifetime: CacheLifetime(freshUntil: cacheTestTime, usableUntil: cacheTestTime, canBeValidated: true)
     )
 
-    @Test("A field that would become two when it is sent is damage", arguments: ["\r\nX: y", "\n", "\r", "\0"])
+    @Test(
+        "an entry with a line break or a NUL in a field or its reason phrase is refused",
+        arguments: ["\r\nX: y", "\n", "\r", "\0"])
     func lineEnds(_ end: String) {
         #expect(CacheEntry(encoded: Self.sample.encoded) == Self.sample)
         for field in [HTTPHeader(name: "ETag", value: "\"a\"" + end), HTTPHeader(name: "A" + end, value: "")] {
@@ -217,7 +219,7 @@ import Testing
         #expect(CacheEntry(encoded: entry.encoded) == nil)
     }
 
-    @Test("A status that no server can send is damage", arguments: [0, 99, 1000, 1 << 40])
+    @Test("an entry whose status does not have three digits is refused", arguments: [0, 99, 1000, 1 << 40])
     func statuses(_ status: Int) {
         var entry = Self.sample
         entry.response.head.status = status
@@ -225,9 +227,9 @@ import Testing
     }
 }
 
-@Suite("What of an entry may leave the process")
+@Suite("Entries without credentials")
 struct CacheEntryCredentialsTests {
-    @Test("fields with secret names are left out, the others keep their order") func fields() {
+    @Test("fields with secret names are removed, and the others keep their order") func fields() {
         let names = [
             "Content-Type", "Set-Cookie", "ETag", "Authorization", "Vary", "X-Api-Key", "Authentication-Info", "Date",
             "X-Session-Token", "WWW-Authenticate", "Access-Control-Allow-Credentials",

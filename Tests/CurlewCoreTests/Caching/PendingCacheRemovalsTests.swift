@@ -2,9 +2,9 @@ import CurlewCore
 import Foundation
 import Testing
 
-@Suite("removals that have failed")
+@Suite("Pending cache removals")
 struct PendingCacheRemovalsTests {
-    @Test("more removals than are remembered are the removal of everything") func bound() {
+    @Test("beyond the maximum, pending removals are replaced by a removal of everything") func bound() {
         var pending = PendingCacheRemovals()
         let key = CacheKey(url: "http://store.test/a")
         for number in 0..<PendingCacheRemovals.most { pending.add(.url("http://other.test/\(number)")) }
@@ -17,7 +17,7 @@ struct PendingCacheRemovalsTests {
         #expect(pending.numbers.count == 1)
     }
 
-    @Test("an attempt from before a removal failed again has not done it") func again() throws {
+    @Test("an attempt that began before its removal failed again does not finish the removal") func again() throws {
         for removal in [CacheRemoval.url("http://store.test/a"), .everything] {
             var pending = PendingCacheRemovals()
             pending.add(removal)
@@ -30,7 +30,7 @@ struct PendingCacheRemovalsTests {
         }
     }
 
-    @Test("one task at a time tries them again") func retry() {
+    @Test("only one task at a time retries the removals") func retry() {
         var pending = PendingCacheRemovals()
         #expect(pending.beginRetry().isEmpty)
         pending.add(.url("http://store.test/a"))
@@ -41,7 +41,7 @@ struct PendingCacheRemovalsTests {
     }
 }
 
-@Suite("a store's failed removals")
+@Suite("Failed removals of a store")
 struct FailedRemovalsTests {
     private let key = CacheKey(url: "http://store.test/a")
 
@@ -66,18 +66,18 @@ struct FailedRemovalsTests {
         return found.map(\.entry.id)
     }
 
-    @Test("a lookup leaves out an entry whose removal failed before it or during it") func lookup() async {
+    @Test("a lookup omits entries whose removal failed before or during the lookup") func lookup() async {
         let removals = FailedRemovals()
         #expect(await found(removals) == ["1", "2"])
         await removals.add(CacheRemoval(entry("1").entry))
         #expect(await found(removals) == ["2"])
         #expect(await found(removals) { await removals.add(CacheRemoval(entry("2").entry)) } == [])
-        // A repetition that succeeds during the lookup may have been too late for its result.
+        // A retry that succeeds during the lookup may have been too late for the result of the lookup.
         #expect(await found(removals) { await removals.retry { _ in true } } == [])
         #expect(await found(removals) == ["1", "2"])
     }
 
-    @Test("a lookup asks for a repetition only if there is one to make") func retryStarts() async {
+    @Test("a lookup starts a retry only if a removal is pending") func retryStarts() async {
         let removals = FailedRemovals()
         var starts = 0
         _ = await removals.entries(for: key, startRetry: { starts += 1 }, lookUp: { _ in [] })
@@ -87,7 +87,7 @@ struct FailedRemovalsTests {
         #expect(starts == 1)
     }
 
-    @Test("an entry is stored once the removal that covers its key has succeeded") func storing() async {
+    @Test("an entry is stored only after the removal that covers its key has succeeded") func storing() async {
         let removals = FailedRemovals()
         await removals.add(.url(key.url))
         #expect(await !removals.mayStore(key) { await removals.retry { _ in false } })
@@ -95,7 +95,7 @@ struct FailedRemovalsTests {
         #expect(await removals.mayStore(key) { Issue.record("nothing is left to repeat") })
     }
 
-    @Test("a repetition ends with the first failure, and one runs at a time") func retry() async {
+    @Test("a retry ends with the first failure, and only one runs at a time") func retry() async {
         let removals = FailedRemovals()
         await removals.add(.url("http://store.test/a"))
         await removals.add(.url("http://store.test/b"))

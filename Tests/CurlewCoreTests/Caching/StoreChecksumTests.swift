@@ -22,7 +22,7 @@ struct StoreChecksumTests {
         (300, 0x240004dbee0ba6dc, 0x4724ccb36f2aee62),
     ]
 
-    @Test("it is that of the reference implementation, at every length of its last block", arguments: rows)
+    @Test("the checksum equals that of the reference implementation for data of many lengths", arguments: rows)
     func reference(row: (count: Int, plain: UInt64, seeded: UInt64)) {
         let data = Data((0..<row.count).map { UInt8(truncatingIfNeeded: $0 * 7 + 3) })
         #expect(StoreChecksum.of(data) == row.plain)
@@ -31,7 +31,7 @@ struct StoreChecksumTests {
         #expect(StoreChecksum.of((Data([0]) + data)[1...]) == row.plain)
     }
 
-    @Test("a text has the checksum of its UTF-8") func text() {
+    @Test("the checksum of a text is that of its UTF-8 bytes") func text() {
         #expect(StoreChecksum.of("ä") == StoreChecksum.of(Data("ä".utf8)))
     }
 }

@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("Event stream parser", .timeLimit(.minutes(4)))
 struct EventStreamParserTests {
-    @Test("events come out the same at every split")
+    @Test("a stream gives the same events wherever it is split")
     func everySplit() throws {
         let stream = Data(
             "\u{FEFF}: hi\r\nid: 7\r\nevent: e\r\nretry: 250\r\ndata: a\r\ndata: ü\r\n\r\ndata\r\rid\ndata: b\n\n".utf8)
@@ -25,7 +25,7 @@ struct EventStreamParserTests {
         }
     }
 
-    @Test("events are taken one after the other, and what begins another is kept for the next bytes")
+    @Test("events are returned one by one, and an incomplete event is kept for the next bytes")
     func oneByOne() throws {
         var parser = EventStreamParser(maximumEventSize: 100)
         let chunks = [Array("data: a\r\rdata: b\ndata: c\n\n: x\n\ndata: d".utf8), Array("\n\ndata: e\n\n".utf8)]
@@ -47,7 +47,7 @@ struct EventStreamParserTests {
         }
     }
 
-    @Test("data lines that come in several chunks are joined", arguments: ["\n", "\r", "\r\n"])
+    @Test("the data lines of an event are joined wherever the stream is split", arguments: ["\n", "\r", "\r\n"])
     func joinedData(end: String) throws {
         let stream = Data("data: one\(end)data: two\(end)data\(end)data:\(end)data: three\(end)\(end)".utf8)
         for first in 0...stream.count {
@@ -70,7 +70,7 @@ struct EventStreamParserTests {
         #expect(error?.code == .limitExceeded)
     }
 
-    @Test("the last event id is carried over from the connection before")
+    @Test("the last event ID is carried over from the previous connection")
     func carriedOver() throws {
         var parser = EventStreamParser(maximumEventSize: 100, lastEventID: "41")
         let events = try parser.events(in: Data("data: x\n\nid: 42\n\n".utf8))
@@ -78,14 +78,16 @@ struct EventStreamParserTests {
         #expect(parser.lastEventID == "42")
     }
 
-    @Test("an event without its blank line, and its id, are dropped")
+    @Test("an event without its blank line is dropped, and so is its ID")
     func unfinished() throws {
         var parser = EventStreamParser(maximumEventSize: 100)
         #expect(try parser.events(in: Data("id: 1\ndata: x\n".utf8)).isEmpty)
         #expect(parser.lastEventID == nil)
     }
 
-    @Test("a retry that is no number is ignored", arguments: ["", "x", "1 0", "-5", "99999999999999999999"])
+    @Test(
+        "a retry field whose value is not a number is ignored",
+        arguments: ["", "x", "1 0", "-5", "99999999999999999999"])
     func badRetry(value: String) throws {
         var parser = EventStreamParser(maximumEventSize: 100)
         _ = try parser.events(in: Data("retry: \(value)\n\n".utf8))

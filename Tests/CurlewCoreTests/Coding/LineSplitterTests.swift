@@ -18,7 +18,7 @@ struct LineSplitterTests {
         ("grüße 🐦\nzwei\n", ["grüße 🐦", "zwei"]),
     ]
 
-    @Test("lines come out the same at every split", arguments: table)
+    @Test("a text gives the same lines wherever it is split", arguments: table)
     func everySplit(text: String, expected: [String]) throws {
         let bytes = Data(text.utf8)
         for first in 0...bytes.count {
@@ -52,7 +52,7 @@ struct LineSplitterTests {
         }
     }
 
-    @Test("lines are taken one after the other, and what begins another is kept for the next bytes")
+    @Test("lines are returned one by one, and an incomplete line is kept for the next bytes")
     func oneByOne() throws {
         var splitter = LineSplitter(maximumLength: 10)
         func take(_ text: String) throws -> [String] {
@@ -75,7 +75,7 @@ struct LineSplitterTests {
         #expect(try splitter.last() == nil)
     }
 
-    @Test("lines before one that is too long are still given")
+    @Test("lines before one that is too long are still returned")
     func linesBeforeTheError() {
         var splitter = LineSplitter(maximumLength: 3)
         var lines: [String] = []

@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("Multipart layout", .timeLimit(.minutes(4)))
 struct MultipartLayoutTests {
-    @Test("the length is exact, and unknown as soon as one part's is")
+    @Test("the content length is exact, and unknown if the length of a part is unknown")
     func length() throws {
         let headers: HTTPHeaders = ["Content-Disposition": "form-data; name=\"a\""]
         let layout = try MultipartLayout(
@@ -25,7 +25,7 @@ struct MultipartLayoutTests {
     }
 
     @Test(
-        "a header or boundary that would forge another line is refused",
+        "a part's header that is malformed or would forge another line is refused",
         arguments: [("Content-Type", "a\r\nX: y"), ("X\nY", "v"), ("", "v"), ("N", "a\0b")])
     func injection(name: String, value: String) {
         var headers = HTTPHeaders()
@@ -36,12 +36,14 @@ struct MultipartLayoutTests {
         #expect(error?.code == .multipartEncodingFailed)
     }
 
-    @Test("boundaries are RFC 2046's", arguments: ["", "a\r\n", "a ", "ü", String(repeating: "x", count: 71)])
+    @Test(
+        "a boundary that RFC 2046 forbids is refused",
+        arguments: ["", "a\r\n", "a ", "ü", String(repeating: "x", count: 71)])
     func boundary(text: String) {
         #expect(throws: CurlewError.self) { try MultipartLayout(boundary: text, parts: []) }
     }
 
-    @Test("names cannot end their quotes, their line or their header")
+    @Test("names in Content-Disposition cannot end their quotes, their line or their header")
     func names() {
         #expect(
             MultipartLayout.formDisposition(name: "a\"\n\r\r\n\0b", filename: "\"\n\r\r\n\0ü")

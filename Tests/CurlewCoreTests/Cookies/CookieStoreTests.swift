@@ -8,7 +8,7 @@ struct CookieStoreTests {
 
     static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
-    @Test("a cookie's life ends at its time, and never lasts longer than 400 days")
+    @Test("a cookie expires at its time, and after 400 days at the latest")
     func lifetime() throws {
         let url = try Self.url("https://a.test/")
         let store = Jar()
@@ -29,7 +29,7 @@ struct CookieStoreTests {
         #expect(store.header(for: url, at: Self.now) == nil)
     }
 
-    @Test("a cookie of an endless path is not taken, however it comes by the path")
+    @Test("a cookie whose default path is too long is refused")
     func endlessPath() throws {
         let store = Jar()
         let slashes = String(repeating: "/", count: 50_000)
@@ -38,7 +38,7 @@ struct CookieStoreTests {
         #expect(store.count == 1)
     }
 
-    @Test("a replaced cookie keeps its place and its birth")
+    @Test("a replaced cookie keeps its position and its creation time")
     func replacing() throws {
         let url = try Self.url("http://a.test/")
         let store = Jar()
@@ -82,14 +82,14 @@ struct CookieStoreTests {
         ("https://a.test/", "x=\(String(repeating: "v", count: 4096))", "https://a.test/", false),
     ]
 
-    @Test("cookies go where they belong, and nowhere else", arguments: hostTable)
+    @Test("a cookie is sent only to the URLs that its domain, path and Secure attribute permit", arguments: hostTable)
     func hosts(from: String, header: String, to: String, isSent: Bool) throws {
         let store = Jar()
         store.receive(header, from: try Self.url(from), at: Self.now)
         #expect((store.header(for: try Self.url(to), at: Self.now) != nil) == isSent)
     }
 
-    @Test("http cannot overlay a Secure cookie")
+    @Test("a cookie that is set over http cannot hide a Secure cookie")
     func secureStaysAlone() throws {
         let https = try Self.url("https://a.test/")
         let http = try Self.url("http://sub.a.test/")
@@ -101,7 +101,7 @@ struct CookieStoreTests {
         #expect(store.header(for: https, at: Self.now) == "sid=good")
     }
 
-    @Test("a cookie that has expired stands in no other's way, and leaves no other its place")
+    @Test("an expired cookie blocks no other cookie, and passes on neither its position nor its creation time")
     func expiredIsGone() throws {
         let https = try Self.url("https://a.test/")
         let http = try Self.url("http://a.test/")
@@ -115,7 +115,7 @@ struct CookieStoreTests {
         #expect(store.count == 2)
     }
 
-    @Test("public suffixes own no cookies, but their own host's")
+    @Test("a cookie for a public suffix is refused unless the suffix itself sets it, for its own host only")
     func publicSuffixes() throws {
         struct Suffixes: PublicSuffixes {
             func isPublicSuffix(_ domain: String) -> Bool { domain == "github.test" }
@@ -127,7 +127,7 @@ struct CookieStoreTests {
         #expect(store.header(for: try Self.url("https://me.github.test/"), at: Self.now) == nil)
     }
 
-    @Test("a Secure cookie is left alone by the names above it and below it, in its path and below that")
+    @Test("a cookie that is set over http cannot shadow a Secure cookie of a parent or subdomain in its path")
     func shadows() throws {
         let store = Jar()
         store.receive("a=1; Secure; Path=/p", from: try Self.url("https://x.a.test/"), at: Self.now)
@@ -143,7 +143,8 @@ struct CookieStoreTests {
         }
     }
 
-    @Test("above a domain's limit go expired ones, then those not Secure, then the longest not used")
+    @Test(
+        "beyond a domain's limit, expired cookies are removed, then those without Secure, then the least recently used")
     func evictionInDomain() throws {
         let url = try Self.url("https://a.test/")
         let store = Jar(limits: .init(perDomain: 3, total: 100))
@@ -157,7 +158,7 @@ struct CookieStoreTests {
         #expect(store.all(at: Self.now + 11).map(\.name) == ["s2", "s3", "s4"])
     }
 
-    @Test("above the whole limit the longest not used goes, whatever its domain")
+    @Test("beyond the total limit, the least recently used cookie is removed, whatever its domain")
     func evictionInAll() throws {
         let store = Jar(limits: .init(perDomain: 10, total: 3))
         for (index, host) in ["a", "b", "c"].enumerated() {
@@ -168,7 +169,7 @@ struct CookieStoreTests {
         #expect(store.all(at: Self.now + 6).map(\.domain) == ["a.test", "c.test", "d.test"])
     }
 
-    @Test("cookies made by hand are checked, too")
+    @Test("a cookie that a program makes is checked before it is stored")
     func byHand() {
         let store = Jar()
         let cookie = Cookie(name: "a", value: "b", domain: ".A.Test", path: "x", created: Self.now)
@@ -182,7 +183,7 @@ struct CookieStoreTests {
         #expect(store.count == 1)
     }
 
-    @Test("what a header says is kept")
+    @Test("the attributes of a Set-Cookie field are parsed")
     func attributes() throws {
         let parsed = SetCookieParser.parse(
             "n=v; SameSite=Lax; HttpOnly; secure=x; Path=/a; Domain=.b.test; Max-Age=-1; Expires=x; Foo=bar; Max-Age=1x"
@@ -193,7 +194,7 @@ struct CookieStoreTests {
         #expect(SetCookieParser.parse("n=v; Path=/\(String(repeating: "x", count: 1024))")?.path == nil)
     }
 
-    @Test("Netscape files are written and read back")
+    @Test("Netscape cookie files are written and read back")
     func netscape() throws {
         let store = Jar()
         let url = try Self.url("https://a.test/p/")

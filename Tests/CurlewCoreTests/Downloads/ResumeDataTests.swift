@@ -10,7 +10,7 @@ struct ResumeDataTests {
             validator: .entityTag("\"5e1f\""), bytesWritten: 10, expectedTotal: 40, file: "/srv/in/a.part")
     }
 
-    @Test("it is the documented text")
+    @Test("resume data is encoded as the documented text")
     func text() throws {
         let text = String(decoding: try Self.sample().encoded, as: UTF8.self)
         #expect(
@@ -21,7 +21,7 @@ struct ResumeDataTests {
                 """)
     }
 
-    @Test("what is written is read")
+    @Test("encoded resume data is decoded unchanged")
     func roundTrip() throws {
         var data = try Self.sample()
         #expect(try ResumeData(data.encoded) == data)
@@ -33,7 +33,7 @@ struct ResumeDataTests {
         #expect(try ResumeData(data.encoded) == data)
     }
 
-    @Test("a list without segments is rejected, even for an empty file")
+    @Test("resume data with an empty list of segments is rejected, even for an empty file")
     func noSegments() throws {
         var data = try Self.sample()
         (data.bytesWritten, data.expectedTotal, data.segments) = (0, 0, [])
@@ -41,7 +41,7 @@ struct ResumeDataTests {
     }
 
     @Test(
-        "secrets are not kept",
+        "secret fields, fields of one transfer and credentials in the URL are not stored",
         arguments: [
             "Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "x-auth-token", "X-Amz-Security-Token",
             "Set-Cookie", "X-Client-Secret", "Session-Id", "If-Range", "RANGE", "Accept-Encoding", "Host", "X-JWT",
@@ -60,7 +60,7 @@ struct ResumeDataTests {
     }
 
     @Test(
-        "what is not sound is rejected",
+        "malformed or inconsistent resume data is rejected",
         arguments: [
             (#""curlewResumeData":1"#, #""curlewResumeData":2"#), (#""curlewResumeData":1,"#, ""),
             (#"https://example.com"#, "file://example.com"), (#"https://example.com"#, ""),
@@ -87,7 +87,7 @@ struct ResumeDataTests {
         #expect(error?.code == .resumeRejected)
     }
 
-    @Test("a Referer is kept without a query alone")
+    @Test("a Referer is stored only if it has no query")
     func referer() throws {
         let url = try #require(URL(string: "https://example.com/"))
         for (value, isKept) in [("https://a.test/page", true), ("https://a.test/?code=hush", false)] {
@@ -99,7 +99,9 @@ struct ResumeDataTests {
     }
 
     /// Another version of Curlew may have stored these fields.
-    @Test("secrets are ignored when they are read", arguments: ["Cookie", "X-JWT", "Range"])
+    @Test(
+        "secret fields and fields of one transfer are ignored when resume data is read",
+        arguments: ["Cookie", "X-JWT", "Range"])
     func secretsRead(_ name: String) throws {
         let text = String(decoding: try Self.sample().encoded, as: UTF8.self)
         let read = try ResumeData(Data(text.replacingOccurrences(of: "Accept", with: name).utf8))
@@ -107,7 +109,8 @@ struct ResumeDataTests {
     }
 
     @Test(
-        "nothing and noise are rejected", arguments: [Data(), Data("null".utf8), Data([0xFF, 0, 1]), Data("[]".utf8)])
+        "data that is not resume data is rejected",
+        arguments: [Data(), Data("null".utf8), Data([0xFF, 0, 1]), Data("[]".utf8)])
     func noise(_ data: Data) {
         let error = #expect(throws: CurlewError.self) { try ResumeData(data) }
         #expect(error?.code == .resumeRejected)
@@ -116,7 +119,7 @@ struct ResumeDataTests {
 
 @Suite("Names of partial files")
 struct PartialFileNameTests {
-    @Test("made names are known again", arguments: [0, 1, 35, 36, 1 << 32, UInt64.max] as [UInt64])
+    @Test("names of partial files are recognized", arguments: [0, 1, 35, 36, 1 << 32, UInt64.max] as [UInt64])
     func made(_ number: UInt64) {
         let name = PartialFileName.make(number)
         #expect(PartialFileName.isMade(name))
@@ -124,7 +127,7 @@ struct PartialFileNameTests {
         #expect(name.hasPrefix(".curlew-") && name.hasSuffix(".part"))
     }
 
-    @Test("every changed character makes it another file's name")
+    @Test("a name with one changed or missing character is not recognized")
     func changed() {
         let name = Array(PartialFileName.make(0x0123_4567_89AB_CDEF))
         for index in name.indices {
@@ -137,7 +140,7 @@ struct PartialFileNameTests {
     }
 
     @Test(
-        "names of other files",
+        "names of other files are not recognized",
         arguments: [
             "", "id_rsa", ".curlew-.part", ".curlew-1k2j3h.part", ".curlew-0000000000000-0000000000000.part",
             ".curlew-+000000000000-0000000000000.part", ".curlew-zzzzzzzzzzzzz-zzzzzzzzzzzzz.part",

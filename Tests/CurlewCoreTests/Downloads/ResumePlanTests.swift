@@ -110,7 +110,7 @@ struct ResumePlanTests {
         Case(name: "no content", status: 204, decision: .errorPage),
     ]
 
-    @Test("two versions are never mixed", arguments: cases)
+    @Test("a response is appended only if it continues the same version of the file", arguments: cases)
     func decide(_ testCase: Case) {
         let plan = ResumePlan(
             offset: testCase.offset, validator: testCase.validator, expectedTotal: testCase.total)
@@ -129,7 +129,7 @@ struct ResumePlanTests {
     }
 
     @Test(
-        "what can be resumed",
+        "a response can be resumed only with a strong validator and without a content coding",
         arguments: [
             (["ETag": tag], EntityValidator.entityTag(tag) as EntityValidator?),
             (["ETag": "\"\""], .entityTag("\"\"")),
@@ -152,7 +152,7 @@ struct ResumePlanTests {
         #expect(ResumePlan.validator(of: head, method: .get, hasBody: false) == expected)
     }
 
-    @Test("only plain GETs and successes can be resumed")
+    @Test("only a successful GET without a request body can be resumed")
     func otherRequests() {
         var head = ResponseHead(status: 200, headers: ["ETag": Self.tag])
         #expect(ResumePlan.validator(of: head, method: .post, hasBody: false) == nil)

@@ -26,7 +26,7 @@ struct SegmentPlanTests {
         #expect(plan.bytesWritten == 0)
     }
 
-    @Test("requests ask for what is missing, of the same version")
+    @Test("the request of a segment asks for its missing bytes of the same version")
     func headers() {
         var plan = SegmentPlan(validator: Self.validator, total: 100, have: 10, count: 2, minimum: 1)
         plan.wrote(10, inSegment: 0)
@@ -54,7 +54,7 @@ struct SegmentPlanTests {
     }
 
     @Test(
-        "the first answer decides",
+        "the response to the probe decides whether the file is divided",
         arguments: [
             Probe(
                 status: 206, headers: ["Content-Range": "bytes 0-9/100", "ETag": "\"v1\""],
@@ -82,7 +82,7 @@ struct SegmentPlanTests {
     }
 
     @Test(
-        "an answer that is not this part of this version starts the file over",
+        "a response that is not the requested part of the same version restarts the download",
         arguments: [
             (206, ["Content-Range": "bytes 15-54/100"], SegmentPlan.SegmentDecision.write),
             (206, ["Content-Range": "bytes 15-54/100", "ETag": "\"v1\""], .write),
@@ -102,7 +102,7 @@ struct SegmentPlanTests {
         #expect(plan.decision(for: head, segment: 1) == decision)
     }
 
-    @Test("goes on with what there was, and has the last byte fetched again")
+    @Test("a plan continues existing segments, and can fetch the last byte again")
     func goesOn() {
         var plan = SegmentPlan(
             validator: .entityTag("\"a\""), total: 20,

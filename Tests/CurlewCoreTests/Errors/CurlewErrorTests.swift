@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("Errors and redaction", .timeLimit(.minutes(4)))
 struct CurlewErrorTests {
-    @Test("every code is named for its member, once")
+    @Test("codes are unique, and their descriptions are their raw values")
     func codes() {
         let all = CurlewError.Code.allKnown
         #expect(Set(all).count == all.count)
@@ -12,7 +12,7 @@ struct CurlewErrorTests {
         #expect(all.allSatisfy { $0.description == $0.rawValue && !$0.rawValue.isEmpty })
     }
 
-    @Test("the questions follow the code", arguments: CurlewError.Code.allKnown)
+    @Test("the properties that classify an error follow from its code", arguments: CurlewError.Code.allKnown)
     func questions(code: CurlewError.Code) {
         let error = CurlewError(code, phase: .connect)
         #expect(error.isTimeout == code.rawValue.hasSuffix("TimedOut"))
@@ -29,7 +29,7 @@ struct CurlewErrorTests {
         #expect(code ~= error && !(code ~= CancellationError()))
     }
 
-    @Test("each property reads back what was written")
+    @Test("an error keeps its properties and redacts its URL, and copies are independent")
     func properties() {
         var error = CurlewError(.truncated, phase: .receive)
         error.url = URL(string: "https://user:secret@x.test/p?token=abc&flag#f")
@@ -52,7 +52,7 @@ struct CurlewErrorTests {
         )
     }
 
-    @Test("what is unsupported says what it needs")
+    @Test("the error of an unsupported feature names the feature and its requirement")
     func unsupported() {
         let error = CurlewError.unsupported(feature: "HTTP/3", needs: "libcurl with nghttp3")
         #expect(

@@ -2,7 +2,7 @@ import CurlewCore
 import Foundation
 import Testing
 
-/// The errors that Curlew makes: code, phase, text and the error inside.
+/// The code, phase, text and underlying error of the errors that Curlew creates.
 @Suite struct ErrorFactoryTests {
     struct Reason: LocalizedError {
         var errorDescription: String? { "no" }

@@ -2,10 +2,10 @@ import CurlewCore
 import Foundation
 import Testing
 
-@Suite("What errors say", .timeLimit(.minutes(4)))
+@Suite("Texts of errors", .timeLimit(.minutes(4)))
 struct ErrorTextTests {
     @Test(
-        "the beginning of a body is shown without secrets",
+        "the excerpt of a body shows no secrets",
         arguments: [
             ("Not found:\r\n\u{1B}[2Jnext", "text/html", "Not found: [2Jnext"),
             (#"{"error":"no","access_token":"S3CRET"}"#, "application/json", #"{"error":"no","access_token":"_"}"#),
@@ -94,7 +94,7 @@ struct ErrorTextTests {
     }
 
     @Test(
-        "of markup an excerpt shows no more than its size",
+        "an excerpt shows no markup of a body",
         arguments: [
             ("<Password>S3CRET</Password>", "text/xml", "27 bytes of text/xml"),
             ("\u{FEFF}\n <a>S3CRET</a>", "", "18 bytes"),
@@ -111,7 +111,7 @@ struct ErrorTextTests {
     }
 
     @Test(
-        "a secret's name is seen in quotes, at any place",
+        "the value of a quoted secret name is redacted anywhere in a body",
         arguments: [
             (#"data: {"token":"S3CRET S3CRET"}"#, #"data: {"token":"_"#),
             (#"while(1);{"a":1,"token" : S3CRET}"#, #"while(1);{"a":1,"token" : _"#),
@@ -130,7 +130,7 @@ struct ErrorTextTests {
         #expect(text == shown)
     }
 
-    @Test("the error inside is shown without secrets")
+    @Test("the underlying error is described without secrets")
     func redactsUnderlying() {
         struct Foreign: Error, CustomStringConvertible {
             let description = "refused: token=S3CRET, user=me at https://u:S3CRET@x.test/?t=S3CRET"
@@ -142,7 +142,7 @@ struct ErrorTextTests {
             error.debugDescription.contains("underlying: Foreign: refused: token=_, user=me at https://x.test/?t=_"))
     }
 
-    @Test("the debug description has the names in a certificate, and the error before a failed retry")
+    @Test("the debug description lists the names in a certificate, and the original error of a failed retry")
     func describesDetails() {
         struct Foreign: Error, CustomStringConvertible {
             let description = "refused: token=S3CRET"
@@ -170,7 +170,7 @@ struct ErrorTextTests {
     }
 
     @Test(
-        "a bad field is named, without what may be a secret",
+        "the error of an invalid field names the field, and shows no secret",
         arguments: [
             (HTTPHeader(name: "X Bad", value: "1"), "\"X\"", "U+0020"),
             (HTTPHeader(name: "Authorization: Bearer S3CRET", value: ""), "\"Authorization\"", "U+003A"),
@@ -185,7 +185,7 @@ struct ErrorTextTests {
         #expect(!"\(error)".contains("S3CRET") && !error.debugDescription.contains("S3CRET"))
     }
 
-    @Test("a timeout is named, with its value")
+    @Test("the reason of a timeout names the timeout and its value")
     func namesTimeouts() {
         let texts = [
             CurlewError.Code.queueTimedOut, .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut,
@@ -196,7 +196,7 @@ struct ErrorTextTests {
         }
     }
 
-    @Test("the debug description says more than the description, and no secrets either")
+    @Test("the debug description adds details to the description, and shows no secrets")
     func debugDescription() {
         var error = CurlewError(
             .unacceptableStatus, phase: .validation, reason: "no", url: URL(string: "https://u:S3CRET@x.test/?t=S3CRET")
@@ -237,7 +237,7 @@ struct ErrorTextTests {
         version: "7.88.1", versionNumber: 0x075801, features: [], protocols: [], tlsBackend: nil,
         hasCustomResolver: false)
 
-    @Test("a suggestion depends on the status, and on what the error knows")
+    @Test("a suggestion depends on the status, and the error's own suggestion replaces it")
     func suggestsMore() {
         var error = CurlewError(.unacceptableStatus, phase: .validation, responseCode: 404)
         #expect(error.recoverySuggestion == "Check the URL's path.")
@@ -248,7 +248,7 @@ struct ErrorTextTests {
         #expect(lacking?.recoverySuggestion == "Install a libcurl that has the feature.")
     }
 
-    @Test("the phases of metrics are those that happened")
+    @Test("metrics list only the phases that happened")
     func phases() {
         func date(_ milliseconds: Double) -> Date { Date(timeIntervalSince1970: milliseconds / 1000) }
         var metrics = TransferMetrics(queued: date(0), ended: date(10))

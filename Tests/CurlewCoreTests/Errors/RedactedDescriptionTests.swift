@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("What values with secrets print of themselves", .timeLimit(.minutes(4)))
+@Suite("Descriptions of values with secrets", .timeLimit(.minutes(4)))
 struct RedactedDescriptionTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -13,7 +13,7 @@ struct RedactedDescriptionTests {
         return "\(value) \(String(reflecting: value)) \(dumped)"
     }
 
-    @Test("says what it is and nothing of the secret")
+    @Test("a value with a secret is described without the secret")
     func secrets() throws {
         let url = try #require(URL(string: "https://user:s3cret@a.example/x?token=s3cret#t=s3cret"))
         let values: [(Any, String)] = [
@@ -43,7 +43,7 @@ struct RedactedDescriptionTests {
         }
     }
 
-    @Test("name resolution shows its settings without the credentials of its server")
+    @Test("the DNS configuration is described without the credentials of its server")
     func nameResolution() {
         var dns = DNSConfiguration()
         dns.dohURL = URL(string: "https://user:s3cret@dns.example/query")
@@ -53,7 +53,7 @@ struct RedactedDescriptionTests {
         #expect(!Self.printed(dns).contains("s3cret"))
     }
 
-    @Test("an untrusted server is told by its verdict")
+    @Test("an untrusted server is described by its host, its certificates and the verify result")
     func untrusted() {
         let trust = ServerTrust(host: "a.example", certificateChain: [Data([1])], verifyResult: 18)
         let error = CurlewError(

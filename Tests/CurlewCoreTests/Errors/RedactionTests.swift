@@ -39,7 +39,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "marks that combine with what separates the parts of a text hide nothing",
+        "combining marks next to separators do not prevent redaction",
         arguments: [
             ("https://u:SECRET@\u{301}x.test/", "https://\u{301}x.test/"),
             ("https://x.test/?\u{301}a=SECRET", "https://x.test/?\u{301}a=_"),
@@ -54,7 +54,7 @@ struct RedactionTests {
         #expect(!body.contains("SECRET") && body.hasSuffix("&b=2"), "\(body)")
     }
 
-    @Test("URLs inside of other texts are found")
+    @Test("URLs inside other texts are redacted")
     func texts() {
         #expect(Redaction.text("nothing here?") == "nothing here?")
         #expect(
@@ -68,7 +68,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "fields that hold secrets are known by name",
+        "secret fields are recognized by their names",
         arguments: [
             ("Authorization", true), ("proxy-authorization", true), ("COOKIE", true), ("Set-Cookie", true),
             ("X-Api-Key", true), ("X-Auth-Token", true), ("X-CSRF-Token", true), ("X-Amz-Security-Token", true),
@@ -98,7 +98,7 @@ struct RedactionTests {
         #expect(HTTPHeader(name: name, value: "SECRET").description.contains("SECRET") == !isSecret)
     }
 
-    @Test("fields that hold URLs show them redacted")
+    @Test("URLs in fields are redacted")
     func referenceFields() {
         #expect(
             "\(HTTPHeader(name: "Location", value: "https://u:p@x.test/?code=S"))" == "Location: https://x.test/?code=_"
@@ -142,12 +142,12 @@ struct RedactionTests {
         ("", "", ""),
     ]
 
-    @Test("fields of bodies that are secret by name lose their values", arguments: bodies)
+    @Test("values of fields with secret names are redacted in bodies", arguments: bodies)
     func body(type: String, text: String, expected: String) {
         #expect(Redaction.body(text, type: type) == expected)
     }
 
-    @Test("a body cut off anywhere shows no secret")
+    @Test("a body shows no secret wherever it is cut off")
     func cutBodies() {
         let text = #"{"a":[{"access_token":"SECRET1"},{"x":{"password" : {"y":"SECRET2"}}}],"id_token":"SECRET3"}"#
         for length in 0...text.utf8.count {

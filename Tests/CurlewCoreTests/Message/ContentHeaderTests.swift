@@ -5,7 +5,7 @@ internal import Testing
 @Suite("Content headers", .timeLimit(.minutes(4)))
 struct ContentHeaderTests {
     @Test(
-        "names that senders encode as no standard says are decoded, and malformed ones are left alone",
+        "file names in nonstandard encodings are decoded, and malformed encodings are left unchanged",
         arguments: [
             ("filename=my%20file%C3%A4.txt", "my fileä.txt"), ("filename=\"50%.html\"", "50%.html"),
             ("filename=%EC%98%88%EC%88%A", "%EC%98%88%EC%88%A"), ("filename=\"%FF.txt\"", "%FF.txt"),
@@ -26,7 +26,7 @@ struct ContentHeaderTests {
     }
 
     @Test(
-        "a new body is described by its length, if the head had one, and has no coding",
+        "a new body updates or removes an existing Content-Length, and removes Content-Encoding",
         arguments: [
             (["Content-Length": "9", "X-Other": "1"], 4, ["Content-Length": "4", "X-Other": "1"]),
             (["content-length": "9", "Content-Encoding": "gzip"], nil, [:]),
@@ -52,7 +52,7 @@ struct ContentHeaderTests {
         #expect(MediaType.effective(of: []) == nil && MediaType.effective(of: ["x", "*/*"]) == nil)
     }
 
-    @Test("media types are written with quotes where they need them")
+    @Test("parameters of media types are quoted only where necessary")
     func writing() throws {
         let type = try #require(MediaType("a/b; x=\"p q\\\"\\\\\"; y=z"))
         #expect(type.description == "a/b;x=\"p q\\\"\\\\\";y=z")
@@ -64,7 +64,7 @@ struct ContentHeaderTests {
     }
 
     @Test(
-        "what is written comes back",
+        "a file name is read back as it was written, with every fallback",
         arguments: [ContentDisposition.Fallback.automatic, .none, .text("plain name.txt")])
     func fallbacks(fallback: ContentDisposition.Fallback) {
         let written = ContentDisposition(filename: "ü 100%25.txt", fallback: fallback).headerValue
@@ -83,12 +83,12 @@ struct ContentHeaderTests {
         ("windows-1258", [0xD2], "\u{309}"), ("x-user-defined", [0x41], nil), ("euc-jp", [0xC6, 0xFC], nil),
     ]
 
-    @Test("text decodes by its label", arguments: texts)
+    @Test("text is decoded by its charset label", arguments: texts)
     func charsets(label: String, bytes: [UInt8], text: String?) throws {
         #expect(try #require(CharsetLabel(label)).decode(Data(bytes)) == text)
     }
 
-    @Test("unknown labels are none", arguments: ["", "  ", "utf 8", "utf-7", "ütf-8"])
+    @Test("an unknown charset label is not accepted", arguments: ["", "  ", "utf 8", "utf-7", "ütf-8"])
     func unknown(label: String) { #expect(CharsetLabel(label) == nil) }
 
     static let names: [(String, String?)] = [
@@ -101,7 +101,7 @@ struct ContentHeaderTests {
         (String(repeating: "x", count: 300), String(repeating: "x", count: 255)), ("你好.png", "你好.png"),
     ]
 
-    @Test("a stranger's file name becomes one harmless component", arguments: names)
+    @Test("a received file name becomes one safe path component", arguments: names)
     func safeNames(name: String, expected: String?) {
         #expect(ContentDisposition(filename: name).safeFilename == expected)
         if let expected {
@@ -120,7 +120,7 @@ struct ContentHeaderTests {
         #expect(ContentDisposition(parsing: "Inline; x").type == "inline")
     }
 
-    @Test("challenges with errors end the field")
+    @Test("a malformed field of challenges is ignored, and other fields are read")
     func challenges() {
         #expect(AuthenticationChallenge.parse(["Basic realm=\"a\", =", "Digest realm=b"]).map(\.scheme) == ["Digest"])
         #expect(AuthenticationChallenge.parse(["Basic realm==a"]).isEmpty)
@@ -136,7 +136,7 @@ struct ContentHeaderTests {
     }
 
     @Test(
-        "a scheme alone is no token of the scheme before it",
+        "a scheme without parameters is not read as a token of the previous scheme",
         arguments: [
             ("Negotiate, NTLM, Basic", ["Negotiate", "NTLM", "Basic"]),
             ("Digest realm=\"a\", Negotiate, NTLM", ["Digest", "Negotiate", "NTLM"]),

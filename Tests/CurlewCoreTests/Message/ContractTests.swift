@@ -2,15 +2,15 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Contract values", .timeLimit(.minutes(4)))
+@Suite("Values of the transport contract", .timeLimit(.minutes(4)))
 struct ContractTests {
-    @Test("bodies say whether they can be sent again")
+    @Test("bodies in memory or in a file can be sent again")
     func bodies() {
         #expect(BodySource.none.isReplayable && BodySource.data(Data()).isReplayable)
         #expect(BodySource.file(URL(filePath: "/x")).isReplayable)
     }
 
-    @Test("defaults are finite and safe")
+    @Test("configurations and options have the expected defaults")
     func defaults() {
         let timeouts = Timeouts()
         #expect(timeouts.connect == .seconds(10) && timeouts.firstByte == .seconds(60) && timeouts.idle == .seconds(60))
@@ -39,7 +39,7 @@ struct ContractTests {
         #expect(capabilities.usesOpenSSL)
     }
 
-    @Test("capabilities tell what is refused, and what it would take")
+    @Test("capabilities list the unsupported features and their requirements")
     func refusals() throws {
         var capabilities = Capabilities(
             version: "8.14.1", versionNumber: 0x080E01,
@@ -60,7 +60,7 @@ struct ContractTests {
         try capabilities.require(.http3)
     }
 
-    @Test("checksums are read from hex and written to it")
+    @Test("checksums are read and written as hexadecimal digits")
     func checksums() {
         let hex = "D41D8CD98F00B204E9800998ECF8427E"
         #expect(Checksum(.md5, hex: hex)?.description == "md5:" + hex.lowercased())
@@ -68,14 +68,14 @@ struct ContractTests {
         #expect(ChecksumAlgorithm.allCases.map(\.byteCount) == [32, 64, 48, 20, 16])
     }
 
-    @Test("request states change one way")
+    @Test("a request never returns to its first state, and never leaves its last one")
     func requestStates() {
         let all: [RequestState] = [.initialized, .resumed, .suspended, .cancelled, .finished]
         let allowed = all.map { state in all.filter(state.canTransition).count }
         #expect(allowed == [4, 3, 3, 0, 0])
     }
 
-    @Test("a sink has to implement only what it wants to know")
+    @Test("a sink has to implement only the method for the body")
     func sinkDefaults() async throws {
         let head = ResponseHead(status: 200, reason: "OK", version: .http1_1, headers: [:])
         let sink = BodyOnly()
@@ -119,7 +119,7 @@ struct ContractTests {
         }
     }
 
-    @Test("seconds of a foreign type become a bounded duration")
+    @Test("a number of seconds becomes a bounded duration")
     func boundedSeconds() {
         #expect(Duration.bounded(seconds: 1.5) == .milliseconds(1500))
         #expect(Duration.bounded(seconds: -1) == .zero)
@@ -127,7 +127,7 @@ struct ContractTests {
         #expect(Duration.bounded(seconds: .nan) == .zero)
     }
 
-    @Test("a file name that looks escaped is written so that no receiver unescapes it")
+    @Test("a file name that looks percent-encoded is written so that it is read back unchanged")
     func escapedFilename() {
         let header = ContentDisposition(filename: "50%25.txt").headerValue
         #expect(header.contains("filename*=UTF-8''50%2525.txt"))

@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("Header fields", .timeLimit(.minutes(4)))
 struct HTTPHeadersTests {
-    @Test("a name stands once in a request, in its first place, with the last value")
+    @Test("repeated names of a request's fields are merged, at the first position with the last value")
     func building() {
         let headers = HTTPHeaders([
             HTTPHeader(name: "A", value: "1"), HTTPHeader(name: "b", value: "2"), HTTPHeader(name: "a", value: "3"),
@@ -19,7 +19,7 @@ struct HTTPHeadersTests {
         #expect(array.values(for: "accept") == ["b"])
     }
 
-    @Test("what a server sent keeps its duplicates, in order")
+    @Test("received fields keep their duplicates and their order")
     func received() {
         let headers = HTTPHeaders(received: [
             HTTPHeader(name: "Set-Cookie", value: "a=1"), HTTPHeader(name: "Vary", value: "x"),
@@ -32,7 +32,7 @@ struct HTTPHeadersTests {
         #expect(headers.contains(name: "vary") && !headers.contains(name: "var"))
     }
 
-    @Test("changing")
+    @Test("fields can be added, appended, replaced and removed")
     func changing() {
         var headers: HTTPHeaders = ["b": "1"]
         headers.add(name: "A", value: "2")
@@ -49,7 +49,7 @@ struct HTTPHeadersTests {
         #expect(headers[headers.startIndex].value == "5")
     }
 
-    @Test("setting a field leaves one of its name") func settingOneOfSeveral() {
+    @Test("setting a field removes all others of its name") func settingOneOfSeveral() {
         var headers = HTTPHeaders(received: [
             HTTPHeader(name: "A", value: "1"), HTTPHeader(name: "B", value: "2"), HTTPHeader(name: "a", value: "3"),
             HTTPHeader(name: "A", value: "4"),
@@ -70,10 +70,10 @@ struct HTTPHeadersTests {
         (.userAgent("u/1"), "User-Agent: u/1"),
     ]
 
-    @Test("well-known fields", arguments: headerTable)
+    @Test("members for well-known fields set the right name and value", arguments: headerTable)
     func wellKnown(header: HTTPHeader, text: String) { #expect("\(header.name): \(header.value)" == text) }
 
-    @Test("quality values go down by a tenth")
+    @Test("quality values decrease by a tenth, and are never below 0.1")
     func quality() {
         #expect(["de", "en", "fr"].qualityEncoded() == "de;q=1.0, en;q=0.9, fr;q=0.8")
         #expect([String]().qualityEncoded() == "")
@@ -91,7 +91,7 @@ struct HTTPHeadersTests {
         #expect(HTTPHeader(name: name, value: value).isValid == isValid)
     }
 
-    @Test("methods know their nature")
+    @Test("safe, idempotent and valid methods are recognized")
     func methods() {
         let all: [HTTPMethod] = [.connect, .delete, .get, .head, .options, .patch, .post, .put, .query, .trace]
         #expect(
@@ -109,7 +109,7 @@ struct HTTPHeadersTests {
         #expect(ASCII.lowercased("ÄbC") == "Äbc" && ASCII.lowercased("abc") == "abc")
     }
 
-    @Test("a request's own fields come before the session's")
+    @Test("a request's own fields override those of the session")
     func effective() throws {
         let session = DefaultHeaders(["Accept": "a", "X": "session"])
         var request = TransferRequest(

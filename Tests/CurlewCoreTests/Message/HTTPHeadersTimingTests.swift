@@ -2,13 +2,13 @@ internal import CurlewCore
 internal import CurlewTesting
 internal import Testing
 
-@Suite("The time that many header fields take", .timeLimit(.minutes(4)))
+@Suite("Time for many header fields", .timeLimit(.minutes(4)))
 struct HTTPHeadersTimingTests {
     private static func distinct(_ count: Int) -> [HTTPHeader] {
         (0..<count).map { HTTPHeader(name: "Name-\($0 + 10_000)", value: "\($0)") }
     }
 
-    @Test("a list is made in a time that grows with its length")
+    @Test("the time to make a list does not grow quadratically with its length")
     func making() {
         func time(_ count: Int) -> Duration {
             ProcessorTime.ofFastestRound({ Self.distinct(count) }) { #expect(HTTPHeaders($0).count == count) }
@@ -17,7 +17,7 @@ struct HTTPHeadersTimingTests {
         #expect(many < few * 25, "\(few) for 2 000, \(many) for 20 000")
     }
 
-    @Test("a field takes the place of many in a time that grows with their number")
+    @Test("the time to replace many fields by one does not grow quadratically with their number")
     func replacing() {
         func time(_ count: Int) -> Duration {
             let fields = (0..<count).map { HTTPHeader(name: "A", value: "\($0)") }

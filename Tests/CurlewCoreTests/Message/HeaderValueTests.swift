@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("Values of header fields", .timeLimit(.minutes(4)))
 struct HeaderValueTests {
-    @Test("statuses have a meaning and a phrase")
+    @Test("statuses have a reason phrase, and tell whether they are redirects or have no body")
     func status() {
         #expect(HTTPStatus(404).reasonPhrase == "Not Found" && HTTPStatus(499).reasonPhrase.isEmpty)
         let codes = [99, 100, 103, 199, 200, 204, 206, 301, 304, 404, 599, 600]
@@ -27,7 +27,7 @@ struct HeaderValueTests {
         #expect(HTTPDate.date(from: text, now: date)?.timeIntervalSince1970 == seconds.rounded(.down))
     }
 
-    @Test("every day of four centuries comes out and goes in")
+    @Test("dates of five centuries are read back as they were written")
     func everyDay() {
         for day in stride(from: -100_000, through: 100_000, by: 97) {
             let date = Date(timeIntervalSince1970: Double(day) * 86_400 + 3661)
@@ -38,7 +38,7 @@ struct HeaderValueTests {
     }
 
     @Test(
-        "years of two digits lie at most fifty years ahead",
+        "a year of two digits is at most fifty years in the future",
         arguments: [(2026, "76", 2076), (2026, "77", 1977), (2080, "10", 2110), (2000, "99", 1999)])
     func shortYears(now: Int, year: String, expected: Int) throws {
         let today = try #require(HTTPDate.date(from: "Mon, 01 Jan \(now) 00:00:00 GMT", now: .distantPast))
@@ -47,7 +47,7 @@ struct HeaderValueTests {
     }
 
     @Test(
-        "what is no date is none",
+        "an invalid date is not read",
         arguments: [
             "", "Sun", "Sun, ", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 29 Feb 1900 08:49:37 GMT",
             "Sunny, 06-Nov-94 08:49:37 GMT",
@@ -55,7 +55,7 @@ struct HeaderValueTests {
         ])
     func noDate(text: String) { #expect(HTTPDate.date(from: text, now: .distantPast) == nil) }
 
-    @Test("ranges are written, Content-Range is read")
+    @Test("the Range field is written, and Content-Range is read")
     func ranges() {
         #expect(
             [ByteRange.from(5), .bytes(0...9), .last(3)].map(\.description) == ["bytes=5-", "bytes=0-9", "bytes=-3"])
@@ -72,7 +72,7 @@ struct HeaderValueTests {
         }
     }
 
-    @Test("Retry-After is cut at its maximum, and a date that has passed is none")
+    @Test("Retry-After is limited to its maximum, and a past date gives no delay")
     func retryAfter() throws {
         let now = Date(timeIntervalSince1970: 784_111_777)
         #expect(RetryAfter.delay("99999999999999999999", now: now, maximum: .seconds(9)) == .seconds(9))
@@ -83,7 +83,7 @@ struct HeaderValueTests {
         #expect(RetryAfter.delay("soon", now: now) == nil)
     }
 
-    @Test("Cache-Control's directives")
+    @Test("Cache-Control directives are read, and a malformed argument is read as empty")
     func cacheControl() {
         let control = CacheControl(" No-Cache=\"set-cookie, x\" , max-age = 60;x, private,max-age=1,,=3")
         #expect(control.directives == ["no-cache": "set-cookie, x", "max-age": "", "x": "", "private": ""])
@@ -104,11 +104,11 @@ struct HeaderValueTests {
         ("1:2:3:4:5:6:7:8::", nil), ("::1.2.3", nil), ("1.2.3.4::", nil), ("", nil), ("localhost", nil),
     ]
 
-    @Test("IP addresses are told from names", arguments: addressTable)
+    @Test("only valid IP addresses are read as addresses", arguments: addressTable)
     func addresses(text: String, bytes: [UInt8]?) { #expect(IPAddress(text)?.bytes == bytes) }
 
     @Test(
-        "loopback addresses",
+        "only 127.0.0.0/8 and ::1 are loopback addresses",
         arguments: [
             ("127.0.0.1", true), ("127.255.0.9", true), ("::1", true), ("0:0::1", true), ("::1%lo", true),
             ("128.0.0.1", false), ("1.0.0.127", false), ("::", false), ("::2", false), ("1::1", false),
@@ -118,7 +118,7 @@ struct HeaderValueTests {
         #expect(try #require(IPAddress(text)).isLoopback == isLoopback)
     }
 
-    @Test("prefixes of addresses")
+    @Test("addresses of one family share a prefix if its bits are equal")
     func prefixes() throws {
         let address = try #require(IPAddress("192.168.255.1"))
         for (other, bits, isShared) in [

@@ -6,7 +6,7 @@ import Testing
 @Suite("Host names")
 struct HostnameTests {
     @Test(
-        "a host with a delimiter in it is not usable",
+        "an empty host and a host with a delimiter are not usable",
         arguments: ["", "a b", "a/b", "a\nb", "a%41", "a:b", "a@b", "a\\b", "[::1", "a|b", "\u{7F}"])
     func unusable(host: String) {
         #expect(!Hostname.isUsable(host))
@@ -27,7 +27,7 @@ struct HostnameTests {
     }
 
     @Test(
-        "a zone is part of an address only if that is allowed",
+        "an address with a zone is read only if zones are allowed",
         arguments: [("fe80::1%eth0", true), ("fe80::1%", true), ("fe80::1", false), ("127.0.0.1", false)])
     func zones(text: String, hasZone: Bool) {
         #expect((IPAddress(text, allowsZone: false) == nil) == hasZone)
@@ -36,7 +36,7 @@ struct HostnameTests {
 
     /// The quick check may pass only URLs that the thorough check accepts.
     @Test(
-        "a URL that is not looked at closely has a usable host",
+        "a URL that passes the quick check has a usable host and no credentials",
         arguments: [
             "http://a/", "http://example.org:8080/a/b?c=d:e", "https://127.0.0.1/x#y", "http://a.b/c?d=%20",
             "http://a%2Fb/", "http://u@h/", "http://u:80@h/", "https://u.v-w:@h:80/", "http://h:80%2F@i/", "http:///",
@@ -51,7 +51,7 @@ struct HostnameTests {
     }
 
     @Test(
-        "one host has one name",
+        "all spellings of a host have the same canonical name",
         arguments: [
             ("A.Test", "a.test"), ("a.test.", "a.test"), ("bücher.test.", "xn--bcher-kva.test"), ("127.1", "127.0.0.1"),
             ("0x7f.0.1", "127.0.0.1"), ("0177.0.0.01", "127.0.0.1"), ("2130706433", "127.0.0.1"),
@@ -64,7 +64,7 @@ struct HostnameTests {
         #expect(Hostname.canonical(host) == name)
     }
 
-    @Test("what has no name is no host", arguments: ["", "."])
+    @Test("an empty host has no canonical name", arguments: ["", "."])
     func noName(host: String) {
         #expect(Hostname.canonical(host) == nil)
     }

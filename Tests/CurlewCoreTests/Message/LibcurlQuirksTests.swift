@@ -5,7 +5,7 @@ internal import Testing
 /// The releases of libcurl at which each quirk begins and ends.
 @Suite("libcurl's quirks", .timeLimit(.minutes(4)))
 struct LibcurlQuirksTests {
-    /// The releases around the change of one quirk, as their authors numbered them.
+    /// Releases of libcurl with and without one quirk.
     struct Boundary: Sendable, CustomTestStringConvertible {
         let quirk: String
         let without: [String]

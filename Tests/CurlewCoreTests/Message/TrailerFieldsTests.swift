@@ -6,7 +6,7 @@ internal import Testing
 @Suite("Trailer fields", .timeLimit(.minutes(4)))
 struct TrailerFieldsTests {
     @Test(
-        "fields that describe what was sent may follow it",
+        "a field that describes the sent body is permitted as a trailer",
         arguments: [
             "Content-Digest", "Repr-Digest", "Digest", "Content-MD5", "ETag", "Server-Timing", "X-Checksum",
             "grpc-status",
@@ -18,7 +18,7 @@ struct TrailerFieldsTests {
     }
 
     @Test(
-        "fields that are needed before the body may not",
+        "a field that is needed before the body is not permitted as a trailer",
         arguments: [
             "Content-Length", "Transfer-Encoding", "Trailer", "TE", "Connection", "Keep-Alive", "Proxy-Connection",
             "Upgrade", "HTTP2-Settings", "Host", "Location", "Via", "Forwarded", "Alt-Svc", "Authorization",
@@ -34,7 +34,7 @@ struct TrailerFieldsTests {
         }
     }
 
-    @Test("the others stay in order, with duplicates")
+    @Test("permitted trailers keep their order and their duplicates")
     func order() {
         var fields: HTTPHeaders = ["A": "1"]
         for (name, value) in [("set-cookie", "s=1"), ("B", "2"), ("a", "3"), ("Host", "evil.example"), ("B", "4")] {
@@ -45,7 +45,7 @@ struct TrailerFieldsTests {
     }
 
     @Test(
-        "what cannot be sent is an error, with the name and without the value",
+        "a trailer that cannot be sent is an error that does not show its value",
         arguments: [
             ("Content-Length", "1"), ("AUTHORIZATION", "secret"), ("If-Match", "x"), ("A B", "x"), ("", "x"),
             ("X", "a\r\nY: b"), ("X", "a\u{0}b"), ("X", String(repeating: "x", count: 70_000)),
@@ -57,7 +57,7 @@ struct TrailerFieldsTests {
         #expect(error?.reason.contains("secret") == false)
     }
 
-    @Test("the closure is called for each end of the body")
+    @Test("the closure that makes the trailers is called each time they are needed")
     func calls() throws {
         let calls = Calls()
         let trailers = RequestTrailers { ["N": "\(calls.next())"] }
@@ -79,7 +79,7 @@ struct TrailerFieldsTests {
         func close() {}
     }
 
-    @Test("only a stream of unknown length carries them")
+    @Test("only a stream of unknown length can carry trailers")
     func bodies() {
         #expect(throws: Never.self) { try BodySource.stream(Empty()).checkCarriesTrailers() }
         #expect(throws: Never.self) { try BodySource.stream(Empty(), length: -1).checkCarriesTrailers() }

@@ -6,7 +6,7 @@ import Testing
 @Suite("URL scans")
 struct URLScanTests {
     @Test(
-        "only a scheme, a name or IPv4 address and a port are plain",
+        "a host is plain only as a name or an IPv4 address, with a scheme and an optional port",
         arguments: [
             ("http://a/", true), ("HTTPS://A-1.test:8080?q=u@v", true), ("http://127.0.0.1", true), ("ftp://a", true),
             ("http://a:/", true), ("http:///a", true), ("http://a_b/", false), ("http://u@h/", false),
@@ -33,7 +33,7 @@ struct URLScanTests {
     }
 
     @Test(
-        "other texts have no parts",
+        "malformed URLs and other schemes than http and https have no parts",
         arguments: [
             "", "h", "/a", "ftp://h/", "htt://h/", "httpx://h/", "http:/h", "http://", "http:///a", "http://u@/",
             "http://h:65536/", "http://h:0000080/", "http://h:8a/", "http://h:-1/", "http://[::1/", "http://[::1]a/",
@@ -45,7 +45,7 @@ struct URLScanTests {
     }
 
     @Test(
-        "a dot segment of the path is seen, escaped or not",
+        "a dot segment of the path is found, escaped or not",
         arguments: [
             ("http://h/.", true), ("http://h/a/../b", true), ("http://h/%2e", true), ("http://h/a%2e/b.c", false),
             ("http://h?/../", false), ("http://h/a#/../", false), ("http://h.", false), ("x:y://c/../d", true),

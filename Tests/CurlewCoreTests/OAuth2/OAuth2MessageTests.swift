@@ -77,7 +77,7 @@ struct OAuth2MessageTests {
         #expect(other.refreshToken == "r2" && other.scope == "less")
     }
 
-    @Test("a refusal is one whatever the status", arguments: [200, 400, 401, 500])
+    @Test("a refusal is recognized whatever the status", arguments: [200, 400, 401, 500])
     func refusals(status: Int) throws {
         let failure = try #require(throws: CurlewError.self) {
             try response(
@@ -90,7 +90,7 @@ struct OAuth2MessageTests {
         #expect(error.details == "<redacted> is old" && "\(error)" == "invalid_grant: <redacted> is old")
     }
 
-    @Test("a secret is left out whatever surrounds it", arguments: ["", "x", "é", "\u{301}", "\u{200D}"])
+    @Test("a secret in a refusal is redacted whatever surrounds it", arguments: ["", "x", "é", "\u{301}", "\u{200D}"])
     func secretsInRefusals(neighbor: String) throws {
         let text = neighbor + "r3fr35h" + neighbor
         let body = #"{"error":"\#(text)","error_description":"\#(text)","error_uri":"https://e.com/r3fr35h"}"#
@@ -121,7 +121,7 @@ struct OAuth2MessageTests {
     }
 
     @Test(
-        "responses that are none of the protocol",
+        "a response that is not an OAuth 2 message is an error without a refusal",
         arguments: [
             (200, "[1]", CurlewError.Code.decodingFailed), (200, "<html>", .decodingFailed), (200, "", .decodingFailed),
             (200, #"{"a":"#, .decodingFailed), (204, "null", .decodingFailed), (500, "{}", .unacceptableStatus),
@@ -213,7 +213,7 @@ struct OAuth2MessageTests {
         ("?code=a&state=s&st%61te=t", .malformed), ("?code=a&state=s&state=s", .malformed),
         ("?code=&code=a&state=s", .malformed), ("?code=a&state=s&iss=x&iss=x", .malformed),
         ("?code=a&state=s&other=x&other=%FF", .code("a")),
-        // Bytes that are no UTF-8.
+        // Bytes that are not UTF-8.
         ("?error=%FF&code=a&state=s", .malformed), ("?code=%FF&state=s", .malformed),
         ("?code=a&state=%FF", .malformed), ("?code=a&state=s&iss=%FF", .malformed),
         ("?code=a&state=s&%FF=x", .code("a")),
@@ -226,7 +226,7 @@ struct OAuth2MessageTests {
 
     /// RFC 9207, 2.4.
     @Test(
-        "a redirect of a known issuer names it",
+        "a redirect is accepted only if it names the known issuer",
         arguments: [
             ("code=a&iss=https%3A%2F%2Fe.com", OAuth2Redirect.code("a")), ("code=a&iss=https://e.com", .code("a")),
             ("error=access_denied&iss=https%3A%2F%2Fe.com", .refused(OAuth2Error(.accessDenied))),
@@ -241,7 +241,7 @@ struct OAuth2MessageTests {
         #expect(OAuth2Redirect(url, state: "s", issuer: "https://e.com") == redirect)
     }
 
-    /// U+212A is canonically equivalent to K, U+00E9 to e with a mark.
+    /// U+212A is canonically equivalent to K, and U+00E9 to e with U+0301.
     @Test(
         "state and issuer are compared as bytes",
         arguments: [

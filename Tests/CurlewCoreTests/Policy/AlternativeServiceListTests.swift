@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlewCore
 
-@Suite("What servers announce by Alt-Svc")
+@Suite("Alternative services of servers")
 struct AlternativeServiceListTests {
     private let origin = SecureOrigin(host: "A.example", port: 443)
     private let start = Date(timeIntervalSince1970: 1_000_000)
@@ -57,7 +57,7 @@ struct AlternativeServiceListTests {
             list.route(to: origin, allowing: .anyHost, mayTry: false, at: start + seconds)
         }
         #expect(proven(&list, 0) == nil)
-        // That was no trial, so this one begins.
+        // The call above did not begin a trial, so this one does.
         let first = try #require(route(&list))
         #expect(proven(&list, 0) == nil)
         list.ended(first, .worked, at: start)

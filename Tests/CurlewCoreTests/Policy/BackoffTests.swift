@@ -17,7 +17,7 @@ struct BackoffTests {
         #expect(delay == .seconds(seconds))
     }
 
-    @Test("full jitter takes anything from nothing to the delay")
+    @Test("full jitter varies the delay between zero and its full length")
     func jitter() {
         var zeros = Fixed(value: 0)
         var ones = Fixed(value: .max)
@@ -28,7 +28,7 @@ struct BackoffTests {
         #expect(most > .milliseconds(1999) && most <= .seconds(2))
     }
 
-    @Test("Retry-After is the least, and is cut at the maximum")
+    @Test("Retry-After is the least delay, and is limited to the maximum")
     func retryAfter() {
         var zeros = Fixed(value: 0)
         let backoff = Backoff(maximum: .seconds(10))
@@ -36,7 +36,7 @@ struct BackoffTests {
         #expect(delays == [.seconds(3), .seconds(10)])
     }
 
-    @Test("the budget lets a burst through, then a part of the requests, then what time adds")
+    @Test("the retry budget permits a burst, then a share of the requests, then what accrues with time")
     func budget() {
         let start = ContinuousClock.now
         var budget = RetryTokenBucket(ratio: 0.5, minimumPerSecond: 1, capacity: 3, now: start)
@@ -57,7 +57,7 @@ struct BackoffTests {
         #expect(answers == [true, true, true, false, false])
     }
 
-    @Test("the total timeout includes everything")
+    @Test("the remaining time of the total timeout ends at zero, and limits delays")
     func total() {
         let start = ContinuousClock.now
         let budget = TimeoutBudget(total: .seconds(10), started: start)
@@ -77,7 +77,7 @@ struct BackoffTests {
 
 @Suite("Retries without a pause", .timeLimit(.minutes(4)))
 struct RetryPacingTests {
-    @Test("the first are immediate, then they wait longer and longer, and in the end there are no more")
+    @Test("the first retries are immediate, later ones wait up to a second, and after the limit there are none")
     func immediate() {
         var pacing = RetryPacing()
         let pauses = (0..<100).map { _ in pacing.pause(asked: .zero, after: .zero) }
@@ -90,7 +90,7 @@ struct RetryPacingTests {
     }
 
     @Test(
-        "a retry after a real pause is not counted",
+        "a retry after 50 ms or more is not counted",
         arguments: [(50, 0), (0, 50), (25, 25), (60_000, 0), (0, 60_000)])
     func paused(asked: Int, waited: Int) {
         var pacing = RetryPacing(immediateRetries: 99)

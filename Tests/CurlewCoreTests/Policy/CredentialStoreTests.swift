@@ -15,7 +15,7 @@ struct CredentialStoreTests {
         )
     }
 
-    @Test("a challenge is answered in the same origin and realm alone")
+    @Test("a challenge is answered only with credentials of its origin and realm")
     func spaces() throws {
         var store = CredentialStore()
         let basic = challenge("Basic realm=\"one\"")
@@ -30,7 +30,7 @@ struct CredentialStoreTests {
         #expect(store.answer(to: ResponseHead(status: 200), for: try url("http://a.test/x")) == nil)
     }
 
-    @Test("the strongest scheme of a challenge is answered")
+    @Test("a challenge is answered with its strongest scheme that uses a password")
     func schemes() throws {
         var store = CredentialStore()
         let both = challenge("Basic realm=\"r\"", "Digest realm=\"r\", nonce=\"n\"")
@@ -43,7 +43,7 @@ struct CredentialStoreTests {
     }
 
     @Test(
-        "a request in or below a folder of the space carries them at once",
+        "a request in or below a folder of the protection space carries its credentials at once",
         arguments: [
             ("http://a.test/docs/a", true), ("http://a.test/docs/deeper/b?q", true), ("http://a.test/docs/", true),
             ("http://a.test/docs", false), ("http://a.test/other", false), ("http://a.test/", false),
@@ -65,7 +65,7 @@ struct CredentialStoreTests {
         #expect(store.expected(by: try url("http://a.test/in/y"))?.username == "bob")
     }
 
-    @Test("what a server refuses is forgotten")
+    @Test("credentials that a server refuses are removed, for this server only")
     func refusal() throws {
         var store = CredentialStore()
         let basic = challenge("Basic realm=\"r\"")
@@ -76,7 +76,7 @@ struct CredentialStoreTests {
         #expect(store.answer(to: basic, for: try url("http://b.test/")) != nil)
     }
 
-    @Test("the store is bounded, and keeps what is in use")
+    @Test("the store is bounded, and keeps credentials that are in use")
     func bounds() throws {
         var store = CredentialStore()
         let basic = challenge("Basic realm=\"r\"")
@@ -89,7 +89,7 @@ struct CredentialStoreTests {
         #expect(store.expected(by: try url("http://host999.test/")) != nil)
     }
 
-    @Test("for who can answer nothing but Basic there is nothing else")
+    @Test("with only Basic allowed, no credentials for another scheme are returned")
     func onlyBasic() throws {
         var store = CredentialStore()
         let (page, other) = (try url("http://a.test/"), try url("http://b.test/"))

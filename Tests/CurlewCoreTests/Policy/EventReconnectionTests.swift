@@ -7,7 +7,7 @@ struct EventReconnectionTests {
         CurlewError(code, phase: .receive, responseCode: status)
     }
 
-    @Test("an orderly end is followed by a new connection, 204 is not")
+    @Test("an orderly end is followed by a new connection, unless the status is 204")
     func ends() {
         var state = EventReconnection()
         #expect(state.ended(status: 200) == .reconnect(after: .seconds(3)))
@@ -16,7 +16,7 @@ struct EventReconnectionTests {
         #expect(state.ended(status: 204) == .end)
     }
 
-    @Test("a server's own delay lies between the shortest and the longest")
+    @Test("the delay that a server asks for is limited to the shortest and the longest")
     func clampsTheServersDelay() {
         func delay(asked: Duration, own: Duration = .seconds(3), maximum: Duration = .seconds(60))
             -> EventReconnection.Action
@@ -32,7 +32,7 @@ struct EventReconnectionTests {
         #expect(delay(asked: .seconds(5), maximum: .milliseconds(10)) == .reconnect(after: .milliseconds(10)))
     }
 
-    @Test("failures after an endless delay of the server back off within the maximum")
+    @Test("after the server has asked for an endless delay, failures wait for the maximum")
     func clampsTheServersDelayAfterFailures() {
         var state = EventReconnection()
         state.serverAsked(for: .milliseconds(Int64.max))
@@ -42,7 +42,7 @@ struct EventReconnectionTests {
     }
 
     @Test(
-        "what may pass is tried again, what will not is told",
+        "a temporary failure is followed by a new connection, and a permanent one is reported",
         arguments: [
             (error(.receiveFailed), true), (error(.truncated), true), (error(.connectFailed), true),
             (error(.idleTimedOut), true), (error(.resolveFailed), true),
@@ -57,7 +57,7 @@ struct EventReconnectionTests {
         #expect(state.failed(with: error, random: 0) == (reconnects ? .reconnect(after: .seconds(3)) : .fail))
     }
 
-    @Test("delays double up to the maximum, jitter takes at most half away")
+    @Test("delays double up to the maximum, and jitter shortens them by at most half")
     func backoff() {
         var low = EventReconnection(delay: .seconds(1), maximumDelay: .seconds(6))
         var high = low
@@ -67,7 +67,7 @@ struct EventReconnectionTests {
         #expect(highs == [1, 2, 4, 6, 6].map { .reconnect(after: .seconds($0)) })
     }
 
-    @Test("after too many failures in a row the last one is told; bytes in between start the count anew")
+    @Test("too many failures in a row end the stream, and received bytes reset their number")
     func giveUp() {
         var state = EventReconnection(delay: .zero, maximumFailures: 2)
         let error = Self.error(.connectFailed)
@@ -79,7 +79,7 @@ struct EventReconnectionTests {
         #expect(state.failed(with: error, random: 0) == .fail)
     }
 
-    @Test("no number of failures overflows")
+    @Test("the delay does not overflow after many failures")
     func manyFailures() {
         var state = EventReconnection(delay: .seconds(1 << 40), maximumDelay: .seconds(60), maximumFailures: .max)
         for _ in 0..<200 {

@@ -27,22 +27,24 @@ struct HostListTests {
         ("nonsense", "http://a.test/", "http://a.test/"),
     ]
 
-    @Test("http URLs of known hosts become https", arguments: upgrades)
+    @Test("only http URLs of known HSTS hosts become https", arguments: upgrades)
     func upgrade(value: String, url: String, expected: String) throws {
         #expect(try Self.list(value).upgraded(try #require(URL(string: url)), at: Self.now).absoluteString == expected)
     }
 
-    @Test("a host with the dot of the root at its end is the host without it")
+    @Test("a dot at the end of a host is ignored")
     func rootDot() throws {
         let list = try Self.list("max-age=10", from: "https://a.test./")
         #expect(list.entries.keys.sorted() == ["a.test"])
         #expect(list.contains("a.test", at: Self.now) && list.contains("A.test.", at: Self.now))
     }
 
-    @Test("only https says so, and no address", arguments: ["http://a.test/", "https://1.2.3.4/", "https://[::1]/"])
+    @Test(
+        "an HSTS policy is ignored over http and from an IP address",
+        arguments: ["http://a.test/", "https://1.2.3.4/", "https://[::1]/"])
     func origins(url: String) throws { #expect(try Self.list("max-age=10", from: url).entries.isEmpty) }
 
-    @Test("entries expire, can be taken back, are limited, and can be stored")
+    @Test("HSTS entries expire, can be removed by their host, are limited in number, and can be encoded")
     func life() throws {
         var list = HSTSList(limit: 2)
         for (host, age) in [("a", 30), ("b", 10), ("c", 20)] {
@@ -72,8 +74,8 @@ struct HostListTests {
     ]
 
     @Test(
-        "what a host says again is no news until its expiry has moved, and holds all the same", arguments: announcements
-    )
+        "a repeated HSTS policy applies at once, and is a change if its scope differs or its expiry has moved far",
+        arguments: announcements)
     func news(seconds: Double, field: String, isNews: Bool) throws {
         var list = try Self.list("max-age=31536000")
         let (later, url) = (Self.now + seconds, try #require(URL(string: "https://a.test/")))
@@ -83,7 +85,7 @@ struct HostListTests {
         #expect(!list.contains("a.test", at: later + Double(policy.maxAge)))
     }
 
-    @Test("an expiry that moves by little each time is news in the end")
+    @Test("an HSTS expiry that moves in small steps is a change once the steps add up")
     func creeping() throws {
         var list = try Self.list("max-age=100")
         let url = try #require(URL(string: "https://a.test/"))
@@ -93,7 +95,7 @@ struct HostListTests {
         #expect(news == [10, 20, 30])
     }
 
-    @Test("NO_PROXY takes lists and single entries")
+    @Test("proxy exclusions match domains, addresses, networks and the asterisk")
     func exclusions() {
         #expect(ProxyExclusions("*").contains("anything") && !ProxyExclusions("").contains("a"))
         let exclusions = ProxyExclusions(["a.test", ".b.test", "10.0.0.0/8", "::1"])

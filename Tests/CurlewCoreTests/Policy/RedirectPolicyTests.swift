@@ -46,7 +46,7 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "a handshake is led to ws and wss as to http and https, other requests are not",
+        "a WebSocket handshake follows redirects to ws and wss, and other requests do not",
         arguments: [
             ("ws://b.test/x", "http://b.test/x"), (" WSS://b.test/x", "https://b.test/x"), ("ws:/x", nil),
             ("/ws://x", "http://a.test/ws://x"), ("wsx://b.test/", nil),
@@ -68,13 +68,13 @@ struct RedirectPolicyTests {
         (Array("/é?".utf8) + [0xE9], "/%C3%A9?%E9"), ([0xC3], "%C3"), ([], ""),
     ]
 
-    @Test("bytes that are no UTF-8 are escaped as they are", arguments: texts)
+    @Test("bytes of a Location that are not UTF-8 are percent-encoded unchanged", arguments: texts)
     func foreignBytes(bytes: [UInt8], text: String) {
         #expect(RedirectLocation.text(of: bytes) == text)
     }
 
     @Test(
-        "what leads to no http URL is refused",
+        "a redirect to anything but an http or https URL with a host is refused",
         arguments: [
             "ftp://a.test/", "data:,x", "javascript:alert(1)", "file:///etc/passwd", "https:///nowhere", "http://",
         ])
@@ -88,7 +88,8 @@ struct RedirectPolicyTests {
     }
 
     @Test(
-        "hosts with characters that no host has are refused", arguments: ["a%0Ab", "a%2Fb", "a%40b", "a%20b", "a%00"])
+        "a redirect to a host with invalid characters is refused",
+        arguments: ["a%0Ab", "a%2Fb", "a%40b", "a%20b", "a%00"])
     func hosts(host: String) throws {
         guard case .refuse = try Self.decide("https://\(host)/") else {
             Issue.record("\(host) is not refused")
@@ -96,7 +97,7 @@ struct RedirectPolicyTests {
         }
     }
 
-    @Test("Location headers that differ are refused, equal ones are one")
+    @Test("different Location fields are refused, and equal ones are followed")
     func duplicates() throws {
         let url = try #require(URL(string: "http://a.test/".lowercased()))
         let origin = RedirectOrigin(url: url, method: .get, body: .none, hops: 0)
@@ -107,7 +108,7 @@ struct RedirectPolicyTests {
         }
     }
 
-    @Test("https to http is refused unless allowed")
+    @Test("a redirect from https to http is refused unless it is allowed")
     func insecure() throws {
         guard case .refuse(let error) = try Self.decide("http://a.test/") else {
             Issue.record("followed")
@@ -121,7 +122,7 @@ struct RedirectPolicyTests {
         #expect(Self.removed(next, RedirectPolicy()).contains("Authorization"))
     }
 
-    @Test("a response without a usable Location is the answer", arguments: [nil, "", "  "] as [String?])
+    @Test("a redirect without a usable Location is delivered", arguments: [nil, "", "  "] as [String?])
     func delivered(location: String?) throws {
         guard case .deliver = try Self.decide(location) else {
             Issue.record("not delivered")
@@ -129,7 +130,9 @@ struct RedirectPolicyTests {
         }
     }
 
-    @Test("other statuses are the answer", arguments: [200, 300, 304, 305, 306, 404])
+    @Test(
+        "a response whose status is not 301, 302, 303, 307 or 308 is delivered",
+        arguments: [200, 300, 304, 305, 306, 404])
     func statuses(status: Int) throws {
         guard case .deliver = try Self.decide("/x", status: status) else {
             Issue.record("not delivered")
@@ -143,7 +146,7 @@ struct RedirectPolicyTests {
         (303, .query, .get), (302, .query, .query), (307, .query, .query), (303, .get, .get),
     ]
 
-    @Test("methods change as RFC 9110 says, and the body goes with the method", arguments: methods)
+    @Test("methods change as in RFC 9110, and the body is dropped if the method changes", arguments: methods)
     func method(status: Int, before: HTTPMethod, after: HTTPMethod) throws {
         guard case .follow(let next) = try Self.decide("/x", status: status, method: before, body: .data(Data([1])))
         else {
@@ -155,7 +158,7 @@ struct RedirectPolicyTests {
         #expect(Self.removed(next, RedirectPolicy()).contains("Content-Type") == next.dropsBody)
     }
 
-    @Test("a body that cannot be sent again is an error only where it is needed again")
+    @Test("a body that cannot be sent again is an error only if the redirect needs it")
     func oneShotBody() throws {
         let body = BodySource.stream(OneShot())
         guard case .refuse(let error) = try Self.decide("/x", status: 307, method: .post, body: body) else {
@@ -186,7 +189,7 @@ struct RedirectPolicyTests {
         ("https://sub.a.test/", true),
     ]
 
-    @Test("secrets are dropped where the origin changes", arguments: crossings)
+    @Test("secret fields are removed if the origin changes", arguments: crossings)
     func secrets(location: String, areDropped: Bool) throws {
         let policy = RedirectPolicy(sensitiveHeaders: ["X-Mine"], forwardedHeaders: ["x-api-key", "Host", "X-Mine"])
         guard case .follow(let next) = try Self.decide(location, policy: policy) else {
@@ -206,7 +209,7 @@ struct RedirectPolicyTests {
         return redirect.headersToRemove(from: HTTPHeaders(names.map { HTTPHeader(name: $0, value: "v") }), by: policy)
     }
 
-    @Test("a Referer with a query stays with its origin, one without goes along")
+    @Test("a Referer with a query, fragment or credentials is removed if the origin changes")
     func referer() throws {
         guard case .follow(let next) = try Self.decide("https://b.test/") else {
             Issue.record("not followed")

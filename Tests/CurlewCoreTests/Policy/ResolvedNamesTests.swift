@@ -100,7 +100,7 @@ struct ResolvedNamesTests {
             _ = names.answered(name, number: index + 1, answer("192.0.2.1", life: 100 + index), at: at(0))
             #expect(names.answerCount <= Names.capacity)
         }
-        // The first to expire have made room.
+        // The answers that expire first were removed.
         #expect(names.newest(HostAndPort(host: "h0", port: 80)) == nil)
         #expect(names.newest(HostAndPort(host: "h\(last)", port: 80)) != nil)
         let next = HostAndPort(host: "next", port: 80)

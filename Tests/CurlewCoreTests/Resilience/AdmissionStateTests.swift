@@ -30,7 +30,7 @@ struct AdmissionStateTests {
         if case .waits(let ticket) = answer { ticket } else { nil }
     }
 
-    @Test("a place that becomes free goes to the most important, then to the first")
+    @Test("a free place is given to the most urgent request, and among equals to the first")
     func order() throws {
         let keys = AdmissionKeys(places: "a")
         var state = Self.state(concurrency: .fixed(1))
@@ -51,7 +51,7 @@ struct AdmissionStateTests {
         #expect(order == [3, 4, 0, 2, 1].map { tickets[$0] })
     }
 
-    @Test("a rate lets them go one interval after the other, and says when")
+    @Test("a rate admits one waiting request in each interval, and tells the time of the next")
     func rate() throws {
         let keys = AdmissionKeys(rates: ["a"])
         var state = Self.state(rate: .requests(10, per: .seconds(1)))
@@ -65,7 +65,7 @@ struct AdmissionStateTests {
         #expect(state.waiting == 0 && state.nextTurn(at: .seconds(1)) == nil)
     }
 
-    @Test("a wait that is known to be too long is refused at once, behind those that wait")
+    @Test("a request whose turn would be after its deadline is refused at once, and a more urgent one waits")
     func tooLong() throws {
         let keys = AdmissionKeys(rates: ["a"])
         var state = Self.state(rate: .requests(10, per: .seconds(1)))
@@ -79,7 +79,7 @@ struct AdmissionStateTests {
         #expect(state.waiting == 5)
     }
 
-    @Test("nobody waits if that is not wanted")
+    @Test("a request beyond a limit is refused at once if the policy does not permit waiting")
     func doesNotWait() {
         let keys = AdmissionKeys(rates: ["a"], places: "a")
         var state = Self.state(rate: .requests(1, per: .seconds(9)), concurrency: .fixed(1), waits: false)
@@ -89,7 +89,7 @@ struct AdmissionStateTests {
         #expect(state.waiting == 0)
     }
 
-    @Test("beyond the maximum the least important is shed, of several the last")
+    @Test("beyond the maximum, the least urgent waiting request is shed, and among equals the last")
     func sheds() throws {
         let keys = AdmissionKeys(places: "a")
         var state = Self.state(concurrency: .fixed(1), maximumWaiting: 2)
@@ -102,7 +102,7 @@ struct AdmissionStateTests {
         #expect(state.waiting == 2)
     }
 
-    @Test("a circuit that opens ends the waits for it, and no retry goes into it")
+    @Test("a circuit that opens refuses waiting requests, new requests and early retries")
     func circuit() throws {
         let keys = AdmissionKeys(places: "a", circuit: "a")
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1)
@@ -120,7 +120,7 @@ struct AdmissionStateTests {
         #expect(Self.refusal(state.ask(keys, urgency: 3, deadline: nil, at: .seconds(10)).0)?.cause == .probing)
     }
 
-    @Test("lanes that share one limit do not block each other at another one")
+    @Test("a lane that waits for its rate does not block another lane with the same places")
     func lanes() throws {
         var state = Self.state(rate: .requests(1, per: .seconds(1)), concurrency: .fixed(1))
         let (one, two) = (AdmissionKeys(rates: ["1"], places: "p"), AdmissionKeys(rates: ["2"], places: "p"))
@@ -128,14 +128,14 @@ struct AdmissionStateTests {
         let first = try #require(Self.ticket(state.ask(one, urgency: 1, deadline: nil, at: .zero).0))
         let other = try #require(Self.ticket(state.ask(two, urgency: 5, deadline: nil, at: .zero).0))
         state.finish(permit, nil, nil, nil, at: .zero)
-        // The first has to wait for its rate, and holds no place meanwhile.
+        // The first request has to wait for its rate, and holds no place meanwhile.
         let decided = state.decide(at: .zero)
         #expect(decided.map(\.0) == [other])
         state.finish(try #require(Self.permit(.decided(decided[0].1))), nil, nil, nil, at: .seconds(1))
         #expect(state.decide(at: .seconds(1)).map(\.0) == [first])
     }
 
-    @Test("what the server says closes the lane of its scope")
+    @Test("Retry-After closes only the lane of its own quota")
     func advice() throws {
         let keys = AdmissionKeys(quota: "a")
         var state = Self.state(rate: .server())
@@ -149,7 +149,7 @@ struct AdmissionStateTests {
         #expect(Self.permit(state.ask(keys, urgency: 3, deadline: nil, at: .seconds(9)).0) != nil)
     }
 
-    @Test("many names are forgotten once they are as new")
+    @Test("the states of unused names are removed")
     func forgets() {
         var state = Self.state(rate: .requests(1, per: .seconds(1)), concurrency: .fixed(1), breaker: CircuitBreaker())
         for number in 0..<20_000 {
@@ -163,10 +163,10 @@ struct AdmissionStateTests {
         #expect(state.concurrency.count < 10_000)
     }
 
-    @Test("circuits with outcomes are forgotten when nobody uses them, even while a request waits")
+    @Test("unused circuits with outcomes are removed, even while a request waits")
     func forgetsCircuits() throws {
         var state = Self.state(concurrency: .fixed(1), breaker: CircuitBreaker())
-        // It keeps the only place for good, and another request waits for that.
+        // One request keeps the only place until the end, and another one waits for it.
         let slow = AdmissionKeys(places: "slow")
         #expect(Self.permit(state.ask(slow, urgency: 3, deadline: nil, at: .zero).0) != nil)
         _ = state.ask(slow, urgency: 3, deadline: nil, at: .zero)
@@ -180,7 +180,7 @@ struct AdmissionStateTests {
         #expect(state.phases(at: .seconds(20_000)).count < 10_000 && state.waiting == 1)
     }
 
-    @Test("the word of a server concerns its origin, unless a limit without a rate says otherwise")
+    @Test("a server's quota concerns its origin, except for limits that have no rate or ignore the server")
     func quotaNames() {
         func name(_ limit: RateLimit, _ host: String) -> String? {
             let request = TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: URL(filePath: "/"))
@@ -195,7 +195,7 @@ struct AdmissionStateTests {
         #expect(name(deaf, "a") == nil)
     }
 
-    @Test("no place is lost or given twice, whatever comes when", arguments: 0..<100 as Range<UInt64>)
+    @Test("no place is lost or given twice in random sequences of events", arguments: 0..<100 as Range<UInt64>)
     func neverLeaks(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let places = Int.random(in: 1...5, using: &random)
@@ -244,7 +244,7 @@ struct AdmissionStateTests {
             #expect(state.waiting == waiting.count && waiting.count <= 20)
         }
         for permit in flying { state.finish(permit, nil, nil, nil, at: now) }
-        // Whoever waits goes when its time comes.
+        // Every waiting request is decided when its turn comes.
         while let turn = state.nextTurn(at: now) {
             now = max(now, turn)
             for (ticket, verdict) in state.decide(at: now) {

@@ -7,7 +7,7 @@ struct CircuitBreakerTests {
     private static let fine = CircuitState.Call(isFailure: false)
     private static let failed = CircuitState.Call(isFailure: true)
 
-    /// Sends one request that is over at once.
+    /// Sends one request that ends at once. Returns `false` if the circuit refuses it.
     private func send(
         _ call: CircuitState.Call?, at now: Duration, _ circuit: inout CircuitState, _ breaker: CircuitBreaker
     ) -> Bool {
@@ -18,7 +18,7 @@ struct CircuitBreakerTests {
 
     // MARK: The window
 
-    @Test("a window of counts has the last outcomes", arguments: 0..<50 as Range<UInt64>)
+    @Test("a window of counts holds the last outcomes", arguments: 0..<50 as Range<UInt64>)
     func counts(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let size = Int.random(in: 1...40, using: &random)
@@ -36,7 +36,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("a window of time has the outcomes of its last ten tenths", arguments: 0..<50 as Range<UInt64>)
+    @Test("a window of time holds the outcomes of its last ten tenths", arguments: 0..<50 as Range<UInt64>)
     func times(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var window = OutcomeWindow(.time(.seconds(10)))
@@ -60,7 +60,7 @@ struct CircuitBreakerTests {
 
     // MARK: The circuit
 
-    @Test("it opens at the rate of failures, but not before enough is known")
+    @Test("a circuit opens at the failure rate, but not before the minimum number of calls")
     func opens() {
         let breaker = CircuitBreaker(failureRate: 0.5, window: .count(10), minimumCalls: 4)
         var circuit = CircuitState(breaker)
@@ -71,7 +71,7 @@ struct CircuitBreakerTests {
         #expect(circuit.check(at: .seconds(4), breaker) == .refuse(after: .seconds(7)))
     }
 
-    @Test("slow outcomes open it, too, and those that say nothing do not count")
+    @Test("slow calls open a circuit, and calls without an outcome do not count")
     func slow() {
         let breaker = CircuitBreaker(slowRate: 0.5, slowAfter: .seconds(1), window: .count(10), minimumCalls: 2)
         var circuit = CircuitState(breaker)
@@ -83,7 +83,7 @@ struct CircuitBreakerTests {
         #expect(circuit.phase == .open(until: .seconds(10)))
     }
 
-    @Test("one probe at a time, and its outcome decides")
+    @Test("a half-open circuit permits one probe at a time, and closes after enough successes")
     func halfOpen() {
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1, probes: 2)
         var circuit = CircuitState(breaker)
@@ -100,7 +100,7 @@ struct CircuitBreakerTests {
         #expect(circuit.phase == .closed)
     }
 
-    @Test("a failed probe opens it again, and one that does not end holds up nobody")
+    @Test("a failed probe opens the circuit again, and a probe that never ends does not block the next one")
     func probes() {
         let breaker = CircuitBreaker(window: .count(1), minimumCalls: 1)
         var circuit = CircuitState(breaker)
@@ -129,7 +129,7 @@ struct CircuitBreakerTests {
         #expect(circuit.phase == .closed)
     }
 
-    @Test("a window that holds less than the minimum opens the circuit when it is full")
+    @Test("a window that is smaller than the minimum of calls opens the circuit once it is full")
     func smallWindow() {
         let breaker = CircuitBreaker(window: .count(3))
         var circuit = CircuitState(breaker)
@@ -137,7 +137,7 @@ struct CircuitBreakerTests {
         #expect(circuit.phase == .open(until: .seconds(12)))
     }
 
-    /// The rules in the plainest words, with every outcome remembered.
+    /// A simple model of a circuit, which remembers every outcome.
     private struct Model {
         let breaker: CircuitBreaker
         var state = "closed"
@@ -170,10 +170,12 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("it passes what a plain model passes, with many requests in flight", arguments: 0..<200 as Range<UInt64>)
+    @Test(
+        "a circuit permits the same requests as a simple model, with several in flight",
+        arguments: 0..<200 as Range<UInt64>)
     func model(seed: UInt64) {
         var random = SplitMix(seed: seed)
-        // Probes end before the circuit would lose patience with them.
+        // `openFor` is so long that probes end before the circuit would permit the next one.
         let breaker = CircuitBreaker(window: .count(8), minimumCalls: 4, openFor: .seconds(1_000))
         var circuit = CircuitState(breaker)
         var model = Model(breaker: breaker)
@@ -196,7 +198,7 @@ struct CircuitBreakerTests {
     }
 
     @Test(
-        "what the server failed at is a failure",
+        "only server errors other than 501 and failures of the transport count as failures",
         arguments: [
             (AttemptOutcome(status: 200), false), (AttemptOutcome(status: 404), false),
             (AttemptOutcome(status: 429), false), (AttemptOutcome(status: 500), true),

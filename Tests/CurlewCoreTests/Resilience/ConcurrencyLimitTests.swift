@@ -9,7 +9,7 @@ struct ConcurrencyLimitTests {
         AttemptOutcome(status: status, latency: latency)
     }
 
-    @Test("a fixed one has its places, whatever the outcomes are", arguments: 0..<20 as Range<UInt64>)
+    @Test("a fixed limit does not change, whatever the outcomes are", arguments: 0..<20 as Range<UInt64>)
     func fixed(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let count = Int.random(in: 1...10, using: &random)
@@ -27,7 +27,8 @@ struct ConcurrencyLimitTests {
         }
     }
 
-    /// Runs a full limiter against a server that serves `capacity` requests at a time in 10 ms each. More wait in it.
+    /// Runs a full limiter against a server that serves `capacity` requests at a time in 10 ms each. Further requests
+    /// wait in the server.
     private func settle(_ limiter: inout ConcurrencyLimiter, capacity: Int, rounds: Int) {
         for _ in 0..<rounds {
             while limiter.hasPlace { limiter.take() }
@@ -36,14 +37,14 @@ struct ConcurrencyLimitTests {
         }
     }
 
-    @Test("an adaptive one grows to its ceiling while latency stays the same")
+    @Test("an adaptive limit grows to its ceiling while latency stays the same")
     func grows() {
         var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive(initial: 10, floor: 2, ceiling: 60).kind)
         settle(&limiter, capacity: 1_000, rounds: 2_000)
         #expect(limiter.limit == 60)
     }
 
-    @Test("it does not grow while its places are not used")
+    @Test("an adaptive limit does not grow while its places are unused")
     func unused() {
         var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive(initial: 10).kind)
         for _ in 0..<100 {
@@ -53,7 +54,7 @@ struct ConcurrencyLimitTests {
         #expect(limiter.limit == 10)
     }
 
-    @Test("it shrinks to the neighbourhood of a server's capacity, and grows again when that does")
+    @Test("an adaptive limit shrinks when a server's capacity drops, and grows when it returns")
     func follows() {
         var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive(initial: 20, floor: 2, ceiling: 500).kind)
         settle(&limiter, capacity: 100, rounds: 2_000)
@@ -65,7 +66,7 @@ struct ConcurrencyLimitTests {
         #expect(limiter.limit > 60)
     }
 
-    @Test("a server whose times vary is not held back", arguments: 0..<10 as Range<UInt64>)
+    @Test("an adaptive limit does not hold back a server whose latency varies", arguments: 0..<10 as Range<UInt64>)
     func varying(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive().kind)
@@ -78,14 +79,14 @@ struct ConcurrencyLimitTests {
         #expect(limiter.limit > 150)
     }
 
-    @Test("times that double at once are not usual after a second of a busy server")
+    @Test("an adaptive limit does not drift upward while a server is busy")
     func drift() {
         var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive(initial: 20, floor: 2, ceiling: 500).kind)
         settle(&limiter, capacity: 20, rounds: 1_000)
         #expect(limiter.limit < 60)
     }
 
-    @Test("signs of overload bring it to its floor, and refused connections change nothing")
+    @Test("signs of overload bring an adaptive limit to its floor, and refused connections do not change it")
     func overload() {
         var limiter = ConcurrencyLimiter(ConcurrencyLimit.adaptive(initial: 50, floor: 3).kind)
         limiter.take()
@@ -98,7 +99,7 @@ struct ConcurrencyLimitTests {
         #expect(limiter.limit == 3)
     }
 
-    @Test("it stays between floor and ceiling for any latencies", arguments: 0..<50 as Range<UInt64>)
+    @Test("an adaptive limit stays between its floor and ceiling for any latencies", arguments: 0..<50 as Range<UInt64>)
     func bounds(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let floor = Int.random(in: -3...20, using: &random)

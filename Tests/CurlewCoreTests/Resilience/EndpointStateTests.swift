@@ -7,7 +7,7 @@ struct EndpointStateTests {
     private typealias Endpoint = EndpointGroup.Endpoint
     private typealias Choice = EndpointState.Choice
 
-    /// An ejection after three failures in a row, for 10 s, then 20 s, at most 40 s.
+    /// A rule that ejects after three failures in a row: for 10 s, then 20 s, at most 40 s.
     private static func rule(share: Double = 0.5) -> EndpointGroup.Ejection {
         EndpointGroup.Ejection(consecutiveFailures: 3, longestTime: .seconds(40), maximumShare: share)
     }
@@ -37,7 +37,7 @@ struct EndpointStateTests {
 
     // MARK: Strategies
 
-    @Test("failover uses the first, and the next one while that is ejected")
+    @Test("failover uses the first endpoint, and the next one while the first is ejected")
     func failover() throws {
         var state = try Self.state(["a", "b", "c"], .failover)
         #expect(send(3, to: &state) == [0, 0, 0])
@@ -47,7 +47,7 @@ struct EndpointStateTests {
         #expect(send(1, to: &state, avoiding: [0]) == [2], "the second is ejected")
     }
 
-    @Test("round robin reaches all in turn, and a retry another one")
+    @Test("round robin uses all endpoints in turn, and a retry uses another one")
     func roundRobin() throws {
         var state = try Self.state(["a", "b", "c"])
         #expect(send(6, to: &state) == [0, 1, 2, 0, 1, 2])
@@ -55,7 +55,7 @@ struct EndpointStateTests {
         #expect(send(1, to: &state, avoiding: [0, 1, 2]).count == 1)
     }
 
-    @Test("round robin meets the weights, in every part of the sequence", arguments: 0..<50 as Range<UInt64>)
+    @Test("round robin stays close to the weights at every point of the sequence", arguments: 0..<50 as Range<UInt64>)
     func weights(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         let weights = (0..<Int.random(in: 1...6, using: &random)).map { _ in Int.random(in: 1...9, using: &random) }
@@ -67,7 +67,7 @@ struct EndpointStateTests {
             counts[choice.index] += 1
             for (count, weight) in zip(counts, weights) {
                 let share = Double(number * weight) / Double(sum)
-                // What `nextInTurn` says about credits.
+                // The bounds of the credits in `nextInTurn`: no endpoint is ahead of its share by a whole request.
                 #expect(Double(count) < share + 1 && Double(count) > share - Double(weights.count))
             }
             if number == sum { #expect(counts == weights) }
@@ -75,19 +75,19 @@ struct EndpointStateTests {
         #expect(counts == weights.map { 3 * $0 })
     }
 
-    @Test("of two at random the one with fewer requests in flight gets the next", arguments: [2, 3, 8])
+    @Test("least outstanding keeps the numbers of requests in flight close to each other", arguments: [2, 3, 8])
     func leastOutstanding(count: Int) throws {
         var state = try Self.state((0..<count).map { _ in "x" }, .leastOutstanding)
         var random = SplitMix(seed: 7)
         for _ in 0..<(20 * count) { _ = state.choose(at: .zero, using: &random) }
         let held = state.members(at: .zero).map(\.outstanding)
         #expect(held.reduce(0, +) == 20 * count)
-        // With two endpoints both are always compared.
+        // With two endpoints, both are always compared.
         let spread = try #require(held.max()) - (try #require(held.min()))
         #expect(spread <= (count == 2 ? 1 : 12), "\(held)")
     }
 
-    @Test("requests in flight count for the weight of their endpoint")
+    @Test("least outstanding distributes requests in proportion to the weights")
     func weightedOutstanding() throws {
         var state = try Self.state([Endpoint("a", weight: 1), Endpoint("b", weight: 3)], .leastOutstanding)
         var random = SplitMix(seed: 3)
@@ -95,7 +95,7 @@ struct EndpointStateTests {
         #expect(state.members(at: .zero).map(\.outstanding) == [10, 30])
     }
 
-    @Test("weights outside the range count as the nearest inside")
+    @Test("a weight outside the range counts as the nearest one inside")
     func extremeWeights() throws {
         var state = try Self.state([Endpoint("a", weight: .min), Endpoint("b", weight: .max)])
         let chosen = send(1_000, to: &state)
@@ -104,7 +104,7 @@ struct EndpointStateTests {
 
     // MARK: Zones
 
-    @Test("the local zone is preferred unless it has nobody")
+    @Test("endpoints of the local zone are preferred while one of them is available")
     func zones() throws {
         let endpoints = [Endpoint("a", zone: "far"), Endpoint("b", zone: "near"), Endpoint("c")]
         var state = try Self.state(endpoints, zone: "near")
@@ -119,7 +119,7 @@ struct EndpointStateTests {
 
     // MARK: Ejection
 
-    @Test("failures in a row eject an endpoint, a success in between does not let it come to that")
+    @Test("failures in a row eject an endpoint, and a success resets their number")
     func consecutive() throws {
         var state = try Self.state(["a", "b"], .failover)
         _ = send(2, to: &state) { _ in true }
@@ -131,7 +131,7 @@ struct EndpointStateTests {
         #expect(state.members(at: .seconds(4))[0].ejectedFor == .seconds(6))
     }
 
-    @Test("too large a share of failures ejects an endpoint, too")
+    @Test("too large a share of failures ejects an endpoint")
     func share() throws {
         var rule = EndpointGroup.Ejection(consecutiveFailures: 100, failureRate: 0.5, minimumCalls: 6)
         rule.window = .count(10)
@@ -144,7 +144,7 @@ struct EndpointStateTests {
         #expect(send(3, to: &small) { $0 == 0 } == [0, 0, 1], "a full window is enough")
     }
 
-    @Test("one request finds out whether an ejected endpoint is back")
+    @Test("one trial request finds out whether an ejected endpoint works again")
     func trial() throws {
         var state = try Self.state(["a", "b"], .failover)
         var random = SplitMix(seed: 1)
@@ -157,7 +157,7 @@ struct EndpointStateTests {
         #expect(state.members(at: .seconds(11))[0].ejectedFor == nil)
     }
 
-    @Test("a trial that fails doubles the time, up to the longest; a calm time begins anew")
+    @Test("a failed trial doubles the ejection time up to the longest, and a calm period resets it")
     func growth() throws {
         var state = try Self.state(["a", "b"], .failover)
         var now = Duration.zero
@@ -178,7 +178,7 @@ struct EndpointStateTests {
         #expect(state.members(at: now + .seconds(40))[0].ejectedFor == .seconds(10))
     }
 
-    @Test("a trial without an outcome, or without an end, is followed by another")
+    @Test("a trial without an outcome or without an end is followed by another one")
     func lostTrials() throws {
         var state = try Self.state(["a", "b"], .failover)
         var random = SplitMix(seed: 1)
@@ -197,7 +197,7 @@ struct EndpointStateTests {
         #expect(state.members(at: .seconds(23))[0].outstanding == 0)
     }
 
-    @Test("requests that were sent before an ejection say nothing about the endpoint after it")
+    @Test("outcomes of requests that were sent before an ejection are ignored after it")
     func stragglers() throws {
         var state = try Self.state(["a", "b"], .failover)
         var random = SplitMix(seed: 1)
@@ -210,7 +210,7 @@ struct EndpointStateTests {
         #expect(state.members(at: .zero)[0].outstanding == 0)
     }
 
-    @Test("if all are ejected, requests are sent as if none were, and a success brings an endpoint back")
+    @Test("if all endpoints are ejected, all are used, and a success ends the ejection of one")
     func allEjected() throws {
         var state = try Self.state(["a", "b", "c"], ejection: Self.rule(share: 1))
         #expect(send(9, to: &state) { _ in true }.count == 9)
@@ -222,7 +222,7 @@ struct EndpointStateTests {
         #expect(send(3, to: &state) == [back[0], back[0], back[0]])
     }
 
-    @Test("not more than the share is ejected", arguments: [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
+    @Test("no more endpoints are ejected than the maximum share", arguments: [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
     func maximumShare(count: Int, ejected: Int) throws {
         var state = try Self.state((0..<count).map { _ in "x" })
         _ = send(10 * count, to: &state) { _ in true }
@@ -253,7 +253,7 @@ struct EndpointStateTests {
     // MARK: Everything at once
 
     @Test(
-        "nothing is lost, ejected endpoints rest, and the share holds, whatever comes when",
+        "random sequences of events lose no request, use no ejected endpoint and keep the maximum share",
         arguments: 0..<150 as Range<UInt64>)
     func anything(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
@@ -290,7 +290,7 @@ struct EndpointStateTests {
                 flying.append(choice)
             } else {
                 let choice = flying.remove(at: .random(in: 0..<flying.count, using: &random))
-                // Endpoints differ, and most of the time it is the same ones that fail.
+                // Endpoints with even numbers fail most of the time, the others rarely.
                 let isBad = choice.index.isMultiple(of: 2)
                 let isFailure = Int.random(in: 0..<10, using: &random) < (isBad ? 8 : 1)
                 state.finish(choice, isFailure: Int.random(in: 0..<8, using: &random) == 0 ? nil : isFailure, at: now)
@@ -301,7 +301,7 @@ struct EndpointStateTests {
         }
         for choice in flying { state.finish(choice, isFailure: nil, at: now) }
         #expect(state.members(at: now).allSatisfy { $0.outstanding == 0 })
-        // Whoever is ejected comes back when its server has recovered.
+        // Every ejected endpoint is used again once its server has recovered.
         now += .milliseconds(100)
         for _ in 0..<(50 * count) {
             now += .milliseconds(1)

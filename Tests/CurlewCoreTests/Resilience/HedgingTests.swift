@@ -15,9 +15,9 @@ struct HedgingTests {
             body: body)
     }
 
-    // MARK: Which requests
+    // MARK: Requests that may be hedged
 
-    @Test("only requests that do no harm twice are hedged")
+    @Test("only safe requests, requests with an idempotency key and chosen methods are hedged")
     func methods() throws {
         var hedging = Hedging.after(.zero)
         for method in [HTTPMethod.get, .head, .options, .query, .trace] {
@@ -33,7 +33,7 @@ struct HedgingTests {
         #expect(!hedging.mayHedge(try request(.post)))
     }
 
-    @Test("only small bodies in memory are sent twice")
+    @Test("of requests with a body, only those with a small one in memory are hedged")
     func bodies() throws {
         let hedging = Hedging.after(.zero)
         let url = try #require(URL(string: "file:///tmp/x"))
@@ -43,7 +43,7 @@ struct HedgingTests {
         #expect(!hedging.mayHedge(try request(.query, body: .file(url))))
     }
 
-    @Test("a failure of the server, and too many requests, are no good heads")
+    @Test("429 and server errors other than 501 are not good responses")
     func heads() {
         for status in [200, 204, 206, 302, 304, 401, 404, 412, 501] {
             #expect(Hedging.isGood(ResponseHead(status: status)))
@@ -71,7 +71,7 @@ struct HedgingTests {
         }
     }
 
-    @Test("the share is used in full, and quiet times accumulate ten copies")
+    @Test("the share is used in full, and at most ten second copies accumulate")
     func fullShare() {
         let hedging = Hedging.after(.zero)
         var state = HedgeState()
@@ -85,7 +85,7 @@ struct HedgingTests {
         #expect(accumulated == 10)
     }
 
-    @Test("a share that is no number between 0 and 1 becomes one", arguments: [(-1.0, 0), (.nan, 0), (7, 1)])
+    @Test("a maximum share outside 0 to 1 is limited to this range", arguments: [(-1.0, 0), (.nan, 0), (7, 1)])
     func oddShares(share: Double, copies: Int) {
         var hedging = Hedging.after(.zero)
         hedging.maximumShare = share
@@ -97,7 +97,7 @@ struct HedgingTests {
 
     // MARK: The percentile
 
-    @Test("a percentile is that of the last 128 latencies", arguments: 0..<50 as Range<UInt64>)
+    @Test("a percentile is computed over the last 128 latencies", arguments: 0..<50 as Range<UInt64>)
     func percentile(seed: UInt64) {
         var random = SplitMix(seed: seed)
         var sample = LatencySample()
@@ -110,13 +110,13 @@ struct HedgingTests {
             #expect(sample.count == last.count)
             let share = Double.random(in: 0...1, using: &random)
             let found = sample.percentile(share)
-            // At least the share is not longer, and it is the shortest such latency.
+            // At least this share of the latencies is not longer, and it is the shortest latency for which that holds.
             #expect(Double(last.count { $0 <= found }) >= share * Double(last.count))
             #expect(found == last[0] || Double(last.count { $0 < found }) < share * Double(last.count))
         }
     }
 
-    @Test("without enough latencies nothing is hedged, and never before the floor")
+    @Test("no request is hedged without enough latencies, or before the minimum delay")
     func fewLatencies() {
         let hedging = Hedging.percentile(0.5, atLeast: .milliseconds(20))
         var state = HedgeState()
@@ -132,7 +132,7 @@ struct HedgingTests {
         #expect(median == .milliseconds(50))
     }
 
-    @Test("second copies that win do not make the percentile sink")
+    @Test("second copies that win do not lower the percentile")
     func stablePercentile() {
         let hedging = Hedging.percentile(0.9, atLeast: .zero)
         var state = HedgeState()
@@ -158,7 +158,7 @@ struct HedgeRaceTests {
 
     private enum Event { case good, bad, failure }
 
-    @Test("the best response wins, once, in every order of events", arguments: 0..<2_000 as Range<UInt64>)
+    @Test("the best response wins exactly once, in random orders of events", arguments: 0..<2_000 as Range<UInt64>)
     func orders(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let lives: [[Event]] = [[.good], [.good, .failure], [.bad], [.bad, .failure], [.failure]]
@@ -200,7 +200,7 @@ struct HedgeRaceTests {
             }
             carryOut(commands)
         }
-        // Every event has come, so the race is decided, unless both have failed.
+        // All events have arrived, so the race is decided unless every copy has failed.
         #expect(delivered == race.winner)
         if let hadGood { #expect(delivered == hadGood) }
         if delivered == nil { #expect(failed == (race.isHedged ? [.first, .second] : [.first])) }
@@ -208,7 +208,7 @@ struct HedgeRaceTests {
         #expect(cancelled != race.winner || cancelled == nil)
     }
 
-    /// A race in which the second copy was begun.
+    /// Returns a race in which the second copy has begun.
     private func hedged() -> HedgeRace {
         var race = HedgeRace()
         let isBegun = race.hedge()
@@ -224,7 +224,7 @@ struct HedgeRaceTests {
         #expect(step.1 == HedgeRace.Commands(cancel: cancel, resume: resume))
     }
 
-    @Test("there is no second copy once the first one has a head or has failed")
+    @Test("no second copy is sent once the first one has a head or has failed")
     func noHedge() {
         for isGood in [true, false] {
             var race = HedgeRace()
@@ -241,7 +241,7 @@ struct HedgeRaceTests {
         #expect(!isBegunAgain)
     }
 
-    @Test("of two bad responses the first copy's is the answer", arguments: [true, false])
+    @Test("of two bad responses, that of the first copy is delivered", arguments: [true, false])
     func bothBad(secondIsFaster: Bool) {
         var race = hedged()
         if secondIsFaster {
@@ -254,7 +254,7 @@ struct HedgeRaceTests {
         #expect(race.winner == .first)
     }
 
-    @Test("a second copy that is not sent after all lets a held response go on")
+    @Test("a held response of the first copy is delivered if the second copy fails")
     func refused() {
         var race = hedged()
         expect(race.headArrived(of: .first, isGood: false), .hold)

@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("Leased rates", .timeLimit(.minutes(4)))
 struct LeasedRateTests {
-    /// What a server of leases does, without processes: the due time of the rate, in one clock with the processes.
+    /// A server of leases, reduced to the due time of the rate. It uses the same clock as the processes.
     private struct Server {
         let rate: CellRate
         var due = Duration.zero
@@ -24,13 +24,13 @@ struct LeasedRateTests {
         LeasedRate(CellRate(count, per: .seconds(1), burst: burst), share: share)
     }
 
-    /// The order that is due. Fails if there is none.
+    /// Returns the order that is due. Fails if there is none.
     private static func order(_ rate: inout LeasedRate, waiting: Int, at now: Duration) throws -> RateLeaseOrder {
         let order = rate.order("a", waiting: waiting, at: now)
         return try #require(order)
     }
 
-    @Test("a lease is used up one interval after the other, and then it grants nothing")
+    @Test("a lease grants one request in each interval, and nothing once it is used up")
     func takes() throws {
         var rate = Self.rate(100)
         _ = try Self.order(&rate, waiting: 3, at: .zero)
@@ -41,11 +41,11 @@ struct LeasedRateTests {
             rate.admit(at: times[times.count - 1])
         }
         #expect(times == [.zero, .milliseconds(10), .milliseconds(20)])
-        // The answer holds for a second, and until then the local share is not used.
+        // The server's response is valid for a second. Until then the local share is not used.
         #expect(rate.opens(at: .milliseconds(30)) == .seconds(1))
     }
 
-    @Test("a burst of a lease may be sent at once")
+    @Test("a lease permits a burst at once")
     func burst() throws {
         var rate = Self.rate(100, burst: 5)
         _ = try Self.order(&rate, waiting: 7, at: .zero)
@@ -57,7 +57,7 @@ struct LeasedRateTests {
         #expect(rate.opens(at: .zero) == .milliseconds(10))
     }
 
-    @Test("a lease that begins later grants nothing before, and one that is over nothing after")
+    @Test("a lease grants nothing before its beginning or after its end")
     func validity() throws {
         var rate = Self.rate(1_000)
         _ = try Self.order(&rate, waiting: 5, at: .zero)
@@ -66,13 +66,13 @@ struct LeasedRateTests {
         #expect(rate.opens(after: 2, at: .zero) == .milliseconds(302))
         #expect(rate.opens(at: .seconds(1)) == .seconds(1))
         rate.admit(at: .seconds(1))
-        // Four are left, and given back; the local share has its own request.
+        // Four requests of the lease are left, and are given back. The local share permits a request of its own.
         rate.admit(at: .milliseconds(1_300))
         let order = try Self.order(&rate, waiting: 1, at: .milliseconds(1_300))
         #expect(order.charge == 1 - 4 && order.sentLocally == 1)
     }
 
-    @Test("the next lease is ordered once, when a third is left, for a tenth of a second")
+    @Test("the next lease, for a tenth of a second, is ordered once, when a third of the last one is left")
     func ordersAhead() throws {
         var rate = Self.rate(1_000)
         _ = try Self.order(&rate, waiting: 30, at: .zero)
@@ -101,7 +101,7 @@ struct LeasedRateTests {
         }
     }
 
-    @Test("an answer that refuses holds up requests until its time, and orders until the time to ask")
+    @Test("a refusal holds back requests until their time, and orders until the retry time")
     func refused() throws {
         var rate = Self.rate(10)
         _ = try Self.order(&rate, waiting: 1, at: .zero)
@@ -112,11 +112,11 @@ struct LeasedRateTests {
         let early = rate.order("a", waiting: 1, at: .seconds(3))
         #expect(early == nil)
         _ = try Self.order(&rate, waiting: 1, at: .seconds(4))
-        // While the next question is under way, the answer may be anything.
+        // While the next order is pending, its response is unknown, so the wait could be over at once.
         #expect(rate.soonest(after: 0, at: .seconds(4)) == .seconds(4))
     }
 
-    @Test("without an answer the local share applies, after a bounded time, and questions become rarer")
+    @Test("without a response the local share applies after a bounded time, and orders become rarer")
     func away() throws {
         var rate = Self.rate(100, share: 0.25)
         _ = try Self.order(&rate, waiting: 1, at: .zero)
@@ -142,7 +142,7 @@ struct LeasedRateTests {
         #expect((4...7).contains(questions))
     }
 
-    @Test("an answer ends the time of the local share")
+    @Test("a response from the server ends the use of the local share")
     func back() throws {
         var rate = Self.rate(100)
         _ = try Self.order(&rate, waiting: 1, at: .zero)
@@ -155,7 +155,7 @@ struct LeasedRateTests {
         #expect(rate.opens(at: .seconds(1)) == .seconds(2))
     }
 
-    @Test("what was never used is forgotten, what is under way is not")
+    @Test("a rate is idle before its first order and after its lease has ended, but not while one is pending")
     func idle() throws {
         var rate = Self.rate(100)
         #expect(rate.isIdle(at: .zero))
@@ -171,7 +171,7 @@ struct LeasedRateTests {
         func lease(_ order: RateLeaseOrder) async -> RateLease? { nil }
     }
 
-    @Test("requests wait for a lease by priority, and at the local share if there is no answer")
+    @Test("requests wait for a lease in order of urgency, and use the local share if there is no response")
     func admission() throws {
         let limit = RateLimit.requests(10, per: .seconds(1), burst: 20).shared(byFleet: Fleet())
         var state = AdmissionState(AdmissionPolicy(rateLimit: limit))
@@ -196,7 +196,7 @@ struct LeasedRateTests {
         let none = state.decide(at: .milliseconds(10))
         #expect(none.isEmpty)
         let turn = try #require(state.nextTurn(at: .milliseconds(10)))
-        // First another order is due, then the local share has a request.
+        // First another order is due, and then the local share permits a request.
         #expect(turn == .milliseconds(260))
         let due = state.leaseOrders(at: turn)
         let last = try #require(due.first)
@@ -207,7 +207,7 @@ struct LeasedRateTests {
         #expect(state.waiting == 0 && state.nextTurn(at: next) == nil)
     }
 
-    @Test("a request that may not wait is refused with the time of its lease")
+    @Test("a request that may not wait is refused with the time until its lease")
     func impatient() throws {
         let limit = RateLimit.requests(10, per: .seconds(1)).shared(byFleet: Fleet())
         var state = AdmissionState(AdmissionPolicy(rateLimit: limit, waits: false))
@@ -224,7 +224,7 @@ struct LeasedRateTests {
         #expect(refusal.cause == .rate && refusal.retryAfter ?? .zero >= .milliseconds(100))
     }
 
-    @Test("several processes together send what the server grants and what it charges, never more", arguments: 0..<60)
+    @Test("several processes together send no more requests than the server grants and charges", arguments: 0..<60)
     func together(seed: Int) throws {
         var random = SplitMix(seed: UInt64(seed))
         let limit = Int.random(in: 1...400, using: &random)
@@ -252,10 +252,10 @@ struct LeasedRateTests {
                 answers.append((index, order, now + .microseconds(Int.random(in: 100...5_000, using: &random))))
             }
         }
-        // What is on its way to the server: at most what the local share lets through in a second and a half.
+        // Charges that have not reached the server yet. The local share permits no more in a second and a half.
         let pending = processes.count * (2 + limit / 10)
         #expect(sent <= server.granted + charged + pending)
-        // The server's own bound, and what it has charged late.
+        // The server's own limit, and requests that it has charged late.
         #expect(sent <= limit * 20 + limit + 5 + 2 * pending)
     }
 }

@@ -5,16 +5,16 @@ internal import Testing
 
 @Suite("Rate limits", .timeLimit(.minutes(4)))
 struct RateLimitTests {
-    /// The rule that the cell rate abbreviates: a bucket of `burst` tokens, into which one falls each `interval`.
+    /// A token bucket, which the cell rate must equal. It holds `burst` tokens, and one returns in each `interval`.
     private struct Bucket {
         let interval: Duration
         let burst: Int
-        /// The times at which the taken tokens are back, in order.
+        /// The times at which the taken tokens return, in order.
         var back: [Duration] = []
 
         func opens(at now: Duration) -> Duration {
             let missing = back.filter { $0 > now }
-            // The request needs one token: the oldest of `burst` missing ones has to be back.
+            // The request needs one token, so the oldest of the last `burst` missing ones has to return.
             return missing.count < burst ? now : missing[missing.count - burst]
         }
 
@@ -41,7 +41,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("in any period at most count + burst - 1 requests are sent", arguments: 0..<50 as Range<UInt64>)
+    @Test("in any period at most count + burst requests are sent", arguments: 0..<50 as Range<UInt64>)
     func bound(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let (count, burst) = (Int.random(in: 1...20, using: &random), Int.random(in: 1...10, using: &random))
@@ -61,7 +61,7 @@ struct RateLimitTests {
         }
     }
 
-    @Test("who waits behind others is told their intervals, too")
+    @Test("the wait of a request includes the intervals of those before it")
     func ahead() {
         var rate = CellRate(10, per: .seconds(1), burst: 2)
         #expect(rate.opens(after: 1, at: .zero) == .zero)
@@ -70,7 +70,7 @@ struct RateLimitTests {
         #expect(rate.opens(after: 1, at: .zero) == .milliseconds(100))
     }
 
-    @Test("absurd numbers neither trap nor stop everything")
+    @Test("extreme numbers cause no trap, and the first request is admitted")
     func absurd() {
         for count in [Int.min, 0, 1, .max] {
             for burst in [Int.min, 0, 1, .max] {
@@ -84,12 +84,12 @@ struct RateLimitTests {
         }
     }
 
-    // MARK: The server's word
+    // MARK: Limits from the server
 
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     @Test(
-        "the fields of a response are read in all their forms",
+        "the rate limit fields of a response are read in all their forms",
         arguments: [
             (["Retry-After": "30"], 429, .seconds(30), nil, nil),
             (["Retry-After": "30"], 503, .seconds(30), nil, nil),
@@ -121,7 +121,7 @@ struct RateLimitTests {
         #expect((advice == nil) == (pause == nil && remaining == nil))
     }
 
-    @Test("a quota lets through what the server has left, and opens when its window ends")
+    @Test("a quota admits the remaining requests, and opens when its window ends")
     func quota() throws {
         var quota = ServerQuota()
         #expect(quota.opens(at: .zero) == .zero)
@@ -131,7 +131,7 @@ struct RateLimitTests {
         #expect(quota.opens(at: .seconds(1)) == .seconds(1))
         quota.admit(at: .seconds(1))
         #expect(quota.opens(at: .seconds(1)) == .seconds(10))
-        // A late response of the window knows of more than is left by now.
+        // A late response of the window does not know about requests that were admitted since.
         (advice.remaining, advice.reset) = (9, .seconds(8))
         quota.learn(advice, at: .seconds(2))
         #expect(quota.opens(at: .seconds(2)) == .seconds(10))
@@ -140,7 +140,7 @@ struct RateLimitTests {
         #expect(quota.opens(at: .seconds(20)) == .seconds(20))
     }
 
-    @Test("a window that slides with every response, or was wrong, is replaced by what the last one says")
+    @Test("a window that slides or was wrong is replaced by the window of the last response")
     func slidingWindow() throws {
         let plenty = try #require(ServerAdvice(["RateLimit": #""a";r=99;t=60"#], status: 200, now: Self.now))
         var quota = ServerQuota()
@@ -156,7 +156,7 @@ struct RateLimitTests {
         #expect(quota.opens(at: .seconds(601)) == .seconds(601))
     }
 
-    @Test("a pause closes it, and only a longer one replaces it")
+    @Test("a pause closes a quota, and only a longer pause replaces it")
     func pause() throws {
         var quota = ServerQuota()
         quota.learn(try #require(ServerAdvice(["Retry-After": "30"], status: 429, now: Self.now)), at: .zero)
@@ -165,7 +165,7 @@ struct RateLimitTests {
         #expect(quota.opens(at: .seconds(30)) == .seconds(30))
     }
 
-    @Test("a list of a hundred thousand policies is read no further than its first ones", .timeLimit(.minutes(1)))
+    @Test("only the first elements of very long rate limit fields are read", .timeLimit(.minutes(1)))
     func longLists() throws {
         let fields = HTTPHeaders([
             HTTPHeader(name: "RateLimit", value: String(repeating: "a;r=1,", count: 20_000) + "b;r=0;t=1"),

@@ -2,11 +2,11 @@ internal import CurlewCore
 internal import ResilienceSimulation
 internal import Testing
 
-/// Small ones of the simulations that `make bench-simulation` runs. Time and chance are the simulation's, so the figures
-/// are the same in every run.
+/// Smaller versions of the simulations that `make bench-simulation` runs. Time and random numbers are simulated, so the
+/// results are the same in every run.
 @Suite("Simulated overload", .timeLimit(.minutes(4)))
 struct SimulationTests {
-    /// A tenth of the calls, for 50 s.
+    /// Returns a scenario with a tenth of the calls, in 50 s.
     private static func small(_ scenario: Scenario) -> Scenario {
         var small = scenario.scaled(by: 0.1)
         small.length = .seconds(50)
@@ -26,7 +26,7 @@ struct SimulationTests {
         }
     }
 
-    @Test("a server that was dead is not kept down by those that waited for it")
+    @Test("a server that was dead recovers from the clients that waited for it, but not without limits")
     func dead() throws {
         let scenario = Self.small(.dead(clients: 2))
         let without = Simulation.run(scenario, .none)
@@ -36,7 +36,7 @@ struct SimulationTests {
         #expect(with.unaccepted * 10 < without.unaccepted, "attempts that nobody answers")
     }
 
-    @Test("while a server is slow, an adaptive limit keeps its responses short, and important calls succeed")
+    @Test("while a server is slow, an adaptive limit keeps response times short, and urgent calls succeed")
     func slow() throws {
         let scenario = Self.small(.slow(clients: 1))
         let without = Simulation.run(scenario, .none)
@@ -49,9 +49,9 @@ struct SimulationTests {
         #expect(with.goodput(in: scenario.trouble, .normal) < 0.8, "so it was the order that let the others succeed")
     }
 
-    @Test("a healthy server is not held back")
+    @Test("limits do not hold back a healthy server")
     func calm() {
-        // At full size: it needs more places than a limit has at first.
+        // At full size, because only then it needs more places than an adaptive limit has at first.
         var scenario = Scenario.calm(clients: 1)
         scenario.length = .seconds(10)
         for stack in [Stack.adaptive, .standard] {
@@ -59,7 +59,7 @@ struct SimulationTests {
         }
     }
 
-    @Test("what a server refuses is asked for less often")
+    @Test("limits reduce the requests that a server with a quota refuses")
     func quota() {
         let scenario = Self.small(.quota(clients: 2))
         let without = Simulation.run(scenario, .none)
@@ -68,15 +68,18 @@ struct SimulationTests {
         #expect(with.goodput(in: scenario.all) > 0.9 * without.goodput(in: scenario.all))
     }
 
-    @Test("10,000 clients take as few steps for each call as one, and every call ends", arguments: [1, 10_000])
+    @Test(
+        "the number of steps for a call is bounded with 1 or 10,000 clients, and every call ends",
+        arguments: [1, 10_000])
     func many(clients: Int) {
         let report = Simulation.run(Self.small(.herd(clients: clients)), .standard)
         #expect(report.ended.count == report.arrived)
-        // Three attempts at most, each with an arrival or a pause, a turn, a timeout of the queue, an end and a timeout.
+        // A call has at most three attempts, each with an arrival or a pause, a turn, a timeout of the queue, an end
+        // and a timeout.
         #expect(report.events <= 15 * report.arrived)
     }
 
-    @Test("a seed gives the same calls")
+    @Test("equal seeds give equal calls, and different seeds give different ones")
     func seed() {
         var scenario = Self.small(.herd(clients: 2))
         scenario.length = .seconds(20)

@@ -11,7 +11,7 @@ struct CanonicalRequestTests {
 
     /// S3 encodes the key once, from its bytes. All other services encode the path once more, as they receive it.
     @Test(
-        "escapes of a path are encoded again, but for S3",
+        "a path is encoded once more, except for S3",
         arguments: [
             ("/a%20b", "/a%2520b", "/a%20b"), ("/model/v1:0/invoke", "/model/v1%3A0/invoke", "/model/v1%3A0/invoke"),
             ("/a%2fb", "/a%252fb", "/a/b"), ("/%3Fa=b%20c", "/%253Fa%3Db%2520c", "/%3Fa%3Db%20c"), ("", "/", "/"),
@@ -24,7 +24,7 @@ struct CanonicalRequestTests {
     }
 
     @Test(
-        "a query is sorted as it is encoded, and every pair has its equals sign",
+        "the pairs of a query are sorted in their encoded form, each with an equals sign",
         arguments: [
             ("b=2&a=1", "a=1&b=2"), ("acl", "acl="), ("a-b=1&a=2", "a=2&a-b=1"), ("a=2&a=1&", "a=1&a=2"),
             ("a=%2f&b=/", "a=%2F&b=%2F"), ("a=b=c", "a=b%3Dc"), ("a=b+c", "a=b%20c"), ("a=%2b", "a=%2B"),

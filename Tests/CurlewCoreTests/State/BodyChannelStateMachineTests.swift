@@ -2,7 +2,7 @@ import CurlewCore
 import Foundation
 import Testing
 
-@Suite("Body channel, decisions", .timeLimit(.minutes(4)))
+@Suite("Decisions of a body channel", .timeLimit(.minutes(4)))
 struct BodyChannelStateMachineTests {
     typealias Machine = BodyChannelStateMachine<Int>
 
@@ -176,7 +176,7 @@ struct BodyChannelStateMachineTests {
             ]),
     ]
 
-    @Test("every step is answered as it must be", arguments: cases)
+    @Test("every event of a channel has the expected result", arguments: cases)
     func table(_ testCase: Case) throws {
         var machine = Machine(mark: Self.mark)
         for step in testCase.steps {
@@ -207,7 +207,7 @@ struct BodyChannelStateMachineTests {
         }
     }
 
-    @Test("memory stays below the mark and one piece, whatever the order of events")
+    @Test("the buffered cost stays below the mark plus one piece, in random orders of events")
     func boundedUnderRandomOrder() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<200 {
@@ -246,7 +246,7 @@ struct BodyChannelStateMachineTests {
         }
     }
 
-    @Test("single bytes reach the mark too")
+    @Test("pieces of one byte reach the mark, too")
     func tinyChunksCount() {
         var machine = Machine(mark: 6500)
         var taken = 0
@@ -257,7 +257,7 @@ struct BodyChannelStateMachineTests {
         #expect(taken == 100)
     }
 
-    @Test("a mark of nothing still lets one piece through")
+    @Test("with a mark of zero, one piece is still accepted")
     func leastMark() {
         var machine = Machine(mark: 0)
         #expect(machine.producerOffered() == .take)

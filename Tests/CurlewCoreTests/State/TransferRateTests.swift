@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Transfer rate", .timeLimit(.minutes(4)))
 struct TransferRateTests {
-    @Test("a steady stream shows its speed, early and late", arguments: [0.2, 1.0, 10, 100])
+    @Test("the rate of a steady stream is right, early and late", arguments: [0.2, 1.0, 10, 100])
     func steady(_ seconds: Double) throws {
         var rate = TransferRate()
         rate.start(at: 50)
@@ -12,7 +12,7 @@ struct TransferRateTests {
         #expect(abs(speed - 100_000) < 2_000)
     }
 
-    @Test("it follows a change within a few half-lives")
+    @Test("the rate follows a change within a few half-lives")
     func change() throws {
         var rate = TransferRate(halfLife: 1)
         rate.start(at: 0)
@@ -29,7 +29,7 @@ struct TransferRateTests {
         #expect(abs(speed - 10_000) < 200)
     }
 
-    @Test("a stall shows")
+    @Test("the rate falls during a stall, and there is no remaining time after a long one")
     func stall() throws {
         var rate = TransferRate(halfLife: 3)
         rate.start(at: 0)
@@ -40,7 +40,7 @@ struct TransferRateTests {
         #expect(rate.remainingTime(of: 30_001, at: 1000) == nil, "no promise without movement")
     }
 
-    @Test("the rest takes its size over the speed")
+    @Test("the remaining time is the remaining size divided by the rate")
     func remaining() throws {
         var rate = TransferRate()
         rate.start(at: 0, completed: 5000)
@@ -52,7 +52,7 @@ struct TransferRateTests {
         #expect(rate.remainingTime(of: -1, at: 10) == nil)
     }
 
-    @Test("nothing is told too early, and a clock that stands still does no harm")
+    @Test("there is no rate at first, and a clock that stops or goes back does no harm")
     func edges() {
         var rate = TransferRate()
         #expect(rate.bytesPerSecond(at: 1) == nil)
@@ -64,7 +64,7 @@ struct TransferRateTests {
         #expect(rate.bytesPerSecond(at: 2).map { $0 > 0 && $0.isFinite } == true)
     }
 
-    @Test("a new attempt starts over")
+    @Test("the rate starts over with a new attempt")
     func retry() throws {
         var rate = TransferRate()
         rate.start(at: 0)
@@ -76,7 +76,7 @@ struct TransferRateTests {
     }
 }
 
-@Suite("Pacing")
+@Suite("Pacing of progress reports")
 struct PacingTests {
     /// Returns the milliseconds at which a value is reported that changes every millisecond until `last`.
     private func tellings(every interval: Double, last: Int = 1000) -> [Int] {
@@ -98,7 +98,7 @@ struct PacingTests {
         return told
     }
 
-    @Test("the first and the last at once, the others at intervals")
+    @Test("the first and the last change are reported at once, and the others at intervals")
     func intervals() {
         let told = tellings(every: 0.05)
         #expect(told.first == 0 && told.last == 1000)
@@ -109,7 +109,7 @@ struct PacingTests {
         #expect(tellings(every: 100) == [0, 1000])
     }
 
-    @Test("what came too early is told when its time comes, unless the end is first")
+    @Test("a change before the end of the interval is reported after it, unless the transfer ends first")
     func waiting() {
         var pacing = Pacing(interval: 1)
         let first = pacing.changed(at: 0, isLast: false)

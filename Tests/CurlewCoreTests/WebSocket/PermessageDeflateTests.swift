@@ -16,7 +16,7 @@ struct PermessageDeflateTests {
     }
 
     @Test(
-        "the elements of the field are read as RFC 6455 writes them",
+        "lists of extensions are parsed as in RFC 6455",
         arguments: [
             ("", []), (" , ,", []), ("a", [.init("a")]),
             ("a,b ; c", [.init("a"), .init("b", parameters: [.init("c")])]),
@@ -48,7 +48,7 @@ struct PermessageDeflateTests {
     private static let usual = offer { _ in }
 
     @Test(
-        "an answer means what RFC 7692 says, or is none",
+        "a response to an offer is accepted only if RFC 7692 permits it",
         arguments: [
             (usual, "", agreed()),
             (usual, "; server_no_context_takeover", agreed { $0.serverNoContextTakeover = true }),
@@ -79,7 +79,7 @@ struct PermessageDeflateTests {
     }
 
     @Test(
-        "a server answers an offer with what it keeps to, or declines",
+        "a server responds to an offer with the parameters that it keeps to, or declines it",
         arguments: [
             ("permessage-deflate", "permessage-deflate"),
             ("permessage-deflate; client_max_window_bits", "permessage-deflate"),

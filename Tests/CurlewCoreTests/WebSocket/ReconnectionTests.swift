@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(
-        "a lost connection is opened again where that may help",
+        "a lost connection is opened again only if its cause may be temporary",
         arguments: [
             (.cut, true), (.broken(broken), true), (.silent(after: .seconds(1)), true), (.unanswered, false),
             (.closed(.goingAway, reason: "", byPeer: true), true),
@@ -43,7 +43,7 @@ import Testing
         #expect((pause != nil) == isOpenedAgain)
     }
 
-    @Test("the codes are the user's to choose")
+    @Test("a connection is opened again only after the configured close codes")
     mutating func codes() {
         let restart = WebSocketCloseCode(rawValue: 4010)
         var reconnection = Self.policy { $0.closeCodes = [restart] }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "a failure to open is tried again where it may pass",
+        "opening is tried again only if the failure may be temporary",
         arguments: [
             (.connectFailed, nil, true), (.resolveFailed, nil, true), (.firstByteTimedOut, nil, true),
             (.webSocketRefused, 503, true), (.webSocketRefused, 429, true), (.webSocketRefused, 403, false),
@@ -67,7 +67,7 @@ import Testing
         #expect((reconnection.openingFailed(error, using: &random) != nil) == isTriedAgain)
     }
 
-    @Test("pauses double up to their maximum, and end at the limit")
+    @Test("pauses double up to their maximum, and there are none beyond the limit")
     mutating func pauses() {
         var reconnection = Self.policy {
             $0.limit = 5
@@ -77,7 +77,7 @@ import Testing
         #expect(pauses == [.seconds(0.5), .seconds(1), .seconds(2), .seconds(3), .seconds(3), nil])
     }
 
-    @Test("pauses are spread over their whole length", arguments: [0, UInt64.max])
+    @Test("full jitter spreads pauses over their whole length", arguments: [0, UInt64.max])
     func jitter(number: UInt64) throws {
         var random = Fixed(number: number)
         var reconnection = Self.policy { $0.jitter = .full }
@@ -85,7 +85,7 @@ import Testing
         #expect(number == 0 ? pause == .zero : pause > .milliseconds(499) && pause < .milliseconds(500))
     }
 
-    @Test("what the server asks for is the least, and bounded")
+    @Test("the pause that a server asks for is the least one, and is bounded")
     mutating func retryAfter() {
         var reconnection = Self.policy()
         #expect(reconnection.openingFailed(Self.broken, retryAfter: .seconds(7), using: &random) == .seconds(7))
@@ -93,7 +93,7 @@ import Testing
         #expect(reconnection.openingFailed(Self.broken, retryAfter: .zero, using: &random) == .seconds(2))
     }
 
-    @Test("a connection that lasted begins the row anew, one that did not goes on with it")
+    @Test("a connection that lasted resets the pauses, and a short one does not")
     mutating func stability() {
         var reconnection = Self.policy {
             $0.limit = 3

@@ -13,7 +13,7 @@ struct UTF8ValidatorTests {
     }
 
     @Test(
-        "the first byte that no text can have is refused",
+        "the first byte that cannot be part of a text is refused",
         arguments: [
             ([0x80], 0), ([0xBF], 0), ([0xC0, 0x80], 0), ([0xC1, 0xBF], 0), ([0xF5, 0x80, 0x80, 0x80], 0), ([0xFE], 0),
             ([0xFF], 0), ([0xC2, 0x41], 1), ([0xC2, 0xC2], 1), ([0xE0, 0x9F, 0xBF], 1), ([0xE0, 0x80, 0x80], 1),
@@ -28,7 +28,7 @@ struct UTF8ValidatorTests {
     }
 
     @Test(
-        "valid text is taken at every split",
+        "valid text is accepted wherever it is split",
         arguments: [
             "", "plain text that is longer than a word", "κόσμε", "\u{0}\u{7F}\u{80}\u{7FF}\u{800}\u{FFFF}",
             "\u{D7FF}\u{E000}\u{FFFD}", "\u{10000}\u{10FFFF}", "aä€𐍈 aä€𐍈 0123456789 ä 0123456789",
@@ -43,7 +43,7 @@ struct UTF8ValidatorTests {
         }
     }
 
-    @Test("all sequences of three bytes are judged as the standard library judges them", arguments: 0xB0...0xFF)
+    @Test("sequences of four bytes are valid exactly if the standard library accepts them", arguments: 0xB0...0xFF)
     func exhaustive(first: Int) {
         let edges: [UInt8] = [0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC2, 0xE0, 0xED, 0xF0, 0xF4]
         for second in edges {

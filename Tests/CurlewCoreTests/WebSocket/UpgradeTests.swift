@@ -33,7 +33,7 @@ struct UpgradeTests {
     }
 
     @Test(
-        "an answer comes out the same at every split",
+        "a response is parsed equally wherever it is split",
         arguments: [
             (
                 "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 3\r\nX:  a b \r\n\r\nabc",
@@ -58,7 +58,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("behind a 101 the bytes are left alone")
+    @Test("the bytes after a 101 are left to the caller")
     func switching() throws {
         var parser = UpgradeResponseParser(maximumHeaderSize: 1000)
         try Array("HTTP/1.1 101 Yes\r\nContent-Length: 9\r\n\r\nabc".utf8).withUnsafeBytes { buffer in
@@ -71,7 +71,7 @@ struct UpgradeTests {
     }
 
     @Test(
-        "a broken answer is refused",
+        "a malformed or incomplete response is refused",
         arguments: [
             ("HTTP/2 200 OK\r\n\r\n", .protocolViolation), ("SSH-2.0-OpenSSH\r\n", .protocolViolation),
             ("HTTP/1.1 20 OK\r\n", .protocolViolation), ("HTTP/1.1 2000 OK\r\n", .protocolViolation),
@@ -89,7 +89,7 @@ struct UpgradeTests {
         #expect(error?.code == code)
     }
 
-    @Test("a head that comes byte by byte counts once")
+    @Test("a head that arrives byte by byte is counted once toward the limit")
     func pieces() throws {
         let text = "HTTP/1.1 101 Yes\r\nA: \(String(repeating: "b", count: 900))\r\n\r\n"
         let bytes = Array(text.utf8)
@@ -97,7 +97,7 @@ struct UpgradeTests {
         #expect(events.count == 1)
     }
 
-    @Test("heads that are not the answer count, too")
+    @Test("informational heads count toward the limit")
     func endlessHints() throws {
         var parser = UpgradeResponseParser(maximumHeaderSize: 1000)
         let hint = Array("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".utf8)
@@ -113,7 +113,7 @@ struct UpgradeTests {
     }
 
     @Test(
-        "the request has its target and its host",
+        "the upgrade request has the right target and Host field",
         arguments: [
             ("http://example.org", "GET / HTTP/1.1\r\nHost: example.org\r\nA: b\r\n\r\n"),
             ("https://example.org:443/a%20b?c=d", "GET /a%20b?c=d HTTP/1.1\r\nHost: example.org\r\nA: b\r\n\r\n"),

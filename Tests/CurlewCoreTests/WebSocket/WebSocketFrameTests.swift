@@ -4,7 +4,7 @@ import Testing
 @Suite("WebSocket frames", .timeLimit(.minutes(4)))
 struct WebSocketFrameTests {
     /// RFC 6455, 5.7.
-    @Test("the examples of the RFC are written as they stand there")
+    @Test("frames are written as in the examples of the RFC")
     func examples() {
         #expect(Frames.text("Hello") == [0x81, 0x05, 0x48, 0x65, 0x6C, 0x6C, 0x6F])
         #expect(
@@ -35,7 +35,7 @@ struct WebSocketFrameTests {
 
     /// Bytes, the expected close code, and the number of bytes after which the violation is found.
     @Test(
-        "what breaks a rule is refused with the first byte that shows it",
+        "a malformed frame is refused at the first byte that shows the violation",
         arguments: [
             ([0xC1, 0x00], 1002, 1), ([0xA1, 0x00], 1002, 1), ([0x91, 0x00], 1002, 1),  // reserved bits
             ([0x83, 0x00], 1002, 1), ([0x87, 0x00], 1002, 1), ([0x8B, 0x00], 1002, 1), ([0x8F, 0x00], 1002, 1),
@@ -68,7 +68,7 @@ struct WebSocketFrameTests {
         #expect(failure.violation.closeCode == .protocolError)
     }
 
-    @Test("a frame above the limit is refused with its head")
+    @Test("a frame above the limit is refused once its head is read")
     func frameLimit() throws {
         let limits = WebSocketLimits(frame: 200, message: 1000)
         #expect(Frames.failure(of: [0x82, 0x7E, 0x00, 0xC8], limits: limits) == nil)
@@ -76,7 +76,7 @@ struct WebSocketFrameTests {
         #expect(failure.violation == WebSocketViolation(.messageTooBig, "a frame is larger than 200 bytes"))
     }
 
-    @Test("a message above the limit is refused with the head of the frame that makes it so")
+    @Test("a message above the limit is refused once the head of the frame that exceeds it is read")
     func messageLimit() throws {
         let limits = WebSocketLimits(frame: 10, message: 12)
         let whole =
@@ -88,7 +88,7 @@ struct WebSocketFrameTests {
     }
 
     @Test(
-        "close codes are those that may be sent",
+        "only close codes that may be sent are accepted and written",
         arguments: [
             (0, false), (999, false), (1000, true), (1003, true), (1004, false), (1005, false), (1006, false),
             (1007, true), (1011, true), (1014, true), (1015, false), (1016, false), (1100, false), (2000, false),
@@ -99,7 +99,7 @@ struct WebSocketFrameTests {
         #expect(WebSocketClosePayload(.init(rawValue: code)).bytes.isEmpty == !isValid)
     }
 
-    @Test("a reason is cut between two characters to what a control frame holds")
+    @Test("a long close reason is cut between two characters to fit a control frame")
     func longReason() {
         let bytes = WebSocketClosePayload(.normalClosure, reason: String(repeating: "€", count: 60)).bytes
         #expect(bytes.count == 2 + 41 * 3)
@@ -117,7 +117,7 @@ struct WebSocketMaskTests {
         return payload.enumerated().map { $1 ^ key[(position + $0) % 4] }
     }
 
-    @Test("every length at every position comes out as byte for byte", arguments: 0..<9)
+    @Test("masking equals masking byte by byte, at every length and position", arguments: 0..<9)
     func plainWay(position: Int) {
         let key = WebSocketMaskKey(Self.bytes)
         for count in 0..<70 {
@@ -139,7 +139,7 @@ struct WebSocketMaskTests {
         #expect(buffer[..<offset].allSatisfy { $0 == 0 })
     }
 
-    @Test("the key's bytes are those that were given")
+    @Test("a mask key has the bytes that it was made from")
     func keyBytes() {
         let key = WebSocketMaskKey(Self.bytes)
         #expect((0..<4).map(key.byte) == [0x37, 0xFA, 0x21, 0x3D])

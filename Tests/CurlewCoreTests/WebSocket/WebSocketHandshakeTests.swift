@@ -20,7 +20,7 @@ struct WebSocketHandshakeTests {
     }
 
     @Test(
-        "SHA-1 is that of FIPS 180",
+        "SHA-1 gives the known digests",
         arguments: [
             ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"), ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
             (
@@ -35,12 +35,12 @@ struct WebSocketHandshakeTests {
         #expect(hex == expected)
     }
 
-    @Test("the key of the RFC has the answer of the RFC")
+    @Test("the accept value of the RFC's key is the one in the RFC")
     func answer() throws {
         #expect(try #require(Self.key).answer == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     }
 
-    @Test("a key is sixteen bytes, and no two are alike")
+    @Test("random keys are valid and differ, and other texts are not keys")
     func keys() {
         var random = SystemRandomNumberGenerator()
         let keys = Set((0..<100).map { _ in WebSocketKey(using: &random).text })
@@ -50,7 +50,7 @@ struct WebSocketHandshakeTests {
             ["", "AAAA", "dGhlIHNhbXBsZSBub25jZQ=", "!!!!IHNhbXBsZSBub25jZQ=="].allSatisfy { WebSocketKey($0) == nil })
     }
 
-    @Test("the request has the fields of the RFC")
+    @Test("the handshake request has the fields of the RFC")
     func request() throws {
         let headers = try Self.handshake(protocols: ["chat", "superchat"]).headers
         #expect(
@@ -64,7 +64,7 @@ struct WebSocketHandshakeTests {
     }
 
     @Test(
-        "names of subprotocols are tokens, each once",
+        "names of subprotocols must be tokens without duplicates",
         arguments: [
             ([], true), (["a", "b.c"], true), (["a", "a"], false), ([""], false), (["a b"], false), (["a,b"], false),
         ]
@@ -74,7 +74,7 @@ struct WebSocketHandshakeTests {
     }
 
     @Test(
-        "a right answer opens the WebSocket",
+        "a valid response completes the handshake",
         arguments: [
             ([:], nil, nil), (["Upgrade": "WebSocket", "Connection": "keep-alive, upgrade"], nil, nil),
             (["Sec-WebSocket-Protocol": "b"], "b", nil),
@@ -88,7 +88,7 @@ struct WebSocketHandshakeTests {
     }
 
     @Test(
-        "any other answer is refused",
+        "a response with an invalid field is refused",
         arguments: [
             ["Upgrade": nil], ["Upgrade": "h2c"], ["Upgrade": "websocket, h2c"], ["Connection": nil],
             ["Connection": "close"], ["Connection": "upgraded"], ["Sec-WebSocket-Accept": nil],
@@ -106,7 +106,9 @@ struct WebSocketHandshakeTests {
         #expect(throws: WebSocketHandshake.Refusal.self) { try handshake.agreement(with: Self.head(changes)) }
     }
 
-    @Test("a status other than 101 is refused, and so is what was not asked for", arguments: [200, 301, 401, 426, 500])
+    @Test(
+        "a status other than 101, and an extension or subprotocol that was not requested, are refused",
+        arguments: [200, 301, 401, 426, 500])
     func statuses(status: Int) throws {
         let handshake = try Self.handshake(compresses: false)
         #expect(throws: WebSocketHandshake.Refusal.self) {
@@ -120,7 +122,7 @@ struct WebSocketHandshakeTests {
         }
     }
 
-    @Test("a repeated field of the answer is refused")
+    @Test("a response that repeats Sec-WebSocket-Accept is refused")
     func repeated() throws {
         var head = Self.head()
         head.headers.append(name: "Sec-WebSocket-Accept", value: "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
@@ -130,7 +132,7 @@ struct WebSocketHandshakeTests {
 
     // MARK: Server
 
-    @Test("what a server accepts is what its client agrees to", arguments: [[], ["b"], ["c", "b", "a"]])
+    @Test("server and client agree on the subprotocol and the compression", arguments: [[], ["b"], ["c", "b", "a"]])
     func bothSides(protocols: [String]) throws {
         let client = try Self.handshake(protocols: ["a", "b"])
         let acceptance = WebSocketAcceptance(
@@ -145,7 +147,7 @@ struct WebSocketHandshakeTests {
     }
 
     @Test(
-        "a server refuses what is no handshake",
+        "a server refuses an invalid handshake request with the right status",
         arguments: [
             (["Upgrade": nil], "GET", 426), (["Connection": "close"], "GET", 426), ([:], "POST", 400),
             (["Sec-WebSocket-Version": "12"], "GET", 426), (["Sec-WebSocket-Version": nil], "GET", 426),

@@ -4,7 +4,7 @@ internal import Testing
 
 @Suite("WebSocket receiver", .timeLimit(.minutes(4)))
 struct WebSocketReceiverTests {
-    @Test("messages and control frames come out the same at every split", arguments: [false, true])
+    @Test("messages and control frames are received equally wherever the stream is split", arguments: [false, true])
     func everySplit(masked: Bool) {
         let stream =
             Frames.text("hé", masked: masked) + Frames.frame(.ping, [1, 2], masked: masked)
@@ -27,7 +27,7 @@ struct WebSocketReceiverTests {
         }
     }
 
-    @Test("nothing counts after a close frame")
+    @Test("bytes after a close frame are ignored")
     func afterClose() {
         var receiver = WebSocketReceiver(sender: .server, limits: .init())
         let result = Frames.events(in: [Frames.frame(.close), Frames.text("x"), [0xFF]], to: &receiver)
@@ -35,7 +35,7 @@ struct WebSocketReceiverTests {
         #expect(result.violation == nil)
     }
 
-    @Test("the rest of the bytes stays with the caller, so that a reader can stop between messages")
+    @Test("the receiver leaves the bytes after a message to its caller")
     func pull() throws {
         var receiver = WebSocketReceiver(sender: .server, limits: .init())
         let bytes = Frames.text("a") + Frames.text("b")
@@ -49,7 +49,7 @@ struct WebSocketReceiverTests {
         }
     }
 
-    @Test("a sender's frames are masked by a client and not by a server", arguments: [WebSocketRole.client, .server])
+    @Test("a client masks its frames, and a server does not", arguments: [WebSocketRole.client, .server])
     func roles(role: WebSocketRole) {
         var sender = WebSocketSender(role: role)
         var bytes: [UInt8] = []
@@ -85,7 +85,7 @@ struct WebSocketReceiverTests {
     }
 
     @Test(
-        "a compressed message is decompressed fragment by fragment, a plain one is left alone",
+        "a compressed message is decompressed fragment by fragment, and a plain one is left unchanged",
         arguments: [false, true])
     func compressed(masked: Bool) {
         let stream =
@@ -109,13 +109,14 @@ struct WebSocketReceiverTests {
     }
 
     @Test(
-        "a mark of compression where there is none to have is refused", arguments: [0xC0, 0xC8, 0xC9, 0xCA] as [UInt8])
+        "a compression bit on a continuation or control frame is refused",
+        arguments: [0xC0, 0xC8, 0xC9, 0xCA] as [UInt8])
     func wrongMark(first: UInt8) {
         var receiver = WebSocketReceiver(sender: .server, limits: .init(), decompressor: RunLength())
         #expect(Frames.events(in: [[first]], to: &receiver).violation?.closeCode == .protocolError)
     }
 
-    @Test("a sender marks what its compressor has compressed, and control frames never")
+    @Test("a sender marks only compressed messages, and does not compress control frames")
     func compressing() {
         var sender = WebSocketSender(role: .server, compressor: RunLength())
         var bytes: [UInt8] = []
@@ -127,7 +128,7 @@ struct WebSocketReceiverTests {
                 + Frames.frame(.ping, Array("xxx".utf8)))
     }
 
-    @Test("without a limit a length that no message can have is refused as well")
+    @Test("without a limit, a message length that overflows is still refused")
     func noLimit() {
         let limits = WebSocketLimits(message: .max)
         let endless: [UInt8] = [0x80, 127, 0x7F] + [UInt8](repeating: 0xFF, count: 7)

@@ -22,7 +22,7 @@ struct WebSocketStateMachineTests {
 
     private static func code(_ code: UInt16) -> [UInt8] { [UInt8(code >> 8), UInt8(code & 0xFF)] }
 
-    @Test("messages are delivered and pings answered while it is open")
+    @Test("an open WebSocket delivers messages and answers pings")
     func open() {
         var machine = Self.machine()
         #expect(machine.received(.message(.text("a")), at: Self.start) == .deliver(.text("a")))
@@ -32,7 +32,7 @@ struct WebSocketStateMachineTests {
     }
 
     @Test(
-        "the peer's close is answered with its code, and is the ending",
+        "a close frame of the peer is answered with its code, and ends the WebSocket",
         arguments: [(nil, 1005), (1000, 1000), (1001, 1001), (1011, 1011), (4000, 4000)] as [(UInt16?, UInt16)])
     func peerCloses(code: UInt16?, seen: UInt16) {
         var machine = Self.machine()
@@ -44,7 +44,7 @@ struct WebSocketStateMachineTests {
         #expect(!machine.isOpen)
     }
 
-    @Test("this side closes: the peer's answer ends it, and what came before is dropped")
+    @Test("after this side has closed, messages are dropped, and the close frame of the peer ends the WebSocket")
     func closing() {
         var machine = Self.machine()
         #expect(
@@ -62,13 +62,13 @@ struct WebSocketStateMachineTests {
             Issue.record("\(String(describing: machine.ending))")
             return
         }
-        // The peer has so long to take the close frame.
+        // Until this deadline, the peer may still receive the close frame.
         #expect(machine.nextDeadline == Self.after(5))
         #expect(machine.timePassed(at: Self.after(5)) == .abort)
         #expect(machine.nextDeadline == nil && machine.timePassed(at: Self.after(6)) == .none)
     }
 
-    @Test("a peer that does not answer the close is waited for until the deadline")
+    @Test("a WebSocket whose close frame is not answered ends at the close timeout")
     func unanswered() {
         var machine = Self.machine()
         _ = machine.closeAsked(.normalClosure, reason: nil, at: Self.start)
@@ -78,7 +78,9 @@ struct WebSocketStateMachineTests {
         #expect(machine.timePassed(at: Self.after(6)) == .none)
     }
 
-    @Test("a connection that ends is cut when open, and unanswered when closing", arguments: [false, true])
+    @Test(
+        "the end of the connection is a cut while open, and an unanswered close while closing",
+        arguments: [false, true])
     func wireEnds(isClosing: Bool) {
         var machine = Self.machine()
         if isClosing { _ = machine.closeAsked(.normalClosure, reason: nil, at: Self.start) }
@@ -91,7 +93,7 @@ struct WebSocketStateMachineTests {
         #expect(machine.wireEnded(nil) == .none)
     }
 
-    @Test("a connection that breaks ends it with the error")
+    @Test("a broken connection ends the WebSocket with its error")
     func wireBreaks() {
         var machine = Self.machine()
         #expect(machine.wireEnded(CurlewError(.receiveFailed, phase: .receive, reason: "reset")) == .abort)
@@ -103,7 +105,7 @@ struct WebSocketStateMachineTests {
     }
 
     @Test(
-        "a violation is told to the peer, unless this side has closed: then its close frame is the last one",
+        "a violation is reported to the peer, unless this side has already closed",
         arguments: [false, true])
     func violation(isClosing: Bool) {
         var machine = Self.machine()
@@ -148,7 +150,7 @@ struct WebSocketStateMachineTests {
         }
     }
 
-    @Test("the heartbeat's pings go one at a time, an interval after the last pong")
+    @Test("heartbeat pings are sent one at a time, an interval after the last pong")
     func heartbeat() {
         var machine = Self.machine(pingInterval: .seconds(30))
         #expect(machine.nextDeadline == Self.after(30))
@@ -166,7 +168,7 @@ struct WebSocketStateMachineTests {
         #expect(machine.nextDeadline == Self.after(62))
     }
 
-    @Test("a peer that vanished is noticed an interval and a deadline after its last pong, whatever was sent meanwhile")
+    @Test("a vanished peer is noticed after the ping interval and the pong timeout, whatever was sent meanwhile")
     func vanished() {
         var machine = Self.machine(pingInterval: .seconds(30))
         guard case .send(.ping, _) = machine.timePassed(at: Self.after(30)) else {
@@ -183,7 +185,7 @@ struct WebSocketStateMachineTests {
         }
     }
 
-    @Test("the clock of a pong begins when its ping is out: until then bytes before it that get on give more time")
+    @Test("the pong timeout restarts with each write up to that of its ping, and not with later ones")
     func waitsForItsWriter() {
         var machine = Self.machine()
         let ping = machine.pingAsked(at: Self.start, behind: 1000)
@@ -199,7 +201,7 @@ struct WebSocketStateMachineTests {
         #expect(ping != nil && machine.timePassed(at: Self.after(54)) == .abort)
     }
 
-    @Test("a peer that takes no bytes is noticed although the ping never went out")
+    @Test("a peer that accepts no bytes is noticed although the ping was never written")
     func takesNothing() {
         var machine = Self.machine(pingInterval: .seconds(30))
         guard case .send(.ping, _) = machine.timePassed(at: Self.after(30), behind: 1000) else {
@@ -211,7 +213,7 @@ struct WebSocketStateMachineTests {
         #expect(machine.timePassed(at: Self.after(60)) == .abort)
     }
 
-    @Test("bytes that go out while this side does not read start no clock")
+    @Test("writes while reading is paused do not start the pong timeout")
     func writesWhilePaused() {
         var machine = Self.machine()
         _ = machine.pingAsked(at: Self.start, behind: 1000)
@@ -224,7 +226,8 @@ struct WebSocketStateMachineTests {
 
     private static let soon = start + .milliseconds(20)
 
-    @Test("a dropped WebSocket sends its close frame, and waits for no answer", arguments: [false, true])
+    @Test(
+        "a dropped WebSocket sends its close frame, and does not wait for that of the peer", arguments: [false, true])
     func dropped(isClosing: Bool) {
         var machine = Self.machine()
         if isClosing { _ = machine.closeAsked(.goingAway, reason: nil, at: Self.start) }
@@ -242,7 +245,7 @@ struct WebSocketStateMachineTests {
         #expect(machine.nextDeadline == nil && machine.dropped(at: Self.after(1)) == .none)
     }
 
-    @Test("a WebSocket that is dropped at its end has less time for its last frame", arguments: [false, true])
+    @Test("a WebSocket that is dropped after its ending has less time for its last frame", arguments: [false, true])
     func droppedAtItsEnd(isViolated: Bool) {
         var machine = Self.machine()
         if isViolated {
@@ -253,7 +256,7 @@ struct WebSocketStateMachineTests {
         #expect(machine.nextDeadline == Self.after(5))
         #expect(machine.dropped(at: Self.start) == .none)
         #expect(machine.nextDeadline == Self.soon)
-        // The time does not grow again.
+        // A second call does not extend the time.
         #expect(machine.dropped(at: Self.after(1)) == .none && machine.nextDeadline == Self.soon)
         #expect(machine.ending?.closeCode == (isViolated ? .protocolError : .goingAway))
         #expect(machine.timePassed(at: Self.soon) == .abort)
@@ -266,7 +269,7 @@ struct WebSocketStateMachineTests {
         #expect(machine.ending?.error?.code == .sendFailed && machine.nextDeadline == nil)
     }
 
-    @Test("a shorter time for the closing handshake limits a dropped WebSocket, too")
+    @Test("a shorter close timeout limits the time of a dropped WebSocket, too")
     func droppedWithShortTimeout() {
         var machine = WebSocketStateMachine(clocks: .init(closeTimeout: .milliseconds(5)), at: Self.start)
         _ = machine.dropped(at: Self.start)
@@ -281,7 +284,7 @@ struct WebSocketStateMachineTests {
         return machine
     }
 
-    @Test("after a failed write the peer is still heard, and nothing is sent")
+    @Test("after a failed write, messages are still received, and nothing is sent")
     func failedWrite() {
         var machine = Self.failing()
         #expect(!machine.isOpen && machine.ending == nil && machine.nextDeadline == Self.after(5))
@@ -296,7 +299,7 @@ struct WebSocketStateMachineTests {
 
     enum Silence: CaseIterable { case end, failure, time, violation }
 
-    @Test("a failed write is the end where the peer says nothing more", arguments: Silence.allCases)
+    @Test("a failed write is the error of the WebSocket if the peer sends no close frame", arguments: Silence.allCases)
     func failedWriteInSilence(silence: Silence) {
         var machine = Self.failing()
         #expect(machine.timePassed(at: Self.after(4)) == .none)
@@ -322,7 +325,7 @@ struct WebSocketStateMachineTests {
         #expect(action == .finish(last: Self.code(1000)))
     }
 
-    @Test("the clock of a pong stands still while this side does not read")
+    @Test("the pong timeout stops while reading is paused, and restarts when it resumes")
     func paused() {
         var machine = Self.machine()
         _ = Self.ping(&machine, at: Self.start)
