@@ -186,7 +186,13 @@ struct Lowering {
         }
         var authority: TransferAuthentication?
         if !visible.hasPlainHost {
-            (target, authority) = try Self.separateCredentials(of: target)
+            let given = target
+            (target, authority) = try Self.separateCredentials(of: given)
+            // Foundation accepts `http://ho%0Ast/`.
+            if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
+                throw CurlewError(
+                    .invalidURL, phase: .creation, reason: "the URL's host is not a valid host name", url: given)
+            }
         }
         // The upgrade to https (HSTS) precedes the choice of credentials, proxy and cookies, which depend on the
         // scheme.
@@ -276,11 +282,6 @@ struct Lowering {
     /// Moves `user:password@` out of the URL, into credentials for Basic authentication: URLs are logged. Throws if the
     /// host cannot be a host.
     private static func separateCredentials(of url: URL) throws(CurlewError) -> (URL, TransferAuthentication?) {
-        // Foundation accepts `http://ho%0Ast/`.
-        if let host = url.host(percentEncoded: false), !Hostname.isUsable(host) {
-            throw CurlewError(
-                .invalidURL, phase: .creation, reason: "the URL's host is not a valid host name", url: url)
-        }
         let (encodedUser, encodedPassword) = (url.user(percentEncoded: true), url.password(percentEncoded: true))
         guard encodedUser?.isEmpty == false || encodedPassword != nil else { return (url, nil) }
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
