@@ -280,7 +280,7 @@ struct Lowering {
     }
 
     /// Moves `user:password@` out of the URL, into credentials for Basic authentication: URLs are logged. Throws if the
-    /// host cannot be a host.
+    /// URL cannot be taken apart.
     private static func separateCredentials(of url: URL) throws(CurlewError) -> (URL, TransferAuthentication?) {
         let (encodedUser, encodedPassword) = (url.user(percentEncoded: true), url.password(percentEncoded: true))
         guard encodedUser?.isEmpty == false || encodedPassword != nil else { return (url, nil) }
