@@ -53,6 +53,18 @@ struct RepeatTests {
         #expect(server.requestCount == 8)
     }
 
+    @Test("more requests can run at the same time than the connections of a usual session")
+    func sendsVeryManyAtOnce() async throws {
+        let gate = Gate()
+        server.route("/held") { _ in .text("late").stalling(until: gate, at: .beforeHead) }
+        let outcome = try await tool("--repeat", "260", "--concurrency", "260", base + "/held").run { _ in
+            _ = try await server.waitForRequests(count: 260)
+            gate.open()
+        }
+        #expect(outcome.status == 0)
+        #expect(outcome.lines.contains("Status 2xx: 260 (200: 260)"))
+    }
+
     @Test func sendsToEachURL() async throws {
         let outcome = try await tool("--repeat", "2", base + "/bytes/1", base + "/bytes/2").run()
         #expect(outcome.status == 0)

@@ -1,3 +1,5 @@
+import Curlew
+import CurlewCore
 import Testing
 
 @testable import CurlewTool
@@ -84,5 +86,35 @@ struct RepetitionTests {
     @Test("--repeat may be combined with -v if --offline is given")
     func allowsShowing() throws {
         #expect(try invocation(["--repeat", "2", "--offline", "-v", "x"]).output.mode == .offline)
+    }
+}
+
+@Suite("The session of a repeated run")
+struct RepetitionSessionTests {
+    private func configuration(_ words: String...) throws -> SessionConfiguration {
+        // `-I`, so that the input of the tests is not read.
+        guard case .request(let invocation) = try CommandBuilder.command(for: ["-I"] + words) else {
+            throw UsageError("not a request: \(words)")
+        }
+        let terminal = Terminal(isInput: false, isOutput: false, isError: false, hasUnicode: false, noColor: true)
+        let context = ToolContext(
+            environment: [:], terminal: terminal, output: .standardOutput, errors: .standardError)
+        return try SessionConfiguration(Preparation(invocation, context: context))
+    }
+
+    @Test("--concurrency permits as many connections to each host, and to all hosts together")
+    func permitsConnections() throws {
+        let two = try configuration("--repeat", "1", "--concurrency", "300", "a.test/1", "b.test/2", "a.test/3")
+        #expect(two.maximumConnectionsPerHost == 300 && two.maximumConnections == 600)
+        let few = try configuration("--repeat", "1", "--concurrency", "2", "a.test")
+        #expect(few.maximumConnectionsPerHost == 6 && few.maximumConnections == 256)
+    }
+
+    @Test("responses of a repeated run do not change the scheme or the server of later requests")
+    func learnsNothing() throws {
+        let repeated = try configuration("--repeat", "2", "a.test")
+        #expect(repeated.hsts == nil && repeated.alternativeServices == nil)
+        let once = try configuration("a.test")
+        #expect(once.hsts != nil && once.alternativeServices != nil)
     }
 }
