@@ -72,6 +72,17 @@ struct RepeatTests {
         #expect(server.requests.map(\.path) == ["/bytes/1", "/bytes/2", "/bytes/1", "/bytes/2"])
     }
 
+    @Test("standard input is the body of each request to each URL")
+    func sendsStandardInput() async throws {
+        var tool = tool("--repeat", "2", base + "/anything/a", base + "/anything/b")
+        tool.input = Data(#"{"a":1}"#.utf8)
+        let outcome = try await tool.run()
+        #expect(outcome.status == 0)
+        #expect(outcome.lines.contains("Status 2xx: 4 (200: 4)"))
+        #expect(server.requests.map(\.method) == Array(repeating: "POST", count: 4))
+        #expect(server.requests.map(\.bodyText) == Array(repeating: #"{"a":1}"#, count: 4))
+    }
+
     @Test("--rate limits all requests of a run together")
     func obeysTheRate() async throws {
         let outcome = try await tool(
