@@ -35,11 +35,14 @@ struct RepeatRun: Sendable {
         let elapsed = began.duration(to: clock.now)
         await debugLog.flush(session)
         let end = await tally.end
-        if let obstacle = end.obstacle { throw obstacle }
-        try print(end.summary, elapsed: elapsed, to: destination, context: context)
-        if let failure = end.firstFailure { context.report(failure) }
-        try SessionUpdate(preparation: preparations[0]).store()
+        // If not even the first request could be made, there is nothing to print.
+        if end.obstacle == nil || end.summary.count > 0 {
+            try print(end.summary, elapsed: elapsed, to: destination, context: context)
+            if let failure = end.firstFailure { context.report(failure) }
+            try SessionUpdate(preparation: preparations[0]).store()
+        }
         if work.isCancelled { throw ToolFailure.interrupted }
+        if let obstacle = end.obstacle { throw obstacle }
         try preparations[0].refuseLateInput()
         return end.status
     }
@@ -57,16 +60,19 @@ struct RepeatRun: Sendable {
         try destination.begin().write(report.text(summary, elapsed: elapsed))
     }
 
-    /// Returns when every request has ended, or after a cancellation.
+    /// Returns when every request has ended, or after a cancellation or an obstacle.
     private func send(_ sendings: [Sending], _ tally: RepeatTally) async {
-        await withTaskGroup(of: Void.self) { group in
+        await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<min(invocation.concurrency ?? 1, tally.planned) {
                 group.addTask {
                     while !Task.isCancelled, let number = await tally.next() {
                         await tally.record(await attempt(sendings[number % sendings.count]))
                     }
+                    return await tally.end.obstacle == nil
                 }
             }
+            // After an obstacle, the other requests may still wait for the rate or for a slow server.
+            for await isPossible in group where !isPossible { group.cancelAll() }
         }
     }
 
@@ -77,7 +83,7 @@ struct RepeatRun: Sendable {
             let outcome = try await sending.perform { _ in }
             return completed(outcome, within: began.duration(to: clock.now))
         } catch {
-            // The requests that an interruption has cut off have not failed.
+            // The requests that an interruption or an obstacle has cut off have not failed.
             if Task.isCancelled { return .interrupted }
             if case .request(let error) = ToolFailure(error) { return .failed(error) }
             return .impossible(error)
@@ -175,7 +181,8 @@ actor RepeatTally {
             if end.firstFailure == nil { end.firstFailure = error }
             if end.status == .success { end.status = ExitStatus(error) }
         case .interrupted: break
-        case .impossible(let error): end.obstacle = error
+        case .impossible(let error):
+            if end.obstacle == nil { end.obstacle = error }
         }
     }
 }

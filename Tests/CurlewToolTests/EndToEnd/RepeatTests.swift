@@ -132,6 +132,28 @@ struct RepeatTests {
         #expect(outcome.errors == "curlew: interrupted\n")
     }
 
+    @Test("a request that cannot be made ends the run, prints the summary so far and stores the session")
+    func endsAtAnObstacle() async throws {
+        let file = try folder.write("form.txt", "content")
+        let gate = Gate()
+        let held = TestServer.Response.text("late").header("Set-Cookie", "a=b").stalling(until: gate, at: .beforeHead)
+        // The second request gets no response. It must not delay the end.
+        server.script("/x", held, TestServer.Response.text("never").faulting(.stall(), at: .beforeHead))
+        let outcome = try await tool(
+            "--form", "--repeat", "20", "--concurrency", "2", "--session", "./s.json", base + "/x", "x@form.txt"
+        ).run { _ in
+            _ = try await server.waitForRequests(count: 2)
+            try FileManager.default.removeItem(at: file)
+            gate.open()
+        }
+        #expect(outcome.status == 1)
+        #expect(outcome.lines.contains("Requests: 1 of 20"))
+        #expect(outcome.lines.contains("Status 2xx: 1 (200: 1)"))
+        #expect(!outcome.text.contains("Failed"))
+        #expect(outcome.errors == "curlew: error: cannot read form.txt: no such file\n")
+        #expect(String(decoding: folder.read("s.json") ?? Data(), as: UTF8.self).contains(#""a""#))
+    }
+
     @Test("a redirect to a host that is not on the command line is not followed")
     func sendsToNamedHostsOnly() async throws {
         let other = try TestServer()
