@@ -85,9 +85,16 @@ struct RepeatRun: Sendable {
         } catch {
             // The requests that an interruption or an obstacle has cut off have not failed.
             if Task.isCancelled { return .interrupted }
-            if case .request(let error) = ToolFailure(error) { return .failed(error) }
-            return .impossible(error)
+            guard case .request(let failure) = ToolFailure(error), !Self.isOfRequest(failure) else {
+                return .impossible(error)
+            }
+            return .failed(failure)
         }
+    }
+
+    /// Whether the request or a file that it sends is at fault, so that nothing was sent.
+    private static func isOfRequest(_ error: CurlewError) -> Bool {
+        error.phase == .creation || error.code == .fileUnreadable
     }
 
     private func completed(_ outcome: Sending.Outcome, within elapsed: Duration) -> RepeatTally.Attempt {

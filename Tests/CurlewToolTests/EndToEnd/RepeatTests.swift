@@ -136,7 +136,7 @@ struct RepeatTests {
     func endsAtAnObstacle() async throws {
         let file = try folder.write("form.txt", "content")
         let gate = Gate()
-        let held = TestServer.Response.text("late").header("Set-Cookie", "a=b").stalling(until: gate, at: .beforeHead)
+        let held = TestServer.Response.text("late").header("Set-Cookie", "seen=yes").stalling(until: gate, at: .beforeHead)
         // The second request gets no response. It must not delay the end.
         server.script("/x", held, TestServer.Response.text("never").faulting(.stall(), at: .beforeHead))
         let outcome = try await tool(
@@ -151,7 +151,33 @@ struct RepeatTests {
         #expect(outcome.lines.contains("Status 2xx: 1 (200: 1)"))
         #expect(!outcome.text.contains("Failed"))
         #expect(outcome.errors == "curlew: error: cannot read form.txt: no such file\n")
-        #expect(String(decoding: folder.read("s.json") ?? Data(), as: UTF8.self).contains(#""a""#))
+        #expect(String(decoding: folder.read("s.json") ?? Data(), as: UTF8.self).contains("seen"))
+    }
+
+    @Test(
+        "a request that can never be made is one error instead of many failures",
+        arguments: [
+            (["@missing"], "a file cannot be read"),
+            (["--http-version=3"], "the libcurl on this system cannot do that"),
+            (["-f", "x@missing"], "cannot read missing: no such file"),
+        ] as [([String], String)])
+    func sendsNothingImpossible(_ words: [String], _ message: String) async throws {
+        var tool = tool("--repeat", "20", "-o", "report.txt", base + "/post")
+        tool.arguments += words
+        let outcome = try await tool.run()
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.hasPrefix("curlew: error: \(message)\n"))
+        #expect(outcome.errors.components(separatedBy: "error:").count == 2)
+        #expect(folder.read("report.txt") == nil)
+        #expect(server.requestCount == 0)
+    }
+
+    @Test("a summary that cannot be written is an error before the first request")
+    func refusesAMissingFolder() async throws {
+        let outcome = try await tool("--repeat", "2", "-o", "missing/report.txt", base + "/bytes/1").run()
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.hasPrefix("curlew: error: cannot write missing/report.txt: "))
+        #expect(server.requestCount == 0)
     }
 
     @Test("a redirect to a host that is not on the command line is not followed")
