@@ -18,9 +18,10 @@ struct RepeatRun: Sendable {
         let debugLog = DebugLog(invocation, context: context)
         // All requests share one session, and with it the rate and the connections. They have the same options, and
         // `Invocation.checkRepetition` allows a stored session only for one URL.
+        let hosts = NamedHosts(follows: invocation.network.follows, urls: preparations.map(\.plan.url))
         let session = Session(
             configuration: try SessionConfiguration(preparations[0]),
-            redirectHandler: NamedHosts(follows: invocation.network.follows, urls: preparations.map(\.plan.url)),
+            redirectHandler: hosts,
             eventMonitors: debugLog.monitors
         )
         let tally = RepeatTally(planned: (invocation.repetitions ?? 1) * preparations.count)
@@ -29,7 +30,7 @@ struct RepeatRun: Sendable {
         defer { withExtendedLifetime(interruption) {} }
         let clock = ContinuousClock()
         let began = clock.now
-        let work = Task { [self] in await send(sendings, tally) }
+        let work = Task { [self] in await send(sendings, hosts, tally) }
         interruption.answer { work.cancel() }
         await work.value
         let elapsed = began.duration(to: clock.now)
@@ -61,12 +62,12 @@ struct RepeatRun: Sendable {
     }
 
     /// Returns when every request has ended, or after a cancellation or an obstacle.
-    private func send(_ sendings: [Sending], _ tally: RepeatTally) async {
+    private func send(_ sendings: [Sending], _ hosts: NamedHosts, _ tally: RepeatTally) async {
         await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<min(invocation.concurrency ?? 1, tally.planned) {
                 group.addTask {
                     while !Task.isCancelled, let number = await tally.next() {
-                        await tally.record(await attempt(sendings[number % sendings.count]))
+                        await tally.record(await attempt(sendings[number % sendings.count], hosts))
                     }
                     return await tally.end.obstacle == nil
                 }
@@ -76,12 +77,12 @@ struct RepeatRun: Sendable {
         }
     }
 
-    private func attempt(_ sending: Sending) async -> RepeatTally.Attempt {
+    private func attempt(_ sending: Sending, _ hosts: NamedHosts) async -> RepeatTally.Attempt {
         let clock = ContinuousClock()
         let began = clock.now
         do {
             let outcome = try await sending.perform { _ in }
-            return completed(outcome, within: began.duration(to: clock.now))
+            return completed(outcome, within: began.duration(to: clock.now), hosts)
         } catch {
             // The requests that an interruption or an obstacle has cut off have not failed.
             if Task.isCancelled { return .interrupted }
@@ -97,13 +98,14 @@ struct RepeatRun: Sendable {
         error.phase == .creation || error.code == .fileUnreadable
     }
 
-    private func completed(_ outcome: Sending.Outcome, within elapsed: Duration) -> RepeatTally.Attempt {
+    private func completed(
+        _ outcome: Sending.Outcome, within elapsed: Duration, _ hosts: NamedHosts
+    ) -> RepeatTally.Attempt {
         let (head, metrics) = (outcome.head, outcome.metrics)
         // The wait for `--rate` precedes the exchange and is no part of its latency. The dates of the metrics are those
         // of the system's clock, which may be set meanwhile.
         let measured = metrics.map { Duration.nanoseconds(Int64(min(max(0, $0.duration), 1e9) * 1e9)) }
-        let isRedirect = 300..<400 ~= head.status && head.headers.contains(name: "Location")
-        let isElsewhere = isRedirect && invocation.network.follows
+        let isElsewhere = hosts.refuses(head, from: outcome.url)
         let status = ExitStatus.checking(head.status, follows: invocation.network.follows && !isElsewhere)
         return .complete(
             .complete(
@@ -136,6 +138,14 @@ struct NamedHosts: RedirectHandler {
     }
 
     func allows(_ url: String) -> Bool { hosts.contains(Self.host(of: url)) }
+
+    /// Whether a response is a redirect that is not followed because of its host.
+    func refuses(_ head: ResponseHead, from url: URL?) -> Bool {
+        guard follows, [301, 302, 303, 307, 308].contains(head.status),
+            let location = head.headers.value(for: "Location"), let target = URL(string: location, relativeTo: url)
+        else { return false }
+        return !allows(target.absoluteString)
+    }
 
     /// Returns the host, and the port unless it is the default: a redirect from http to https leads to the same host.
     private static func host(of url: String) -> String {

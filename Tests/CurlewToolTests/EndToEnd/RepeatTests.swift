@@ -136,7 +136,8 @@ struct RepeatTests {
     func endsAtAnObstacle() async throws {
         let file = try folder.write("form.txt", "content")
         let gate = Gate()
-        let held = TestServer.Response.text("late").header("Set-Cookie", "seen=yes").stalling(until: gate, at: .beforeHead)
+        let held = TestServer.Response.text("late").header("Set-Cookie", "seen=yes")
+            .stalling(until: gate, at: .beforeHead)
         // The second request gets no response. It must not delay the end.
         server.script("/x", held, TestServer.Response.text("never").faulting(.stall(), at: .beforeHead))
         let outcome = try await tool(
@@ -190,6 +191,10 @@ struct RepeatTests {
         #expect(refused.lines.contains("Status 3xx: 2 (302: 2)"))
         #expect(refused.lines.contains("Not followed: 2 to hosts that are not on the command line"))
         #expect(other.requestCount == 0)
+        server.script("/away", away)
+        let checked = try await tool("--follow", "--repeat", "1", "--check-status", base + "/away").run()
+        #expect(checked.status == 3)
+        #expect(checked.lines.contains("Not followed: 1 to hosts that are not on the command line"))
         server.script("/near", .status(302, headers: ["Location": "/bytes/1"]))
         let followed = try await tool("--follow", "--repeat", "1", base + "/near").run()
         #expect(followed.lines.contains("Status 2xx: 1 (200: 1)"))
@@ -198,6 +203,17 @@ struct RepeatTests {
         let plain = try await tool("--repeat", "1", "--check-status", base + "/near").run()
         #expect(plain.status == 3)
         #expect(plain.lines.contains("Status 3xx: 1 (302: 1)") && !plain.text.contains("Not followed"))
+    }
+
+    @Test(
+        "a 3xx that leads nowhere is not counted as a redirect to another host",
+        arguments: [(300, "/bytes/1"), (304, "/bytes/1"), (302, ""), (302, " ")])
+    func countsOnlyRedirectsElsewhere(_ status: Int, _ location: String) async throws {
+        server.script("/x", .status(status, headers: ["Location": location]))
+        let outcome = try await tool("--follow", "--repeat", "1", "--check-status", base + "/x").run()
+        #expect(outcome.status == 0)
+        #expect(outcome.lines.contains("Status 3xx: 1 (\(status): 1)"))
+        #expect(!outcome.text.contains("Not followed"))
     }
 
     @Test func writesTheSummaryToAFile() async throws {
