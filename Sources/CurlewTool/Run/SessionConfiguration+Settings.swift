@@ -47,7 +47,7 @@ extension SessionConfiguration {
         redirects.limit = network.maximumRedirects
         if let rate = network.requestRate {
             // All hosts share the rate. It is the user's: what a server announces does not change it.
-            var limit = RateLimit.requests(rate.count, per: rate.period, per: .session)
+            var limit = RateLimit.requests(rate.count, per: rate.period, burst: rate.burst, per: .session)
             limit.followsServer = false
             resilience.rateLimit = limit
             // The wait for the rate has no limit, because a slow rate is what the user asked for.

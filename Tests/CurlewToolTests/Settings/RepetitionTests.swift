@@ -110,6 +110,18 @@ struct RepetitionSessionTests {
         #expect(few.maximumConnectionsPerHost == 6 && few.maximumConnections == 256)
     }
 
+    @Test(
+        "the requests of 10 ms may be sent at once, so that late timers do not lower the rate",
+        arguments: [
+            ("4/s", 1), ("199/s", 1), ("200/s", 2), ("500/s", 5), ("60000/m", 10), ("1/365d", 1),
+            ("1000000000/s", 10_000_000),
+        ])
+    func permitsBursts(_ text: String, _ burst: Int) throws {
+        let rate = try RequestRate(parsing: text, for: "--rate")
+        let limit = try #require(try configuration("--rate", text, "a.test").resilience.rateLimit)
+        #expect(limit.parts.map(\.rate) == [CellRate(rate.count, per: rate.period, burst: burst)])
+    }
+
     @Test("responses of a repeated run do not change the scheme or the server of later requests")
     func learnsNothing() throws {
         let repeated = try configuration("--repeat", "2", "a.test")
