@@ -17,10 +17,12 @@ struct RepeatRun: Sendable {
         }
         let debugLog = DebugLog(invocation, context: context)
         // All requests share one session, and with it the rate and the connections. They have the same options, and
-        // `Invocation.checkRepetition` allows a stored session only for one URL.
+        // `Invocation.checkRepetition` allows a stored session only for one URL. Only the credentials in a URL may
+        // differ: a request without them needs a session that reads the netrc file. Those of the others precede it.
+        let anonymous = preparations.first { $0.auth == nil } ?? preparations[0]
         let hosts = NamedHosts(follows: invocation.network.follows, urls: preparations.map(\.plan.url))
         let session = Session(
-            configuration: try SessionConfiguration(preparations[0]),
+            configuration: try SessionConfiguration(anonymous),
             redirectHandler: hosts,
             eventMonitors: debugLog.monitors
         )

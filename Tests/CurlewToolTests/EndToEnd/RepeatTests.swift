@@ -72,6 +72,17 @@ struct RepeatTests {
         #expect(server.requests.map(\.path) == ["/bytes/1", "/bytes/2", "/bytes/1", "/bytes/2"])
     }
 
+    @Test("a URL without credentials has those of the netrc file, whatever its position", arguments: [false, true])
+    func readsNetrc(_ isReversed: Bool) async throws {
+        _ = try folder.write(".netrc", "machine localhost login n password p\n")
+        let urls = ["http://u:q@localhost:\(server.port)/bytes/1", "http://localhost:\(server.port)/bytes/2"]
+        var tool = tool("--repeat", "1")
+        tool.arguments += isReversed ? urls.reversed() : urls
+        #expect(try await tool.run().status == 0)
+        let sent = server.requests.map { [$0.path, $0.headers["Authorization"] ?? ""] }.sorted { $0[0] < $1[0] }
+        #expect(sent == [["/bytes/1", "Basic dTpx"], ["/bytes/2", "Basic bjpw"]])
+    }
+
     @Test("standard input is the body of each request to each URL")
     func sendsStandardInput() async throws {
         var tool = tool("--repeat", "2", base + "/anything/a", base + "/anything/b")
