@@ -40,9 +40,11 @@ struct RepeatRun: Sendable {
         let end = await tally.end
         // If not even the first request could be made, there is nothing to print.
         if end.obstacle == nil || end.summary.count > 0 {
+            // The cookies are stored even if the reader of the summary has gone.
+            let storing = Result { try SessionUpdate(preparation: preparations[0]).store() }
             try print(end.summary, elapsed: elapsed, to: destination, context: context)
             if let failure = end.firstFailure { context.report(failure) }
-            try SessionUpdate(preparation: preparations[0]).store()
+            try storing.get()
         }
         if work.isCancelled { throw ToolFailure.interrupted }
         if let obstacle = end.obstacle { throw obstacle }

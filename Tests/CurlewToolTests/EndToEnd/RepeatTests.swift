@@ -166,6 +166,18 @@ struct RepeatTests {
         #expect(String(decoding: folder.read("s.json") ?? Data(), as: UTF8.self).contains("seen"))
     }
 
+    @Test("the session is stored even if the summary cannot be written")
+    func storesTheSession() async throws {
+        server.script("/x", TestServer.Response.text("hello").header("Set-Cookie", "seen=yes"))
+        var tool = tool("-c", "exec \"$0\" --repeat 1 --session ./s.json \"$1\" >&-")
+        tool.arguments += [ToolProcess.executable.path, base + "/x"]
+        tool.program = URL(filePath: "/bin/sh")
+        let outcome = try await tool.run()
+        #expect(outcome.status == 1)
+        #expect(outcome.errors == "curlew: error: cannot write the output: Bad file descriptor\n")
+        #expect(String(decoding: folder.read("s.json") ?? Data(), as: UTF8.self).contains("seen"))
+    }
+
     @Test(
         "a request that can never be made is one error instead of many failures",
         arguments: [
