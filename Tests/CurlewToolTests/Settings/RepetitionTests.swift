@@ -61,11 +61,22 @@ struct RepetitionTests {
         "options that have no effect on a repeated run are refused",
         arguments: [
             ["-d"], ["--har", "f"], ["--timing"], ["--retry", "2"], ["--cache", "d"], ["-v"], ["-h"], ["--print=b"],
-            ["--all"], ["--chunked"],
+            ["--all"], ["--chunked"], ["--stream"],
         ])
     func refusesOptions(_ words: [String]) {
         let error = #expect(throws: UsageError.self) { try invocation(["--repeat", "2"] + words + ["x"]) }
         #expect(error?.message.contains("cannot be combined") == true)
+    }
+
+    @Test("an option of the configuration that --repeat refuses can be cancelled, and the error tells how")
+    func cancelsDefaults() throws {
+        let defaults = try OptionParser.parse(["--retry=3"])
+        func command(_ words: [String]) throws(UsageError) -> Command {
+            try CommandBuilder.command(for: words) { () throws(UsageError) in defaults }
+        }
+        let error = #expect(throws: UsageError.self) { try command(["--repeat", "2", "x"]) }
+        #expect(error?.hint?.hasSuffix("--no-retry.") == true)
+        #expect(throws: Never.self) { try command(["--repeat", "2", "--no-retry", "x"]) }
     }
 
     @Test(
