@@ -1,9 +1,9 @@
 import CurlewCore
-import CurlewTesting
 import Foundation
 import Glibc
 import Testing
 
+@testable import CurlewTesting
 @testable import CurlewTool
 
 @Suite("curlew --repeat", .timeLimit(.minutes(4)))
@@ -39,18 +39,11 @@ struct RepeatTests {
     }
 
     @Test func sendsSoManyAtOnce() async throws {
-        let gate = Gate()
-        let stalled = TestServer.Response.text("late").stalling(until: gate, at: .beforeHead)
-        server.script("/bytes/10", stalled, stalled, stalled)
-        let outcome = try await tool("--repeat", "8", "--concurrency", "3", base + "/bytes/10").run { _ in
-            _ = try await server.waitForRequests(count: 3)
-            // None of the three has been answered, so a fourth one would be one too many.
-            #expect(server.requestCount == 3)
-            gate.open()
-        }
+        let load = Load(server, "/held", holding: 3)
+        let outcome = try await tool("--repeat", "12", "--concurrency", "3", base + "/held").run()
         #expect(outcome.status == 0)
-        #expect(outcome.lines.contains("Status 2xx: 8 (200: 8)"))
-        #expect(server.requestCount == 8)
+        #expect(outcome.lines.contains("Status 2xx: 12 (200: 12)"))
+        #expect(load.most == 3)
     }
 
     @Test("more requests can run at the same time than the connections of a usual session")
@@ -94,17 +87,26 @@ struct RepeatTests {
         #expect(server.requests.map(\.bodyText) == Array(repeating: #"{"a":1}"#, count: 4))
     }
 
-    @Test("--rate limits all requests of a run together")
+    @Test("--rate limits the requests to all servers together, and the wait for it is no part of the latency")
     func obeysTheRate() async throws {
+        let other = try TestServer()
+        let last = Watched(ContinuousClock.now)
+        for server in [server, other] {
+            server.route("/timed") { _ in
+                last.change { $0 = ContinuousClock.now }
+                return .text("hello")
+            }
+        }
+        let began = ContinuousClock.now
         let outcome = try await tool(
-            "--rate", "10/s", "--repeat", "2", "--concurrency", "4", base + "/bytes/1", base + "/bytes/2"
+            "--rate", "2/s", "--repeat", "2", "--concurrency", "4", base + "/timed", ":\(other.port)/timed"
         ).run()
         #expect(outcome.status == 0)
-        #expect(server.requestCount == 4)
-        // The last of four requests is sent after three tenths of a second.
-        let line = try #require(outcome.lines.first { $0.hasPrefix("Rate: ") })
-        let rate = try #require(Double(line.dropFirst("Rate: ".count).dropLast("/s".count)))
-        #expect(rate <= 13.4)
+        #expect(server.requestCount == 2 && other.requestCount == 2)
+        // The last of the four requests is sent one and a half seconds after the first.
+        #expect(began.duration(to: last.value) >= .milliseconds(1500))
+        let slowest = try #require(outcome.lines.first { $0.hasPrefix("Latency max: ") })
+        #expect(!slowest.hasSuffix(" s"), "\(slowest)")
     }
 
     @Test(
@@ -252,15 +254,45 @@ struct RepeatTests {
 
     @Test("--concurrency limits the downloads that run at the same time")
     func limitsDownloads() async throws {
-        let gate = Gate()
-        server.script("/bytes/1", TestServer.Response.text("1").stalling(until: gate, at: .beforeHead))
-        let outcome = try await tool("-d", "--concurrency", "1", base + "/bytes/1", base + "/bytes/2").run { _ in
-            _ = try await server.waitForRequests(count: 1)
-            #expect(server.requestCount == 1)
-            gate.open()
-        }
+        let load = Load(server, "/held/*", holding: 1)
+        let urls = ["a", "b", "c"].map { base + "/held/" + $0 }
+        let outcome = try await tool("-d", "--concurrency", "1", urls[0], urls[1], urls[2]).run()
         #expect(outcome.status == 0)
-        #expect(server.requests.map(\.path) == ["/bytes/1", "/bytes/2"])
-        #expect(folder.names.sorted() == ["1", "2"])
+        #expect(load.most == 1)
+        #expect(folder.names.sorted() == ["a", "b", "c"])
+    }
+}
+
+/// Counts the requests of a route that are in flight: from the arrival of a request until its body is sent. A client
+/// sends its next request only after that.
+private final class Load: Sendable {
+    private struct Counts: Sendable {
+        var now = 0
+        var most = 0
+    }
+
+    private let counts = Watched(Counts())
+
+    /// The highest number of requests that were in flight at the same time.
+    var most: Int { counts.value.most }
+
+    /// Holds the responses until `held` requests are in flight. Each takes a while, in which a surplus request arrives.
+    init(_ server: TestServer, _ pattern: String, holding held: Int) {
+        let (counts, gate) = (counts, Gate())
+        server.route(pattern) { _ in
+            let most = counts.change { counts in
+                counts.now += 1
+                counts.most = max(counts.most, counts.now)
+                return counts.most
+            }
+            if most >= held { gate.open() }
+            let body = TestServer.Response.Body.generated(length: 1) { offset, _ in
+                guard offset == 0 else { return Data() }
+                counts.change { $0.now -= 1 }
+                return Data("x".utf8)
+            }
+            return TestServer.Response(body: body).delayed(by: .milliseconds(50))
+                .stalling(until: gate, at: .beforeHead)
+        }
     }
 }
