@@ -54,7 +54,7 @@ struct CurlHabits: Sendable {
         CurlHabits("--oauth2-bearer", value: true, here: "--auth-type bearer --auth TOKEN"),
         CurlHabits("--compressed", here: "no option: responses are always decompressed"),
         CurlHabits("--url", value: true, here: "the URL needs no option: curlew {}"),
-        CurlHabits("-n", "--netrc", here: "no option: ~/.netrc is always read"),
+        CurlHabits("-n", "--netrc", here: "no option: ~/.netrc is always read; hey's and ab's -n N is --repeat N"),
         CurlHabits("-N", here: "--stream, -S"),
         CurlHabits("-r", "--range", value: true, here: "an item: curlew URL Range:bytes={}"),
         CurlHabits("-w", "--write-out", value: true, here: "--meta (-m), --timing or --har FILE"),

@@ -97,10 +97,19 @@ struct ItemFile: Equatable, Sendable {
     }
 }
 
-/// Reads the files of items, for all requests of a command. A pipe can be read only once, so its bytes are stored: a
-/// second item with that path, or the next download, gets them too.
+/// Reads the files of items and standard input, for all requests of a command. A pipe can be read only once, so its
+/// bytes are stored: a second item with that path, or the next URL, gets them too.
 final class ItemFiles {
     private var streams: [String: [UInt8]] = [:]
+    private var input: [UInt8]?
+
+    /// Returns the bytes of standard input. Only the first call reads them, with `read`.
+    func standardInput(_ read: () throws(UsageError) -> [UInt8]) throws(UsageError) -> [UInt8] {
+        if let input { return input }
+        let bytes = try read()
+        input = bytes
+        return bytes
+    }
 
     func read(_ path: String) throws(UsageError) -> [UInt8] {
         if let bytes = streams[path] { return bytes }

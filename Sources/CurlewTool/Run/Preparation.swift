@@ -47,17 +47,10 @@ struct Preparation: Sendable {
         }
         var input: [UInt8]?
         if isFed, !streams {
-            do {
-                if invocation.output.quietness == 0,
-                    !InputFile.isReady(STDIN_FILENO, within: Self.patienceInMilliseconds)
-                {
-                    context.note("waiting for standard input; --ignore-stdin (-I) sends the request without it")
-                }
-                let bytes = try InputFile.readAll(STDIN_FILENO)
-                input = bytes.isEmpty ? nil : bytes
-            } catch {
-                throw UsageError("cannot read standard input: \(error.text)")
+            let bytes = try files.standardInput { () throws(UsageError) in
+                try Self.readInput(isQuiet: invocation.output.quietness > 0, context: context)
             }
+            input = bytes.isEmpty ? nil : bytes
         }
         let builder = PlanBuilder(
             read: { (path) throws(UsageError) in try files.read(path) },
@@ -77,7 +70,18 @@ struct Preparation: Sendable {
     private static func wantsInput(_ invocation: Invocation) -> Bool {
         // A WebSocket reads its lines later, while it is open.
         !invocation.isWebSocket && invocation.body.raw == nil && !invocation.items.contains { $0.kind.isBody }
-            && invocation.urls.count == 1
+            && (invocation.urls.count == 1 || invocation.repetitions != nil)
+    }
+
+    private static func readInput(isQuiet: Bool, context: ToolContext) throws(UsageError) -> [UInt8] {
+        if !isQuiet, !InputFile.isReady(STDIN_FILENO, within: patienceInMilliseconds) {
+            context.note("waiting for standard input; --ignore-stdin (-I) sends the request without it")
+        }
+        do throws(OutputFile.Failure) {
+            return try InputFile.readAll(STDIN_FILENO)
+        } catch {
+            throw UsageError("cannot read standard input: \(error.text)")
+        }
     }
 
     /// The time that the command waits for the first byte of its input before it says so.

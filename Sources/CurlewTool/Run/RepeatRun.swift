@@ -17,10 +17,13 @@ struct RepeatRun: Sendable {
         }
         let debugLog = DebugLog(invocation, context: context)
         // All requests share one session, and with it the rate and the connections. They have the same options, and
-        // `Invocation.checkRepetition` allows a stored session only for one URL.
+        // `Invocation.checkRepetition` allows a stored session only for one URL. Only the credentials in a URL may
+        // differ: a request without them needs a session that reads the netrc file. Those of the others precede it.
+        let anonymous = preparations.first { $0.auth == nil } ?? preparations[0]
+        let hosts = NamedHosts(follows: invocation.network.follows, urls: preparations.map(\.plan.url))
         let session = Session(
-            configuration: try SessionConfiguration(preparations[0]),
-            redirectHandler: NamedHosts(follows: invocation.network.follows, urls: preparations.map(\.plan.url)),
+            configuration: try SessionConfiguration(anonymous),
+            redirectHandler: hosts,
             eventMonitors: debugLog.monitors
         )
         let tally = RepeatTally(planned: (invocation.repetitions ?? 1) * preparations.count)
@@ -29,17 +32,22 @@ struct RepeatRun: Sendable {
         defer { withExtendedLifetime(interruption) {} }
         let clock = ContinuousClock()
         let began = clock.now
-        let work = Task { [self] in await send(sendings, tally) }
+        let work = Task { [self] in await send(sendings, hosts, tally) }
         interruption.answer { work.cancel() }
         await work.value
         let elapsed = began.duration(to: clock.now)
         await debugLog.flush(session)
         let end = await tally.end
-        if let obstacle = end.obstacle { throw obstacle }
-        try print(end.summary, elapsed: elapsed, to: destination, context: context)
-        if let failure = end.firstFailure { context.report(failure) }
-        try SessionUpdate(preparation: preparations[0]).store()
+        // If not even the first request could be made, there is nothing to print.
+        if end.obstacle == nil || end.summary.count > 0 {
+            // The cookies are stored even if the reader of the summary has gone.
+            let storing = Result { try SessionUpdate(preparation: preparations[0]).store() }
+            try print(end.summary, elapsed: elapsed, to: destination, context: context)
+            if let failure = end.firstFailure { context.report(failure) }
+            try storing.get()
+        }
         if work.isCancelled { throw ToolFailure.interrupted }
+        if let obstacle = end.obstacle { throw obstacle }
         try preparations[0].refuseLateInput()
         return end.status
     }
@@ -57,40 +65,51 @@ struct RepeatRun: Sendable {
         try destination.begin().write(report.text(summary, elapsed: elapsed))
     }
 
-    /// Returns when every request has ended, or after a cancellation.
-    private func send(_ sendings: [Sending], _ tally: RepeatTally) async {
-        await withTaskGroup(of: Void.self) { group in
+    /// Returns when every request has ended, or after a cancellation or an obstacle.
+    private func send(_ sendings: [Sending], _ hosts: NamedHosts, _ tally: RepeatTally) async {
+        await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<min(invocation.concurrency ?? 1, tally.planned) {
                 group.addTask {
                     while !Task.isCancelled, let number = await tally.next() {
-                        await tally.record(await attempt(sendings[number % sendings.count]))
+                        await tally.record(await attempt(sendings[number % sendings.count], hosts))
                     }
+                    return await tally.end.obstacle == nil
                 }
             }
+            // After an obstacle, the other requests may still wait for the rate or for a slow server.
+            for await isPossible in group where !isPossible { group.cancelAll() }
         }
     }
 
-    private func attempt(_ sending: Sending) async -> RepeatTally.Attempt {
+    private func attempt(_ sending: Sending, _ hosts: NamedHosts) async -> RepeatTally.Attempt {
         let clock = ContinuousClock()
         let began = clock.now
         do {
             let outcome = try await sending.perform { _ in }
-            return completed(outcome, within: began.duration(to: clock.now))
+            return completed(outcome, within: began.duration(to: clock.now), hosts)
         } catch {
-            // The requests that an interruption has cut off have not failed.
+            // The requests that an interruption or an obstacle has cut off have not failed.
             if Task.isCancelled { return .interrupted }
-            if case .request(let error) = ToolFailure(error) { return .failed(error) }
-            return .impossible(error)
+            guard case .request(let failure) = ToolFailure(error), !Self.isOfRequest(failure) else {
+                return .impossible(error)
+            }
+            return .failed(failure)
         }
     }
 
-    private func completed(_ outcome: Sending.Outcome, within elapsed: Duration) -> RepeatTally.Attempt {
+    /// Whether the request or a file that it sends is at fault, so that nothing was sent.
+    private static func isOfRequest(_ error: CurlewError) -> Bool {
+        error.phase == .creation || error.code == .fileUnreadable
+    }
+
+    private func completed(
+        _ outcome: Sending.Outcome, within elapsed: Duration, _ hosts: NamedHosts
+    ) -> RepeatTally.Attempt {
         let (head, metrics) = (outcome.head, outcome.metrics)
         // The wait for `--rate` precedes the exchange and is no part of its latency. The dates of the metrics are those
         // of the system's clock, which may be set meanwhile.
         let measured = metrics.map { Duration.nanoseconds(Int64(min(max(0, $0.duration), 1e9) * 1e9)) }
-        let isRedirect = 300..<400 ~= head.status && head.headers.contains(name: "Location")
-        let isElsewhere = isRedirect && invocation.network.follows
+        let isElsewhere = hosts.refuses(head, from: outcome.url)
         let status = ExitStatus.checking(head.status, follows: invocation.network.follows && !isElsewhere)
         return .complete(
             .complete(
@@ -123,6 +142,14 @@ struct NamedHosts: RedirectHandler {
     }
 
     func allows(_ url: String) -> Bool { hosts.contains(Self.host(of: url)) }
+
+    /// Whether a response is a redirect that is not followed because of its host.
+    func refuses(_ head: ResponseHead, from url: URL?) -> Bool {
+        guard follows, [301, 302, 303, 307, 308].contains(head.status),
+            let location = head.headers.value(for: "Location"), let target = URL(string: location, relativeTo: url)
+        else { return false }
+        return !allows(target.absoluteString)
+    }
 
     /// Returns the host, and the port unless it is the default: a redirect from http to https leads to the same host.
     private static func host(of url: String) -> String {
@@ -175,7 +202,8 @@ actor RepeatTally {
             if end.firstFailure == nil { end.firstFailure = error }
             if end.status == .success { end.status = ExitStatus(error) }
         case .interrupted: break
-        case .impossible(let error): end.obstacle = error
+        case .impossible(let error):
+            if end.obstacle == nil { end.obstacle = error }
         }
     }
 }

@@ -16,8 +16,17 @@ extension SessionConfiguration {
         // Stored headers are for one origin, whatever their names: a redirect to another origin must not carry them.
         redirects.sensitiveHeaders += preparation.stored.headers.map(\.name)
         try Self.checkSocket(invocation.network.unixSocket)
-        maximumConnectionsPerHost = max(
-            maximumConnectionsPerHost, invocation.download?.segments ?? 1, invocation.concurrency ?? 1)
+        let atOnce = max(invocation.download?.segments ?? 1, invocation.concurrency ?? 1)
+        maximumConnectionsPerHost = max(maximumConnectionsPerHost, atOnce)
+        // Each host can keep its connections: none is closed to make room for one to another host.
+        let hosts = Set(invocation.urls.map { URLParts($0).authority })
+        maximumConnections = max(maximumConnections, atOnce * hosts.count)
+        if invocation.repetitions != nil {
+            // Each request is sent as it is written. A response must not change the scheme of another URL's requests
+            // (HSTS), or lead them to a host that the command line does not name (Alt-Svc).
+            hsts = nil
+            alternativeServices = nil
+        }
         try apply(invocation.network.proxy)
         try apply(invocation.tls)
         if preparation.auth == nil, !invocation.network.ignoresNetrc { netrc = .optional }
@@ -38,7 +47,7 @@ extension SessionConfiguration {
         redirects.limit = network.maximumRedirects
         if let rate = network.requestRate {
             // All hosts share the rate. It is the user's: what a server announces does not change it.
-            var limit = RateLimit.requests(rate.count, per: rate.period, per: .session)
+            var limit = RateLimit.requests(rate.count, per: rate.period, burst: rate.burst, per: .session)
             limit.followsServer = false
             resilience.rateLimit = limit
             // The wait for the rate has no limit, because a slow rate is what the user asked for.

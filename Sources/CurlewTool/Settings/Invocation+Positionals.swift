@@ -14,6 +14,10 @@ extension Invocation {
                 "'\(url)' is not a URL, and -d is --download",
                 hint: "Data are items behind the URL: curlew \(words.first ?? "URL") name=value, or --raw TEXT.")
         }
+        if download?.continues == true, method == nil, !words.isEmpty, Int(url) != nil {
+            throw UsageError(
+                "'\(url)' is not a URL, and -c is --continue", hint: "hey's and ab's -c N is --concurrency N.")
+        }
         try checkURL(url, before: words.first)
         urls = [url]
         for word in words {

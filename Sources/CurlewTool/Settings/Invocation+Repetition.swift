@@ -22,11 +22,13 @@ extension Invocation {
             ("--download", download != nil), ("--har", output.harFile != nil), ("--timing", output.drawsTiming),
             ("--retry", network.retries > 0), ("--cache", cache.directory != nil), ("--chunked", body.isChunked),
             ("--print, --headers, --body, --meta and --verbose", output.parts != nil), ("--all", output.printsHops),
+            ("--stream", output.isStreaming),
         ]
         if output.mode == .send, let (flags, _) = useless.first(where: \.1) {
             throw UsageError(
                 "--repeat and \(flags) cannot be combined",
-                hint: "--repeat sends a request many times, and prints one summary instead of the responses.")
+                hint: "--repeat sends a request many times, and prints one summary instead of the responses. An option "
+                    + "of config.json is cancelled by --no- before its name: --no-retry.")
         }
     }
 }

@@ -8,6 +8,10 @@ struct RequestRate: Equatable, Sendable {
     let count: Int
     let period: Duration
 
+    /// The number of requests that may be sent at once: those of 10 ms, and at least one. A timer that fires late would
+    /// otherwise lower the rate, because a request that is sent late delays all later ones.
+    var burst: Int { max(1, Int(Duration.milliseconds(10) * count / period)) }
+
     private static let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
     private static let longestPeriod = 365 * 86_400
 

@@ -33,6 +33,11 @@ struct CurlHabitsTests {
             (["--user-agent=me", "x"], "curl's --user-agent is here: an item: curlew URL User-Agent:me"),
             (["-r", "0-5", "x"], "curl's -r is here: an item: curlew URL Range:bytes=0-5"),
             (["-N", "x"], "curl's -N is here: --stream, -S"),
+            (
+                ["-n", "100", "x"],
+                "curl's -n is here: no option: ~/.netrc is always read; hey's and ab's -n N is --repeat N"
+            ),
+            (["-c", "5", "x"], "hey's and ab's -c N is --concurrency N."),
             (["--parallel-max", "3", "x"], "curl's --parallel-max is here: --download --concurrency 3"),
             (["-s", "example.org"], "-s is --style here; curl's --silent is --quiet, -q"),
             (["-s", "monoka"], "Did you mean 'monokai'?"),

@@ -139,14 +139,18 @@ struct RepeatReportTests {
     }
 
     @Test func followsRedirectsOnlyToNamedHosts() {
-        let hosts = NamedHosts(follows: true, urls: ["http://Example.org/a", "http://localhost:8080/"])
+        let hosts = NamedHosts(
+            follows: true,
+            urls: ["http://Example.org/a", "http://localhost:8080/", "http://[::1]/", "http://[::2]:81/"])
         for url in [
             "http://example.org/b", "https://example.org/b", "http://example.org:80/", "https://localhost:8080",
+            "http://[::1]:80/x", "https://[::1]/", "http://[::2]:81/x",
         ] {
             #expect(hosts.allows(url), "\(url)")
         }
         for url in [
             "http://www.example.org/", "http://example.org:8080/", "http://localhost/", "http://a@b/example.org",
+            "http://[::1]:81/", "http://[::2]/", "http://[::3]/", "http://example.org@b.test/",
         ] {
             #expect(!hosts.allows(url), "\(url)")
         }

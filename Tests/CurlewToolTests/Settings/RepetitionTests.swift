@@ -1,3 +1,5 @@
+import Curlew
+import CurlewCore
 import Testing
 
 @testable import CurlewTool
@@ -59,11 +61,22 @@ struct RepetitionTests {
         "options that have no effect on a repeated run are refused",
         arguments: [
             ["-d"], ["--har", "f"], ["--timing"], ["--retry", "2"], ["--cache", "d"], ["-v"], ["-h"], ["--print=b"],
-            ["--all"], ["--chunked"],
+            ["--all"], ["--chunked"], ["--stream"],
         ])
     func refusesOptions(_ words: [String]) {
         let error = #expect(throws: UsageError.self) { try invocation(["--repeat", "2"] + words + ["x"]) }
         #expect(error?.message.contains("cannot be combined") == true)
+    }
+
+    @Test("an option of the configuration that --repeat refuses can be cancelled, and the error tells how")
+    func cancelsDefaults() throws {
+        let defaults = try OptionParser.parse(["--retry=3"])
+        func command(_ words: [String]) throws(UsageError) -> Command {
+            try CommandBuilder.command(for: words) { () throws(UsageError) in defaults }
+        }
+        let error = #expect(throws: UsageError.self) { try command(["--repeat", "2", "x"]) }
+        #expect(error?.hint?.hasSuffix("--no-retry.") == true)
+        #expect(throws: Never.self) { try command(["--repeat", "2", "--no-retry", "x"]) }
     }
 
     @Test(
@@ -84,5 +97,47 @@ struct RepetitionTests {
     @Test("--repeat may be combined with -v if --offline is given")
     func allowsShowing() throws {
         #expect(try invocation(["--repeat", "2", "--offline", "-v", "x"]).output.mode == .offline)
+    }
+}
+
+@Suite("The session of a repeated run")
+struct RepetitionSessionTests {
+    private func configuration(_ words: String...) throws -> SessionConfiguration {
+        // `-I`, so that the input of the tests is not read.
+        guard case .request(let invocation) = try CommandBuilder.command(for: ["-I"] + words) else {
+            throw UsageError("not a request: \(words)")
+        }
+        let terminal = Terminal(isInput: false, isOutput: false, isError: false, hasUnicode: false, noColor: true)
+        let context = ToolContext(
+            environment: [:], terminal: terminal, output: .standardOutput, errors: .standardError)
+        return try SessionConfiguration(Preparation(invocation, context: context))
+    }
+
+    @Test("--concurrency permits as many connections to each host, and to all hosts together")
+    func permitsConnections() throws {
+        let two = try configuration("--repeat", "1", "--concurrency", "300", "a.test/1", "b.test/2", "a.test/3")
+        #expect(two.maximumConnectionsPerHost == 300 && two.maximumConnections == 600)
+        let few = try configuration("--repeat", "1", "--concurrency", "2", "a.test")
+        #expect(few.maximumConnectionsPerHost == 6 && few.maximumConnections == 256)
+    }
+
+    @Test(
+        "the requests of 10 ms may be sent at once, so that late timers do not lower the rate",
+        arguments: [
+            ("4/s", 1), ("199/s", 1), ("200/s", 2), ("500/s", 5), ("60000/m", 10), ("1/365d", 1),
+            ("1000000000/s", 10_000_000),
+        ])
+    func permitsBursts(_ text: String, _ burst: Int) throws {
+        let rate = try RequestRate(parsing: text, for: "--rate")
+        let limit = try #require(try configuration("--rate", text, "a.test").resilience.rateLimit)
+        #expect(limit.parts.map(\.rate) == [CellRate(rate.count, per: rate.period, burst: burst)])
+    }
+
+    @Test("responses of a repeated run do not change the scheme or the server of later requests")
+    func learnsNothing() throws {
+        let repeated = try configuration("--repeat", "2", "a.test")
+        #expect(repeated.hsts == nil && repeated.alternativeServices == nil)
+        let once = try configuration("a.test")
+        #expect(once.hsts != nil && once.alternativeServices != nil)
     }
 }
