@@ -97,7 +97,7 @@ struct RepeatRun: Sendable {
         }
     }
 
-    /// Whether the request or a file that it sends is at fault, so that nothing was sent.
+    /// Whether the request or a file that it sends is at fault. Every further attempt would fail likewise.
     private static func isOfRequest(_ error: CurlewError) -> Bool {
         error.phase == .creation || error.code == .fileUnreadable
     }
