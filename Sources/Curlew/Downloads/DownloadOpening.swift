@@ -91,8 +91,8 @@ struct OpenedDownload: Sendable {
             throw CurlewError(
                 .validationFailed,
                 phase: .validation,
-                reason:
-                    "the file's \(expected.algorithm.rawValue) is \(Checksum.hex(found)), not \(Checksum.hex(expected.bytes))"
+                reason: "the file's \(expected.algorithm.rawValue) is \(Checksum.hex(found)), "
+                    + "not \(Checksum.hex(expected.bytes))"
             )
         }
     }
@@ -147,20 +147,8 @@ struct DownloadOpening: Sendable {
         switch step {
         case .wholeFile, .errorPage, .segment(_, _, of: nil):
             let target = target(proposing: URL(filePath: TemporaryName.make(in: DestinationDirectory.temporary)))
-            let made = try prepare(target)
-            do throws(CurlewError) {
-                let directory = DestinationDirectory.forTemporaryFile(beside: target?.url)
-                let file = try TemporaryFile.create(in: directory)
-                return OpenedDownload(
-                    file: file,
-                    target: target,
-                    step: step,
-                    digests: try digests(of: file, upTo: 0),
-                    madeDirectories: made
-                )
-            } catch {
-                DestinationDirectory.removeIfEmpty(made)
-                throw error
+            return try opened(for: target, hashing: 0) { () throws(CurlewError) in
+                try TemporaryFile.create(in: DestinationDirectory.forTemporaryFile(beside: target?.url))
             }
         case .rest(let part, let offset): return try reopen(part, hashing: offset)
         case .segment(_, _, of: let part?): return try reopen(part, hashing: 0)
@@ -171,8 +159,25 @@ struct DownloadOpening: Sendable {
     private func reopen(_ part: ResumeData, hashing count: Int64) throws -> OpenedDownload {
         guard let file = TemporaryFile.reopen(part.file, keeping: part.lengthOfFile) else { throw PartIsGone() }
         do {
-            let target = target(proposing: file.url)
-            let made = try prepare(target)
+            return try opened(for: target(proposing: file.url), hashing: count) { file }
+        } catch {
+            // The destination is not usable, the part could not be read, or the request was cancelled. Another attempt
+            // may need the part.
+            file.keep()
+            throw error
+        }
+    }
+
+    /// Prepares the destination, gets the file, and hashes its first `count` bytes. If the file cannot be used, removes
+    /// the directories that were created for it.
+    private func opened(
+        for target: OpenedDownload.Target?,
+        hashing count: Int64,
+        _ makeFile: () throws(CurlewError) -> TemporaryFile
+    ) throws(CurlewError) -> OpenedDownload {
+        let made = try prepare(target)
+        do throws(CurlewError) {
+            let file = try makeFile()
             return OpenedDownload(
                 file: file,
                 target: target,
@@ -181,9 +186,7 @@ struct DownloadOpening: Sendable {
                 madeDirectories: made
             )
         } catch {
-            // The destination is not usable, the part could not be read, or the request was cancelled. Another attempt
-            // may need the part.
-            file.keep()
+            DestinationDirectory.removeIfEmpty(made)
             throw error
         }
     }

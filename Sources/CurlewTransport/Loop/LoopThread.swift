@@ -135,7 +135,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
         if mustWake { wake() }
     }
 
-    /// Whether the calling thread has the turn.
+    /// Whether the calling thread has the turn. The loop thread counts as having it while it sleeps and has not lent it.
     var callerHasTurn: Bool {
         state.withLock { state in
             let holder: pthread_t? =

@@ -270,6 +270,27 @@ struct TemporaryFileTests {
         #expect(DestinationDirectory.forTemporaryFile(beside: nil) == DestinationDirectory.temporary)
     }
 
+    @Test("an opening that is cancelled while it hashes the part removes its new directories and keeps the part")
+    func cancelledOpening() throws {
+        let scratch = try ScratchDirectory()
+        let file = try made(in: scratch, "0123456789")
+        file.keep()
+        let url = try #require(URL(string: "http://example.org/"))
+        let part = ResumeData(
+            url: url, validator: .entityTag("\"1\""), bytesWritten: 10, expectedTotal: 20, file: file.url.plainPath)
+        let target = scratch.file("x/y/a")
+        let opening = DownloadOpening(
+            step: .rest(of: part, at: 10),
+            response: LazyResponse(url: url, head: ResponseHead(status: 206)),
+            destination: { _, _ in (target, [.createIntermediateDirectories]) },
+            checksums: [try #require(Checksum(.sha256, hex: String(repeating: "0", count: 64)))],
+            isCancelled: { true })
+        let error = #expect(throws: CurlewError.self) { _ = try opening.open() }
+        #expect(error?.code == .cancelled)
+        #expect(!scratch.names.contains("x"))
+        #expect(TemporaryFile.reopen(file.url.plainPath, keeping: 10) != nil)
+    }
+
     @Test("created directories are removed if they are empty, others are kept")
     func madeDirectories() throws {
         let scratch = try ScratchDirectory()
